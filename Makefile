@@ -29,7 +29,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
 test walks test-all test-long: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/.dev
-	$(PYTEST) -m "not browser and not fresh and not printed and not variant"
+	$(PYTEST) -m "not browser and not fresh and not printed and not variant" --ignore=tests/browser --ignore=tests/fresh
 
 # What a change must pass besides: a dozen visits, one wheel in one environment, the core alone, and what README, the
 # guide and CONTRIBUTING.md print. pip fetches what it needs.

@@ -3,7 +3,7 @@
     python -m benchmarks.crash --kills 300
 
 Each run is killed up to a dozen times and then compared, value by value, with one that nobody disturbed. It
-prints a row a moment of the kill. tests/jobs/test_lanes.py has a short form.
+prints a row a moment of the kill. tests/jobs/test_queues.py has a short form.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
     from fairdash.runs.state import DONE
     from fairdash.runs.store import Run, create_run
     from fairdash.storage.bundle import check
-    from tests.jobs.test_lanes import LONGER, assert_equal, kill, processes, units
+    from tests.jobs.test_queues import LONGER, assert_equal, kill, processes, units
     from tests.runs.test_runs import SOURCE
 
     undisturbed = create_run(SOURCE, LONGER)

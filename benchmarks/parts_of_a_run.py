@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ def main() -> None:
             steps = json.loads(told.stdout)
             if options.steps:
                 print(table, run, *(f"{seconds:8.2f} {name}" for name, seconds in steps.items()), sep="\n")
-            of_parts = Counter(dict.fromkeys(PARTS, 0.0))
+            of_parts = dict.fromkeys(PARTS, 0.0)
             for name, seconds in steps.items():
                 first = name.split("/")[0]
                 of_parts[OF_STEPS.get(first, first)] += seconds
@@ -89,7 +89,7 @@ def measured(table: str, *, is_preview: bool) -> dict[str, float]:
     from fairdash.training.sweep import default_plan, preview_of
 
     torch.set_num_threads(1)
-    seconds: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     seconds["start"] = time.process_time() - START
     open_: list[float] = []
 
@@ -116,7 +116,8 @@ def measured(table: str, *, is_preview: bool) -> dict[str, float]:
 
     MinimaxTrainer._play_adversary = played  # type: ignore[method-assign]
     dataset = timed("reading", lambda: load(table))
-    plan, options = default_plan(dataset, device="cpu"), {}
+    plan = default_plan(dataset, device="cpu")
+    options: dict[str, Any] = {}
     if is_preview:
         n_rows, columns = dataset.features.shape
         share = share_of_rows(n_rows, tariff_columns=columns if plan.tariff else 0)

@@ -94,7 +94,7 @@ def measured(name: str, *, machines: int, home: Path) -> dict[str, Any]:
                 print(f"  {now - begun:7.1f} s, {status.fraction or 0:.0%}: {what}", flush=True)
             doing[what] += now - last
             last = now
-            if first and np.isnan(seconds_first) and run.look is not None:
+            if first and np.isnan(seconds_first) and run.available_result is not None:
                 seconds_first = now - begun
             # A first front tells of itself.
             if status.seconds_left is not None and not what.startswith("preview"):
@@ -174,7 +174,7 @@ class machine:
         from fairdash.jobs import queue
 
         command = ["taskset", "-c", str(self.k), sys.executable, "-m", "fairdash", "worker"]
-        command += ["--database", os.environ["FAIRDASH_DATABASE"], "--lanes", "long"]
+        command += ["--database", os.environ["FAIRDASH_DATABASE"], "--queues", "long"]
         name = f"m{self.k}"
         self.process = subprocess.Popen(
             command, env=os.environ | {"FAIRDASH_MACHINE": name}, start_new_session=True

@@ -22,8 +22,8 @@ def installed(*packages: str) -> dict[str, str]:
     """Return the versions of packages, as far as installed."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {}
+    by_package = {}
     for package in packages:
         with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
+            by_package[package] = version(package)
+    return by_package

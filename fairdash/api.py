@@ -256,7 +256,7 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
         raise OptionError.of(
             "No rows were set aside in this sweep", "Give a share, such as confirmation=0.2.", column="result"
         )
-    found = confirm_point(
+    outcome = confirm_point(
         result.set_aside,
         method=method,
         lam=float(lam),
@@ -265,9 +265,9 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
         loss=result.sweep.settings.loss_function,
         random_state=result.sweep.random_state,
     )
-    if found not in result.opened:
-        result.opened.append(found)
-    return found
+    if outcome not in result.opened:
+        result.opened.append(outcome)
+    return outcome
 
 
 def search(

@@ -71,7 +71,7 @@ class Problem:
         what = self.what.rstrip(".")
         if self.column is None:
             first = what.partition(" ")[0]
-            # A file's name or an address keeps its own letters.
+            # File names and addresses keep their capitals.
             what = what[:1].upper() + what[1:] if first.isalpha() else what
         else:
             noun = "Option" if self.is_option else "Column"
@@ -106,7 +106,7 @@ class FairdashError(Exception):
         super().__init__("\n".join(str(problem) for problem in problems))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # An exception is pickled with its text alone, and steps of a run raise theirs in other processes.
+        # Pickling keeps only an exception's text, and steps of a run raise theirs in other processes.
         return type(self), self.problems
 
     @classmethod

@@ -27,14 +27,14 @@ _DONE = "SUCCESS"
 class _Waiting:
     place: str
     part: str
-    lane: str
+    queue_name: str
     folder: Path
     state: str = WAITING
 
 
 @dataclass
 class Line:
-    """Jobs by their names in the line, in order, and a thread for each lane that has work."""
+    """Jobs by their names in the line, in order, and a thread for each queue that has work."""
 
     jobs: dict[str, _Waiting] = field(default_factory=dict)
     threads: dict[str, threading.Thread] = field(default_factory=dict)
@@ -42,16 +42,16 @@ class Line:
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def submit(
-        self, place: str, *, lane: str, owner: str, part: str = "", id: str | None = None, now: bool = True,
+        self, place: str, *, queue_name: str, owner: str, part: str = "", id: str | None = None, now: bool = True,
         again: bool = False,
     ) -> None:  # fmt: skip
         id = id or place.rpartition("/")[2]
         with self.lock:
             if (at := self.state_of(id)) is None or again or not at.is_active:
                 self.jobs.pop(id, None)
-                self.jobs[id] = _Waiting(place, part, lane, data_folder(place))
+                self.jobs[id] = _Waiting(place, part, queue_name, data_folder(place))
         if now:
-            queue.start_worker(lane)
+            queue.start_worker(queue_name)
 
     def state_of(self, id: str) -> QueueState | None:
         return self.states_of([id]).get(id)
@@ -65,11 +65,11 @@ class Line:
         if mine.state != WAITING:
             return ()
         names = list(self.jobs)
-        of_lane = [name for name in names if self.jobs[name].lane == mine.lane]
+        of_queue = [name for name in names if self.jobs[name].queue_name == mine.queue_name]
         return tuple(
             name
             for state, until in ((AT_WORK, len(names)), (WAITING, names.index(id)))
-            for name in of_lane
+            for name in of_queue
             if self.jobs[name].state == state and names.index(name) < until
         )
 
@@ -84,37 +84,41 @@ class Line:
             for id in ids:
                 self.jobs.pop(id, None)
 
-    def start_worker(self, lane: str) -> None:
-        # Through the module, where a test may let nobody see to a lane.
-        queue.ensure_worker(lane)
+    def start_worker(self, queue_name: str) -> None:
+        # Through the module, where a test may let nobody see to a queue.
+        queue.ensure_worker(queue_name)
 
-    def ensure_worker(self, lane: str) -> None:
-        self.called.add(lane)
+    def ensure_worker(self, queue_name: str) -> None:
+        self.called.add(queue_name)
 
     def begin(self) -> None:
-        """Start a thread for each lane that was called and has a job."""
+        """Start a thread for each queue that was called and has a job."""
         with self.lock:
-            for lane in self.called - self.threads.keys():
-                if self._next(lane) is not None:
-                    self.threads[lane] = threading.Thread(target=self._work, args=(lane,), daemon=True)
-                    self.threads[lane].start()
+            for queue_name in self.called - self.threads.keys():
+                if self._next(queue_name) is not None:
+                    self.threads[queue_name] = threading.Thread(
+                        target=self._work, args=(queue_name,), daemon=True
+                    )
+                    self.threads[queue_name].start()
 
     def ensure_workers(self) -> None:
-        for lane in queue.LANES:
-            queue.ensure_worker(lane)
+        for queue_name in queue.QUEUES:
+            queue.ensure_worker(queue_name)
 
-    def _next(self, lane: str) -> _Waiting | None:
-        waiting = (each for each in self.jobs.values() if each.lane == lane and each.state == WAITING)
+    def _next(self, queue_name: str) -> _Waiting | None:
+        waiting = (
+            each for each in self.jobs.values() if each.queue_name == queue_name and each.state == WAITING
+        )
         return next(waiting, None)
 
-    def _work(self, lane: str) -> None:
+    def _work(self, queue_name: str) -> None:
         from fairdash.cli.worker import carry_out
 
         while True:
             with self.lock:
-                job = self._next(lane)
+                job = self._next(queue_name)
                 if job is None:
-                    del self.threads[lane]
+                    del self.threads[queue_name]
                     return
                 job.state = AT_WORK
             try:

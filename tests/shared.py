@@ -26,8 +26,9 @@ def quick_models() -> Iterator[None]:
         return boosted_trees(**options | {"max_leaf_nodes": 8}, max_iter=max_iter // 3, learning_rate=0.3)
 
     with pytest.MonkeyPatch.context() as patch:
-        for place in ("auditing.models.premiums", "data.proxies"):
+        for place in ("auditing.models.premiums", "data.proxies", "tariff.postprocessor", "tariff.repaired"):
             patch.setattr(f"fairdash.{place}.boosted_trees", few)
+        patch.setattr("fairdash.training.baselines.MAX_TREES", 20)
         patch.setattr("fairdash.training.settings._MAX_EPOCHS", 4)
         yield
 
@@ -46,7 +47,8 @@ def _front(name: str) -> Callable[[], None]:
         from tests.ui import conftest
 
         spec = RunSpec(source=conftest.SOURCE, plan=getattr(conftest, name), defaults=current_defaults())
-        assert worker.main(Run.create(spec).id) == 0
+        with quick_models():
+            assert worker.main(Run.create(spec).id) == 0
 
     return make
 

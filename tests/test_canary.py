@@ -6,13 +6,14 @@ import io
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +113,7 @@ def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home: Path) 
     # Escaped as JSON has it; the README says so, and no other file may.
     assert b"CANARY" in files.pop("model.safetensors")
     assert "every value that occurs in the columns of text" in " ".join(files["README.txt"].decode().split())
-    for content in (*files.values(), *(path.read_bytes() for path in (home / "lanes").glob("*.log"))):
+    for content in (*files.values(), *(path.read_bytes() for path in (home / "workers").glob("*.log"))):
         assert not holds_canary(content)
         assert b"CANARY" not in content
 
@@ -361,6 +362,24 @@ def test_what_was_cut_off_is_ended_at_the_next_time(home, everything, monkeypatc
     deletion.enforce()
     assert with_canary(home) == set()
     assert naming(home, everything.sha256) == []
+
+
+def test_what_a_killed_upload_has_left_is_deleted_after_an_hour(home: Path) -> None:
+    killed = (
+        "import os, signal, sys; from fairdash.data import keep_upload; write = os.replace\n"
+        "def replace(a, b): write(a, b) if str(b).endswith('.json') else os.kill(os.getpid(), signal.SIGKILL)\n"
+        "os.replace = replace; keep_upload(sys.stdin.buffer.read(), name='policies.csv')"
+    )
+    content = safe_csv(table())
+    process = subprocess.run([sys.executable, "-c", killed], input=content, env=os.environ, check=False)
+    assert process.returncode == -signal.SIGKILL
+    assert list_uploads() == ()
+    assert with_canary(home) == {"uploads"}
+    written = max(path.stat().st_mtime for path in (home / "uploads").iterdir())
+    delete_expired(now=datetime.fromtimestamp(written + 60, UTC))
+    assert with_canary(home) == {"uploads"}, "it may still be written"
+    delete_expired(now=datetime.fromtimestamp(written + 4000, UTC))
+    assert with_canary(home) == set()
 
 
 def test_a_file_that_is_uploaded_again_meanwhile_stays(home: Path) -> None:

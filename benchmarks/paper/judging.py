@@ -49,13 +49,13 @@ from fairdash.training.sweep import STANDARD
 
 Array = NDArray[np.float64]
 
-#: The ways in which our models are scored.
+#: Ways to score our models.
 AS_PAPER, CORRECTED_WAY = "paper", "right"
-#: The columns that take milliseconds: λ and settings are chosen by these.
+#: Columns that take milliseconds to compute: λ and settings are chosen by these.
 QUICK = ("hgr_kde", "hgr_rdc", "chi2_kde", "fairquant")
 #: Splits behind one figure of the paper.
 PAPER_SPLITS = 5
-#: With fewer splits of ours their spread is too uncertain to draw from.
+#: With fewer splits of ours, their spread is too uncertain for a comparison.
 MIN_SPLITS = 20
 #: Share of the means that count as ordinary, in the middle.
 CENTRAL = 0.9
@@ -66,12 +66,12 @@ _HALF_A_DIGIT = 0.0005
 
 #: HGR_NN as the authors' code has it.
 AUTHORS = "authors"
-#: “HGR … succeeds in retrieve a HGR of 1”: as near to 1 as counts here, and what counts as a difficulty.
+#: “HGR … succeeds in retrieve a HGR of 1”: values that count as 1 here, and values that count as a failure.
 NEAR_ONE = 0.95
 DIFFICULT = 0.8
 #: Estimates closer than this count as equal: the paper's curves can't be read more precisely.
 TIE = 0.005
-#: What a mean of few data sets can say of a bound.
+#: Tolerance of a mean over few data sets.
 _COVERAGE = 0.95
 HOLDS, FAILS, UNRESOLVED = "holds", "fails", "unresolved"
 
@@ -255,7 +255,7 @@ def chosen_method(result: StudyResult, dataset: str, objective: str) -> str:
 def why_not_comparable(result: StudyResult, dataset: str) -> str | None:
     """Explain why a result can't be compared with the paper's; None if it can."""
     if dataset == "census_county":
-        # So few rows that their estimators can't read as little as the paper prints.
+        # With few rows, our estimators can't be as low as the paper's values.
         values = [cell for each in OBJECTIVES for cell in cells(result, dataset, "hgr_nn", each)[1:]]
         below = sum(cell.paper < cell.floor for cell in values)
         share = f"all {below}" if below == len(values) else f"{below} of {len(values)}"
@@ -265,7 +265,7 @@ def why_not_comparable(result: StudyResult, dataset: str) -> str | None:
             f"data, for our {result.tables['splits']['n_test'].iloc[0]} test rows"
         )
     if dataset == "motor":
-        # Already without fairness it depends far less on the attribute.
+        # Even without fairness, it depends far less on the attribute.
         found = cells(result, dataset, STANDARD, OBJECTIVES[0])[1 + FAIRNESS.index("hgr_nn")]
         return (
             f"the data differ: the standard network, not made fair, has an HGR_NN of {found.ours:.3f} here "

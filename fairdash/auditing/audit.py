@@ -31,15 +31,17 @@ from fairdash.storage import sha256
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import counted, percent
 
-#: Rows that are audited, at most; a mean price of so many has a standard error of a thousandth of its spread.
+#: Rows that are audited, at most: with this number, the standard error of the mean price is a thousandth of
+#: its spread.
 MAX_ROWS = 2_000_000
-#: Questions that a second price is asked by itself, and those that need both.
+#: Questions that are answered for a second price by itself, and those that need both prices.
 OF_EACH_PRICE = frozenset(range(1, 8))
-#: Questions that a crossing is asked, besides the primary criterion's: question 4 takes long for 25 cells.
+#: Questions that are answered for a crossing, besides the primary criterion's: question 4 takes long for 25
+#: cells.
 OF_A_CROSSING = frozenset({1, 2, 5, 10})
 OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
 
-#: Tables whose columns low and high are of s.
+#: Tables whose columns low and high are values of s.
 _OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
 
 
@@ -269,7 +271,7 @@ def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[st
     n, groups = len(frame), plan.columns.groups
     if n <= MAX_ROWS:
         return frame, ()
-    # A group that is no column is refused later, by name.
+    # A later check refuses a group that is not a column, by name.
     codes = frame.get(groups) if groups else None
     rows = draw_of_groups(codes, n, MAX_ROWS, random_state=plan.random_state)
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
@@ -324,7 +326,7 @@ def _crossed(
             rest = _not_judged(data)
             notes = (*table.notes, *filter(None, (cells.note, rest)))
             data = replace(data, table=replace(table, notes=notes), _parts={})
-            # Too few rows or cells for the primary criterion are found out here.
+            # An error on too few rows or cells for the primary criterion is raised here.
             _ = data.on(*_primary_roles(plan)).basis
         except DataError as error:
             said.append(f"fairdash can't judge the crossing “{name}”: {error}")

@@ -25,14 +25,14 @@ from fairdash.utils.text import amount, counted, few
 
 Array = NDArray[np.float64]
 
-#: Rows with a cost at least: fewer may all lie in one half of the rows, or in one fold of five, and of no
-#: cost at all nothing can be learned.
+#: Rows with a cost, at least: fewer may all be in one half of the rows or in one of five folds, and nothing
+#: can be learned without costs.
 _MIN_COSTS = 10
 #: Mean of a price at least, as a share of its mean size: shares of a mean near 0 mean nothing.
 MIN_MEAN = 0.05
-#: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
+#: Distance of a rounded value from a straight line, at most, in standard deviations.
 _ROUNDED = 0.02
-#: What features may give away, by role.
+#: Roles that features may reveal.
 _GIVEN_AWAY = {
     "outcome": "outcome",
     "price": "price",
@@ -43,9 +43,9 @@ _GIVEN_AWAY = {
 FIRST_LINE = 2
 #: Begin a note that is shown before the verdict.
 UNITS, DIFFERS = "The units seem to differ", "The model's price differs"
-#: Cost as a share of the price: usual, and beyond what the two hardly have the same unit.
+#: Usual cost as a share of the price, and limits beyond which the two hardly have the same unit.
 _LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
-#: Units to what lies between them; a factor counts as one of these up to 2.5 times of it.
+#: Pairs of units with their factor; a ratio within 2.5 times a factor counts as that pair.
 _BETWEEN = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
 _BETWEEN |= {"Hundredths and single amounts": 100, "Single amounts and thousands": 1000}
 _NEAR = 2.5
@@ -53,7 +53,7 @@ _NEAR = 2.5
 _MAX_CLAIMS = 20
 #: Logarithms of amounts up to 10^13.
 _MAX_LOG = 30.0
-#: By how much ln price may change per ln exposure if it is a total, and the correlation at least.
+#: Slope of ln price in ln exposure that marks a total, and the smallest correlation.
 _LIKE_TOTAL, _FOLLOWS = (0.8, 1.2), 0.5
 
 
@@ -208,10 +208,10 @@ def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
     (('black', 'white'), ('a', 'b'), ('x', 'xy'))
     """
     start, end = _shared(columns), _shared([name[::-1] for name in columns])
-    found = tuple(name[start : len(name) - end] for name in columns)
-    # Letters that names happen to share are theirs: cut where a sign parts them.
+    short_names = tuple(name[start : len(name) - end] for name in columns)
+    # Letters that names share by chance belong to them: cut at a separator.
     cut = columns[0][:start]
-    return columns if not all(found) or cut[-1:].isalnum() else found
+    return columns if not all(short_names) or cut[-1:].isalnum() else short_names
 
 
 def _shared(names: Sequence[str]) -> int:
@@ -224,12 +224,12 @@ def with_codes(
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the rows with class codes for s, and the class names; merged classes are noted."""
     name = columns.sensitive
-    found = classes_of(used[name])
-    if (why := why_no_classes(found)) is not None and len(used) >= fewest:
+    coded = classes_of(used[name])
+    if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
         hint = "Merge classes, or choose another column."
         raise DataError.of(f"it is read as classes, and {why}", hint, column=name)
-    notes.extend(found.merged_in_words(name))
-    return used.assign(**{name: found.codes.astype(float)}), found.names
+    notes.extend(coded.merged_in_words(name))
+    return used.assign(**{name: coded.codes.astype(float)}), coded.names
 
 
 def probabilities_of(
@@ -326,7 +326,7 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
     if low := int((price <= 0).sum()):
         said.append(
             f"“{columns.price}” is 0 or less in {counted(low, 'row')} of {len(price):,}, down to "
-            f"{amount(float(price.min()))}. Logarithms and differences are no prices."
+            f"{amount(float(price.min()))}. Logarithms and differences are not prices."
         )
     elif columns.exposure is not None and columns.price not in columns.totals and np.ptp(weight) > 0:
         years, logs = np.log(weight), np.log(price)

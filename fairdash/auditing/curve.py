@@ -38,11 +38,11 @@ Array = NDArray[np.float64]
 
 #: The range of s between which the curve is read, as shares of the exposure.
 LOW, HIGH = 0.05, 0.95
-#: Distinct values up to which s has levels, and no curve.
+#: With at most this number of distinct values, s has levels and no curve.
 MAX_LEVELS = 25
 _DEGREE = 3
 _MIN_KNOTS, _MAX_KNOTS = 6, 40
-#: How far beyond the range the curve goes straight on, in ranges.
+#: Length of the straight continuation beyond the range, in ranges.
 _FARTHEST = 0.5
 #: Waves along s by which a flat curve is tested; |t| of all but the slowest is divided by a number, because
 #: few prices follow s in that way.
@@ -108,7 +108,7 @@ def basis_of(table: AuditTable) -> Basis:
     s, weight = table.sensitive, table.weight
     low, high = quantiles(s, weight, np.array([LOW, HIGH]))
     if table.classes:
-        # A rare class is one of its own, and no end of a range.
+        # A rare class is a class of its own and not the end of a range.
         low, high = s[0], s[-1]
     inner = (s >= low) & (s <= high)
     values = np.unique(s[inner])
@@ -191,7 +191,7 @@ def _levels(table: AuditTable, inner: NDArray[np.bool_], values: Array) -> _Core
 def _spline(s: Array, weight: Array, inner: NDArray[np.bool_], *, knots: int) -> _Core:
     within, heavy = s[inner], weight[inner]
     low, high = within[0], within[-1]
-    # In units of the range, so that the penalty's weight does not depend on what s is counted in.
+    # s in units of the range, so that the penalty does not depend on the unit of s.
     x = (within - low) / (high - low)
     middle = np.unique(quantiles(x, heavy, np.linspace(0, 1, knots + 2)[1:-1]))
     middle = middle[(middle > 0) & (middle < 1)]
@@ -199,7 +199,7 @@ def _spline(s: Array, weight: Array, inner: NDArray[np.bool_], *, knots: int) ->
     full = np.concatenate([[0.0] * _DEGREE, edges, [1.0] * _DEGREE])
     values = csr_matrix(BSpline.design_matrix(x, full, _DEGREE))
     p = values.shape[1]
-    # A row of the table outside the range has zeros here.
+    # Rows outside the range have zeros here.
     place = csr_matrix((np.ones(len(x)), (np.flatnonzero(inner), np.arange(len(x)))), shape=(len(s), len(x)))
     functions = BSpline(full, np.eye(p), _DEGREE)
     second = functions.derivative(2)
@@ -213,7 +213,7 @@ def _spline(s: Array, weight: Array, inner: NDArray[np.bool_], *, knots: int) ->
 
     def beyond(value: float) -> Array:
         edge = 0.0 if value < low else 1.0
-        # Far out in a long tail a straight line says nothing.
+        # A straight line is meaningless far out in a long tail.
         reach = np.clip((value - low) / (high - low) - edge, -_FARTHEST, _FARTHEST)
         return functions(edge) + reach * functions(edge, 1)
 
@@ -226,7 +226,7 @@ Rows = Any
 #: The penalty that restricted maximum likelihood finds is taken this many times.
 UNDERSMOOTHING = 0.3
 _LAMBDAS = np.logspace(-10, 4, 141)
-#: How much the curve counts at a tail beside the tail's own rows.
+#: Weight of the curve at a tail, beside the tail's own rows.
 _KAPPAS = (0.003, 0.01, 0.03, 0.1, 0.2)
 
 
@@ -314,11 +314,10 @@ def fit_curve(
     size = np.trace(gram) / len(gram)
     gram = gram + 1e-10 * size * np.eye(len(gram))
     if not issparse(design):
-        # The functions add up to 1, of which nothing is left among equals: that direction, the level, is
-        # set to 0.
+        # The functions add up to 1, which is 0 among equals, so the level is set to 0.
         gram = gram + size / len(gram)
-    # The functions add up to 1: what is fitted is y about its mean, so that neither rounding nor the little
-    # that keeps the Gram matrix regular bends a curve that is flat.
+    # The functions add up to 1, so the fit uses y minus its mean. Neither rounding nor the small ridge of the
+    # Gram matrix then bends a flat curve.
     level = float(weight @ y) if rows is None else 0.0
     about = y - level
     moment = np.asarray(weighted.T @ about).ravel()
@@ -334,7 +333,7 @@ def fit_curve(
     edf = float(np.trace(solve @ gram))
     n_units = scores.shape[0]
     meat = _square(scores) * n_units / max(n_units - edf, 1.0)
-    # How much noise a unit of Gram matrix carries, so that the bias is on the same scale: σ² A (λP + κQ) A.
+    # Noise per unit of the Gram matrix, which puts the bias on the same scale: σ² A (λP + κQ) A.
     noise = float(np.trace(solve @ meat) / edf)
     of_coefficients = solve @ (meat + noise * penalty) @ solve
     values = basis.points @ coefficients + level
@@ -360,15 +359,15 @@ def predicted_out_of_fold(
 ) -> Array:
     """Predict the curve of y (n,), or of each column (n, k), at each row, fitted on the other folds."""
     folds = table.folds(n_folds)
-    told = np.empty_like(y)
+    predictions = np.empty_like(y)
     for fold in range(n_folds):
         out = folds == fold
         rows = basis.rows[~out]
         weighted = rows.multiply(table.weight[~out][:, None] / table.weight[~out].sum())
         gram = np.asarray((rows.T @ weighted).todense())
         gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram)) + lam * basis.penalty
-        told[out] = basis.rows[out] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~out]))
-    return told
+        predictions[out] = basis.rows[out] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~out]))
+    return predictions
 
 
 def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) -> tuple[float, float]:
@@ -376,7 +375,7 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
     if not basis.penalty.any():
         return 0.0, 0.0
     tails = int(np.linalg.matrix_rank(basis.steps))
-    found = []
+    penalties = []
     for kappa in _KAPPAS if tails else (0.0,):
         own = gram + kappa * basis.steps
         # own = LL', LᵀPL⁻¹ = V diag(γ) V': every λ is then a division.
@@ -393,8 +392,8 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
         if tails:
             score += np.linalg.slogdet(own)[1] + np.log(bent[bends]).sum() - tails * np.log(kappa)
         best = int(np.argmin(score))
-        found.append((score[best], float(_LAMBDAS[best] * UNDERSMOOTHING), kappa))
-    return min(found)[1:]
+        penalties.append((score[best], float(_LAMBDAS[best] * UNDERSMOOTHING), kappa))
+    return min(penalties)[1:]
 
 
 def _in_groups(scores: Rows) -> Array:

@@ -33,9 +33,9 @@ from fairdash.utils.text import counted, p_equals
 
 Array = NDArray[np.float64]
 
-#: Told what is being done and how much of the whole is, in [0, 1]; it may raise Cancelled to stop.
+#: Receives the current step and the share of the whole, in [0, 1]; it may raise Cancelled to stop.
 Progress = Callable[[str, float], None]
-#: Rows, of units drawn by the seed, that a test of a link looks at; from there on it finds the faintest one.
+#: Rows that a test of a link uses, at most, drawn in whole units: with more, it would find the faintest link.
 MAX_ROWS = 100_000
 #: An estimate's fields, and the columns of its amounts.
 _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
@@ -159,7 +159,7 @@ class AuditData:
         return self._parts[wanted]
 
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
-        """Name the rows that figures on these roles leave out, and what a blank cell may mean."""
+        """Name the rows that figures on these roles leave out, and the possible meaning of a blank cell."""
         columns, said = self.plan.columns, []
         kept, _ = complete_rows(self.frame, columns)
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
@@ -255,9 +255,9 @@ class Answered:
 
     data: AuditData
     parts: Mapping[int, Part] = field(default_factory=dict)
-    #: With its verdicts, where these are known already.
+    #: With its verdicts, if they are known.
     result: Findings | None = None
-    #: Of the first price, the second by itself; of the second, the first on the same rows.
+    #: For the first price, the second price by itself; for the second, the first on the same rows.
     pair: Answered | None = None
 
     def go_on(self, questions: Collection[int]) -> Answered:
@@ -295,7 +295,7 @@ class Answered:
 
     @property
     def measures(self) -> Iterator[dict[str, Any]]:
-        """Rows of the figures for the measures of all parts: shares, and amounts where there are any."""
+        """Rows of the figures for the measures of all parts: shares, and amounts if known."""
         for number, part in self.parts.items():
             for row in part.measures:
                 key = {"question": number, "measure": row["measure"], "quantity": MEASURE}
@@ -333,7 +333,7 @@ def p_among_equals(
 def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
     """Note on the rows and their weights."""
     rows = table.deal < MAX_ROWS / table.n
-    # Weights and groups that say nothing would cost a second set of permutations.
+    # Constant weights and groups would cost a second set of permutations.
     alike = np.ptp(table.weight) == 0
     return rows, {
         "sample_weight": None if alike else table.weight[rows],

@@ -43,7 +43,7 @@ from fairdash.utils.records import to_plain
 from fairdash.utils.text import few, visible
 
 PLAN, REPORT = "plan.json", "report.html"
-#: Bytes of evidence, and of what is read back of it; those of a large audit are a hundredth of it.
+#: Bytes of evidence, and of its content when it is read, at most; a large audit takes a hundredth of it.
 LARGEST = 64 * 10**6
 
 

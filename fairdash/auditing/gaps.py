@@ -33,18 +33,18 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 BELOW, ABOVE, UNDECIDED, NONE = "below", "above", "undecided", "none"
-#: What a claim in one direction may be wrong in.
+#: Error probability of a claim in one direction.
 LEVEL = 0.05
-#: With this probability the smallest gap that could be shown is shown.
+#: Power at the smallest detectable gap.
 POWER = 0.8
 _DRAWS = 2000
-#: Sums that are drawn at once.
+#: Sums that are drawn together.
 _AT_ONCE = 1000
-#: The share of a level that goes into leaving out pairs that are surely nearer than δ.
+#: Share of a level that is spent on excluding pairs that are surely closer than δ.
 _SCREENED = 0.1
-#: Draws beyond a quantile with which it is read off them.
+#: Draws beyond a quantile, at least, to estimate it.
 _ENOUGH = 10
-#: Between which levels a claim's p-value is looked for, and how close, as a share of it.
+#: Range of levels in which a claim's p-value is searched, and its relative precision.
 _MIN_LEVEL, _PRECISION = 1e-12, 0.01
 
 
@@ -209,7 +209,7 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
 # An audit tests several curves of the same units, with the same draws.
 @lru_cache(maxsize=1)
 def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
-    """Return how often each group is in each bootstrap sample, (draws, G)."""
+    """Return the count of each group in each bootstrap sample, (draws, G)."""
     picked = rng_of(Stream.AUDIT_DRAWS, random_state).integers(groups, size=(_DRAWS, groups))
     picked += groups * np.arange(_DRAWS)[:, None]
     counts = np.bincount(picked.ravel(), minlength=_DRAWS * groups).reshape(_DRAWS, groups).astype(float)
@@ -218,7 +218,7 @@ def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
 
 
 def _least(curve: Curve) -> float:
-    """Standard error that is never quite 0, where a price has no noise at all."""
+    """Standard error, kept above 0 for a price without noise."""
     return 1e-12 * max(float(np.abs(curve.values).max()), 1e-300)
 
 
@@ -286,7 +286,7 @@ class _Pairs:
             if not relevant.any():
                 return False
             seen = float(beyond[relevant].max())
-            # The chance that any is off by so much is at most the sum of their chances.
+            # The probability of any error is at most the sum of their probabilities.
             chance = min(_share(most, seen), float(stdtr(np.tile(self.freedom, 2)[relevant], -seen).sum()))
             return chance <= level * (1 - _SCREENED)
 
@@ -317,7 +317,7 @@ def typical_gap(
         return Estimate.of(0.0, 0.0), Estimate.of(0.0, 0.0)
     gained = around - (table.price - told) ** 2
     explained = float(share @ gained)
-    # Where nothing follows s the first order vanishes, and the noise of the curve itself is what is left.
+    # If nothing follows s, the first order vanishes and the noise of the curve itself remains.
     second = 2 * curve.edf * (total * table.error(share) ** 2) ** 2
     spread = Z * float(np.hypot(table.error(share * (gained - explained)), np.sqrt(second)))
     variance = Estimate(value=explained, ci_low=explained - spread, ci_high=explained + spread)
@@ -334,7 +334,7 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
 
 
 def reach_of_all(covariance: Array, random_state: int | None) -> float:
-    """Return how many standard errors make 95 % limits of several numbers hold at once; nan for none."""
+    """Return the multiple of standard errors for joint 95 % limits of several numbers; nan for none."""
     _, root = root_of(covariance)
     drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
     return float(np.quantile(np.abs(drawn).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
@@ -364,7 +364,7 @@ def _draw(covariance: Array, random_state: int | None) -> Array:
 
 
 def _scales(freedom: Array, random_state: int | None) -> Array:
-    """Draw factors by which standard errors of points are off, (draws, J); (1, J) if all are certain."""
+    """Draw the relative errors of the points' standard errors, (draws, J); (1, J) if all are certain."""
     if np.isinf(freedom).all():
         return np.ones((1, len(freedom)))
     own = np.where(np.isinf(freedom), 1.0, freedom)

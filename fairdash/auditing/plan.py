@@ -18,13 +18,13 @@ from fairdash.utils.options import check_ranges, option, options_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import CROSS
 
-#: Of more sensitive attributes than this, only the crossings with the first are judged.
+#: With more sensitive attributes than this, only the crossings with the first are judged.
 MAX_CROSSED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Roles of a table's columns in an audit, with names as in the table; their help says what each is."""
+    """Roles of a table's columns in an audit, with names as in the table; their help describes each."""
 
     price: str = option(
         ..., "Price, or prediction", "The price charged, or the prediction, per unit of exposure."

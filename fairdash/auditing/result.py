@@ -26,7 +26,7 @@ from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
 from fairdash.utils.text import CROSS, few, percent, visible
 
-#: The file of a result that holds all that was found.
+#: The file that contains all of a result.
 CONTENT = "audit.json"
 _PRIMARY = {
     "independence": "The highest average “{price}” {along} exceeds the lowest by {value} of the mean price",
@@ -42,7 +42,7 @@ _DECIDED = {
     ABOVE: "The data show that this is above the allowed {delta}.",
     UNDECIDED: "The data do not show whether this is below or above the allowed {delta}.",
 }
-#: A verdict in a few words.
+#: Short names of verdicts.
 IN_SHORT = {
     BELOW: "shown below the threshold",
     ABOVE: "shown above the threshold",
@@ -51,9 +51,9 @@ IN_SHORT = {
 }
 #: Points that are the mean of all rows beyond the range.
 TAILS = ("below", "above")
-#: Names of the tables in which it stands.
+#: Tables with changes since an earlier audit.
 MOVED, MOVED_CURVE = "moved", "moved_curve"
-#: What a row of the figures is: of a criterion its gap, a link of any kind, or a detail; or another measure.
+#: Kinds of rows of the figures: a criterion's gap, a link of any kind, a detail, or another measure.
 GAP, ANY_LINK, MEASURE = "gap", "any link", "measure"
 #: Units of figures: shares, of the mean price mostly, and amounts in units of the price.
 SHARE, AMOUNT = "share", "price"
@@ -199,16 +199,16 @@ class Findings:
     @cached_property
     def details(self) -> dict[str, dict[str, float]]:
         """Numbers behind the verdicts, by criterion."""
-        found: dict[str, dict[str, float]] = {}
+        by_criterion: dict[str, dict[str, float]] = {}
         rows = self.figures[~self.figures["quantity"].isin([GAP, ANY_LINK, MEASURE])]
         columns = ["measure", "quantity", "value", "p"]
         for name, quantity, value, p in rows[columns].itertuples(index=False, name=None):
-            found.setdefault(name, {})[quantity] = p if quantity.startswith("p_") else value
-        return found
+            by_criterion.setdefault(name, {})[quantity] = p if quantity.startswith("p_") else value
+        return by_criterion
 
     @property
     def units_remark(self) -> str:
-        """Note that the price may not be what it is taken for, shown before the verdict; "" if none."""
+        """Note that the price may have another unit or source, shown before the verdict; "" if none."""
         return next((note for note in self.notes if note.startswith((DIFFERS, UNITS))), "")
 
     @property
@@ -403,7 +403,7 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
                 for key in ("value", "low", "high")
             }
         else:
-            # A level is compared with the same level; a tail is a mean, wherever it begins.
+            # A level is compared with the same level; a tail is one mean, whatever its start.
             level = "class" if "class" in own and "class" in other else "at"
             on = [level] if kind == "level" else ["kind"]
             own = own.merge(other, on=on, suffixes=("", "_before"))
@@ -433,7 +433,7 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
         "before": was,
         "now": value,
         "difference": moved,
-        # Of each audit's interval the side that the other one lies on.
+        # The side of each interval that faces the other audit's.
         "ci_low": moved - np.hypot(value - low, was_high - was),
         "ci_high": moved + np.hypot(high - value, was - was_low),
         "verdict_before": both["verdict_before"],

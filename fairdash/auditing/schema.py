@@ -20,7 +20,7 @@ from fairdash.utils.records import from_plain
 #: Version of plan.json.
 FORMAT = 1
 Record = TypeVar("Record")
-#: Entries of a list: the levels of all columns with 20 rows each, of millions of rows.
+#: Entries of a list, at most: levels of all columns with 20 rows each, for millions of rows.
 _MAX_ENTRIES = 1_000_000
 _AMONG: Mapping[str, Any] = {
     "kind": ("curve", "level", *TAILS),
@@ -38,7 +38,7 @@ _MEASURES = "measure* value% ci_low% ci_high% money money_low money_high"
 _COLUMNS: Mapping[str, str] = MappingProxyType(
     {
         "figures": "question measure* quantity* column* value floor low high p unit* verdict*",
-        # A view of the figures, as a table shows it.
+        # Views of the figures, as tables show them.
         **{f"measures_{number}": _MEASURES for number in QUESTIONS},
         **dict.fromkeys(("curve", "candidate_curve", "controlled_curve", "residual_curve"), _CURVE),
         "dearest_curve": "at share% kind* value% low% high%",
@@ -89,18 +89,18 @@ _COLUMNS: Mapping[str, str] = MappingProxyType(
 
 
 def _declared(columns: str) -> dict[str, Column]:
-    made = {"class": Column(kind=TEXT, is_needed=False)}
+    kinds = {"class": Column(kind=TEXT, is_needed=False)}
     for each in columns.split():
         name = each.rstrip("*?+%")
         kind = _KINDS.get(each.removeprefix(name))
         if kind is None:
-            made[name] = Column(may_lack=True)
+            kinds[name] = Column(may_lack=True)
         else:
-            made[name] = Column(kind=kind, among=_AMONG.get(name))
-    return made
+            kinds[name] = Column(kind=kind, among=_AMONG.get(name))
+    return kinds
 
 
-#: Table to what stands in its columns; along classes most have their names in a further one.
+#: Columns of each table; tables along classes mostly have a further column with their names.
 TABLES: Mapping[str, Mapping[str, Column]] = MappingProxyType(
     {name: _declared(columns) for name, columns in _COLUMNS.items()}
 )
@@ -172,23 +172,23 @@ def read_tables(found: Content) -> dict[str, pd.DataFrame]:
 
 def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
     """Read plan.json; ValueError or FairdashError if it is none of ours."""
-    found = _fields(PlanFile, read_json(content, most_bytes=max_bytes))
-    require(found.fairdash_audit == FORMAT, "it is from another version")
-    from_plain(Origin, found.origin)
-    return found
+    plan = _fields(PlanFile, read_json(content, most_bytes=max_bytes))
+    require(plan.fairdash_audit == FORMAT, "it is from another version")
+    from_plain(Origin, plan.origin)
+    return plan
 
 
 def read_content(content: bytes, *, max_bytes: int) -> Content:
     """Read audit.json; ValueError or FairdashError if it is none of ours, or if its parts do not fit."""
-    found = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
-    columns, names = found.plan.columns, [each.plan.columns.sensitive for each in found.others]
+    content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
+    columns, names = content_read.plan.columns, [each.plan.columns.sensitive for each in content_read.others]
     judged = set(names[len(columns.also) :])
     # A crossing may be missing, because it could not be judged.
     crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
     require(names == [*columns.also, *crossings], "its attributes are not the plan's")
-    for each in (found, *found.others):
+    for each in (content_read, *content_read.others):
         _check(each)
-    return found
+    return content_read
 
 
 def _fields(kind: type[Record], values: Any) -> Record:
@@ -197,7 +197,7 @@ def _fields(kind: type[Record], values: Any) -> Record:
 
 
 def _check(found: Content) -> None:
-    """Raise a SchemaError unless what an answer names is there."""
+    """Raise a SchemaError if a table that an answer names is missing."""
     require(found.verdict in (BELOW, ABOVE, UNDECIDED), "its verdict is unknown")
     require(1 <= found.n_units <= found.n and found.mean_price > 0, "its rows or its mean are not valid")
     require("curve" in found.tables, "it lacks its curve")

@@ -43,9 +43,9 @@ from fairdash.utils.text import amount, counted, few, percent, with_unit
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Rows, or policies where rows belong together, below which no interval is to be trusted.
+#: Rows, or policies if rows are grouped, without which no interval is reliable.
 FEWEST = 100
-#: A text with more levels than this, and than a tenth of its rows, names rows and describes none.
+#: A text with more levels than this, and than a tenth of its rows, identifies rows.
 _MAX_LEVELS = 50
 MISSING = "missing"
 #: Optional roles, in the order in which rows are sorted by them; a second price comes last, also by itself.
@@ -210,7 +210,7 @@ class AuditTable:
         return replace(self, **part | {"units": pd.factorize(self.units[rows])[0]})
 
     def sampled(self, most: int) -> AuditTable:
-        """Draw whole units up to about so many rows; their fold numbers are rescaled to fill [0, 1)."""
+        """Draw whole units up to about `most` rows, and rescale their fold numbers to fill [0, 1)."""
         share = min(1.0, most / self.n)
         part = self.take(self.deal < share)
         return replace(part, deal=part.deal / share)
@@ -229,7 +229,7 @@ class AuditTable:
             if role not in roles or values is None:
                 continue
             if isinstance(values, pd.DataFrame):
-                # A missing feature is a level of its own.
+                # A missing cell of a feature is treated as a separate level.
                 known &= role == "features" or values.notna().all(axis=1).to_numpy()
                 by.append(_hash_of(values) if len(values.columns) else np.zeros(self.n))
             else:
@@ -354,7 +354,7 @@ class AuditTable:
             **optional,
             controls=controls.iloc[order].reset_index(drop=True),
             features=features.iloc[order].reset_index(drop=True),
-            # Numbered as they come, so that without groups the unit of a row is its place.
+            # Numbered in order, so that without groups the unit of a row is its place.
             units=pd.factorize(units[order])[0],
             deal=_dealt(keys[order], seed, within=columns.groups is None),
             keys=keys[order],
@@ -373,13 +373,13 @@ class AuditTable:
 def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.bool_], list[str]]:
     """Return the rows that every question needs complete, (n,), and notes on the others."""
     needed = [columns.price, columns.sensitive, *filter(None, (columns.exposure, columns.groups))]
-    gone = frame[needed].isna().to_numpy()
+    is_missing = frame[needed].isna().to_numpy()
     notes = [
         f"fairdash leaves out {counted(int(count), 'row')} in which “{name}” is missing."
-        for name, count in zip(needed, gone.sum(axis=0), strict=True)
+        for name, count in zip(needed, is_missing.sum(axis=0), strict=True)
         if count
     ]
-    complete = np.asarray(~gone.any(axis=1))
+    complete = np.asarray(~is_missing.any(axis=1))
     if columns.exposure is not None:
         idle = complete & (frame[columns.exposure] == 0).to_numpy(dtype=bool, na_value=False)
         complete &= ~idle
@@ -400,7 +400,7 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:
-    """Outcomes (n,) that are at most the cap; what it takes off is noted."""
+    """Outcomes (n,) limited to the cap; a note gives the amount removed."""
     above = outcome > cap
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
     known = np.nan_to_num(outcome)
@@ -413,7 +413,7 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
 
 
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:
-    """With what was left out, which is mostly why there are so few."""
+    """Error with the rows left out, which are the usual cause."""
     said = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
     return DataError.of(said.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 

@@ -32,10 +32,10 @@ import secrets
 import select
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field
 from pathlib import Path
-from typing import Annotated, Any, TextIO, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TextIO, TypeVar, get_args, get_origin, get_type_hints
 
 from cyclopts import App, CycloptsError, Parameter, Token, UnusedCliTokensError
 from cyclopts.validators import Number
@@ -50,13 +50,13 @@ log = logging.getLogger("fairdash.cli")
 
 #: EX_SOFTWARE of sysexits.h: an internal error, which no verb uses for a result.
 UNEXPECTED = 70
-#: What a shell says of a program that SIGPIPE ended: 128 + 13.
+#: Exit status in a shell of a program that SIGPIPE ended: 128 + 13.
 _READER_GONE = 141
 #: Exit statuses that every verb may have.
 _OTHER_STATUSES = f"2 bad input, {UNEXPECTED} unexpected error."
 
-#: Read when NumPy is first imported. What commands compute is many small products: a second thread wins
-#: nothing, and on a busy machine it waits for its turn in each of them.
+#: NumPy reads this on its first import. Commands compute many small products: a second thread gains nothing,
+#: and on a busy machine each product waits for it.
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _AUDIT = f"""Audit an existing price against a sensitive column of its table.
@@ -66,7 +66,7 @@ _CHECK = f"""Check a file for columns that give the target away.
 
 Exit status: 0 no column certainly gives the target away, 1 one does, {_OTHER_STATUSES}"""
 _PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
-#: Verb to the function that carries it out and what help says of it; the list of verbs has the first line.
+#: Verbs: the function of each, and its help; the list of verbs shows the first line.
 _VERBS = {
     "app": ("serving:app", "Open the app in a browser."),
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
@@ -155,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return _carry_out(sys.argv[1:] if arguments is None else list(arguments))
         finally:
-            # Here, as Python's own flush at exit would end in a warning and 120.
+            # Flushed here, because Python's own flush at exit would end with a warning and status 120.
             print(end="", flush=True)
     except BrokenPipeError as error:
         if sys.platform == "win32":
@@ -191,7 +191,7 @@ def _is_closed(stream: TextIO) -> bool:
 
 
 def _carry_out(words: list[str]) -> int:
-    # As it was called; the installed command is fairdash, fairdash.exe on Windows.
+    # The name by which it was called; the installed command is fairdash, fairdash.exe on Windows.
     name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
     cli = command_line(name, boxes=sys.stdout.isatty())
     if words == ["--version"]:
@@ -249,13 +249,14 @@ Numbers = Annotated[list[float] | None, Parameter(converter=_numbers, metavar="N
 Share = Annotated[float, Parameter(converter=_share, metavar="SHARE")]
 Columns = Annotated[tuple[str, ...], Parameter(metavar="COLUMN")]
 Seed = Annotated[int, Parameter(validator=Number(gte=0))]
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 AsJson = Annotated[bool, Parameter(name="--json", negative=(), help="Print all figures as JSON.")]
 
 
-def with_options(*plans: type) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], Verb]:
     """Give a verb the options of its plans (:mod:`fairdash.utils.options`), which it takes as keywords."""
 
-    def add(verb: Callable[..., int]) -> Callable[..., int]:
+    def add(verb: Verb) -> Verb:
         signature, made = inspect.signature(verb), []
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         for plan in plans:
@@ -263,7 +264,7 @@ def with_options(*plans: type) -> Callable[[Callable[..., int]], Callable[..., i
             words = {each.metadata["word"]: name for name, each in options.items()}
             for name, each in options.items():
                 # Further values of an option that comes again are not an option of their own.
-                if each.metadata["word"] not in options:
+                if each.metadata["word"] not in options and name in (only or options):
                     made.append(_parameter(name, each, Columns if name in words else hints[each.name]))
         verb.__annotations__.update({each.name: each.annotation for each in made})
         parameters = sorted((*made, *own), key=lambda each: each.kind)
@@ -290,7 +291,7 @@ def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
 
 
 def say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print what was found: as JSON for a program, or lines with nothing in them that steers a terminal."""
+    """Print a result as JSON for a program, or as lines without control characters."""
     if as_json:
         print(json.dumps(_without_nan(found), indent=2, allow_nan=False))
         return

@@ -35,7 +35,7 @@ from fairdash.utils.options import options_of
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.text import few
 
-#: Names in a folder: the filing, and one customer's page.
+#: File names in a folder: the filing, and one customer's page.
 FILING, CUSTOMER = "filing.html", "customer.html"
 _PAGES = (".html", ".pdf")
 _NO_FIGURES = (
@@ -124,7 +124,7 @@ def audit(
         raise OptionError.of("Only a model's price can be explained", hint, column="customer")
     pdf = pdf or (out is not None and out.suffix.lower() == ".pdf")
     places = _places(template, on_model["customer"], out, pdf=pdf)
-    # Files that can't be read are refused before anything is computed.
+    # Unreadable files raise an error before anything is computed.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
     earlier = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
@@ -139,7 +139,7 @@ def audit(
     try:
         say(result.to_dict() | also, (*lines_of(summary_of(result)), *also.values()), as_json=as_json)
         sys.stdout.flush()
-    finally:  # a reader such as head may close the pipe; the files are written all the same
+    finally:  # a reader such as head may close the pipe, but the files are still written
         if out is not None and not (places and out.suffix.lower() in _PAGES):
             result.save(out)
         if places:

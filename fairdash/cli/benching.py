@@ -38,9 +38,9 @@ def bench(
     """
     need("torch")
     dataset = data.load()
-    found = api.bench(dataset, methods=method, n_splits=splits, random_state=random_state, progress=_show)
-    printed = {"dataset": dataset.name, "splits": splits, "rows": rows(found)}
-    say(printed, _table(found, splits), as_json=as_json)
+    result = api.bench(dataset, methods=method, n_splits=splits, random_state=random_state, progress=_show)
+    printed = {"dataset": dataset.name, "splits": splits, "rows": rows(result)}
+    say(printed, _table(result, splits), as_json=as_json)
 
 
 def _table(found: pd.DataFrame, splits: int) -> Iterator[str]:

@@ -84,7 +84,7 @@ def measure(
     random_state
         Seed of permutations and half-samples.
     """
-    # A package that the measure lacks is named before anything is read.
+    # A missing package of the measure raises an error before anything is read.
     get_entry(REGISTRY, measure, option="measure").load()
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): frame[name] for name in frame.columns}
@@ -122,16 +122,16 @@ def measure(
         among_equals = assess_conditional_dependence(
             first, second, given=pd.concat(alike, axis=1)[complete], **counted
         )
-    found = asdict(estimate) | {
+    figures = asdict(estimate) | {
         "evaluation": REGISTRY[estimate.id].recorded or None,
         "interval_of": estimate.interval_of,
         "n_left_out": left_out,
         "verdict": {"link": verdict.has_link, "p_at_best": verdict.p_at_best, **vars(verdict)},
     }
     if among_equals is not None:
-        found["among_equals"] = asdict(among_equals)
+        figures["among_equals"] = asdict(among_equals)
     n_groups = int(groups[0][complete].nunique()) if groups else None
-    say(found, _sentences(estimate, verdict, left_out, among_equals, n_groups), as_json=as_json)
+    say(figures, _sentences(estimate, verdict, left_out, among_equals, n_groups), as_json=as_json)
 
 
 def check(
@@ -177,15 +177,15 @@ def check(
         if each is not None:
             get_entry(columns, each, option="column")
     roles = {"exposure": exposure, "price": price, "group": group}
-    found = check_data(frame, target=target, sensitive=sensitive, **roles)
+    report = check_data(frame, target=target, sensitive=sensitive, **roles)
     note_policies(frame, group, but=(target, *sensitive, exposure, price))
-    both = {"certain": found.certain, "suspect": found.suspect}
-    say(asdict(found) | both, found.sentences(), as_json=as_json)
-    return 1 if found.certain else 0
+    both = {"certain": report.certain, "suspect": report.suspect}
+    say(asdict(report) | both, report.sentences(), as_json=as_json)
+    return 1 if report.certain else 0
 
 
 def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str | None]) -> None:
-    """Say on standard error that rows belong to policies, where no group is named."""
+    """Warn on standard error that rows belong to policies although no group is named."""
     policies = find_policies(frame, but=[each for each in but if each]) if group is None else None
     if policies is not None:
         print(visible(policies.advice), file=sys.stderr)

@@ -26,7 +26,7 @@ def read_file(
     reading: ReadingOptions | None = None,
     columns: tuple[str, ...] | None = None,
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a table, and say on standard error what a reader of its figures should know of it.
+    """Read a table, and print remarks on it to standard error.
 
     Parameters
     ----------

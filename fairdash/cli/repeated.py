@@ -9,7 +9,7 @@ from typing import Any
 from fairdash.auditing.result import CONTENT, Findings
 from fairdash.utils.text import counted
 
-#: What describes the audit and its machine, and sentences, which repeat the numbers.
+#: Fields that describe the audit and its machine, and sentences, which repeat the numbers.
 _NO_RESULT = ("plan", "origin", "made_with", "since", "answers", "notes")
 
 
@@ -58,7 +58,7 @@ def _leaves(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], 
 
 
 def _gap(old: Any, new: Any, scale: float) -> float:
-    """Share of `scale` by which two numbers differ; infinite where anything else does."""
+    """Difference of two numbers as a share of `scale`; infinite for other values that differ."""
     if old == new:
         return 0.0
     if isinstance(old, float) and isinstance(new, float | int) and scale > 0:

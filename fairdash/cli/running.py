@@ -36,34 +36,34 @@ Owner = Annotated[str, Parameter(help="Owner of the runs, as in the app's sideba
 @runs.command(name="list")
 def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
     """All runs, the newest first."""
-    found = list_runs(owner=check_owner(owner))
-    about = [_about(run) for run in found.runs]
+    listed = list_runs(owner=check_owner(owner))
+    about = [_about(run) for run in listed.runs]
     lines = [
         f"{each['id']}  {each['created'][:16]}  {each['state']:9}  {each['name'] or each['data']}, "
         f"{each['objective']}"
         for each in about
     ]
     lines = lines or ["No run yet. Train one in the app: fairdash app."]
-    say({"runs": about, "damaged": found.damaged}, lines, as_json=as_json)
-    if found.damaged and not as_json:
-        print(f"Can't be read: {', '.join(found.damaged)}. Others are not affected.", file=sys.stderr)
+    say({"runs": about, "damaged": listed.damaged}, lines, as_json=as_json)
+    if listed.damaged and not as_json:
+        print(f"Can't be read: {', '.join(listed.damaged)}. Others are not affected.", file=sys.stderr)
 
 
 @runs.command
 def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
     """Show a run's plan and its progress."""
-    found = Run(run, owner=check_owner(owner))
-    about = _about(found) | {
-        "doing": found.status.doing,
-        "message": found.status.message,
-        "can_go_on": found.status.is_over and found.can_go_on,
-        "models": [folder.name for folder in made_in(found).jobs[ModelJob]],
-        "folder": str(found.folder),
-        "other_defaults": found.other_defaults,
+    opened = Run(run, owner=check_owner(owner))
+    about = _about(opened) | {
+        "doing": opened.status.doing,
+        "message": opened.status.message,
+        "can_go_on": opened.status.is_over and opened.can_go_on,
+        "models": [folder.name for folder in made_in(opened).jobs[ModelJob]],
+        "folder": str(opened.folder),
+        "other_defaults": opened.other_defaults,
     }
-    if found.look == RESULT:
-        about["lams"] = list(found.read_result().sweep.lams)
-    say(about | {"plan": to_plain(found.spec.plan)}, _facts(about), as_json=as_json)
+    if opened.available_result == RESULT:
+        about["lams"] = list(opened.read_result().sweep.lams)
+    say(about | {"plan": to_plain(opened.spec.plan)}, _facts(about), as_json=as_json)
 
 
 def _facts(about: dict[str, Any]) -> Iterator[str]:
@@ -82,14 +82,14 @@ def _about(run: Run) -> dict[str, Any]:
         "data": spec.source.title,
         "objective": spec.plan.objective,
         "methods": list(spec.plan.methods),
-        # Those that a run finds are its result's to say.
+        # Weights that a run finds are part of its result.
         "lams": [] if spec.plan.find_lams else list(spec.plan.lams),
         "splits": spec.plan.n_splits,
         "split": spec.plan.split,
         "state": status.state,
         "fraction": status.fraction,
         "before": status.before,
-        "look": run.look or "",
+        "available_result": run.available_result or "",
         "created": spec.created,
     }
 
@@ -97,14 +97,14 @@ def _about(run: Run) -> dict[str, Any]:
 @runs.command
 def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
     """Resume a run that was stopped or failed."""
-    found = Run(run, owner=check_owner(owner))
-    if not found.status.is_over or not found.can_go_on:
+    opened = Run(run, owner=check_owner(owner))
+    if not opened.status.is_over or not opened.can_go_on:
         raise RunError.of(
             "there is nothing to resume: the run is done, at work, or was stopped before its first step "
             "was done",
             "See its progress with fairdash runs show, or start it again on the Runs page.",
         )
-    cancel_and_resume.resume(found)
+    cancel_and_resume.resume(opened)
     said = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
     say({"id": run, "goes_on": True}, [said], as_json=as_json)
 
@@ -119,8 +119,8 @@ def delete(
     as_json: AsJson = False,
 ) -> int:
     """Delete a run and the models made from it."""
-    found = Run(run, owner=check_owner(owner))
-    going = made_in(found)
+    opened = Run(run, owner=check_owner(owner))
+    going = made_in(opened)
     if not as_json:
         print(what_goes(going))
     if not yes:
@@ -129,7 +129,7 @@ def delete(
         if input("Delete it? [y/N] ").strip().lower() not in ("y", "yes"):
             print("Nothing was deleted.")
             return 1
-    delete_run(found)
+    delete_run(opened)
     gone = {"id": run, "deleted": True, "models": [folder.name for folder in going.jobs[ModelJob]]}
     say(gone, [f"{run} is deleted."], as_json=as_json)
     return 0
@@ -159,13 +159,21 @@ def confirm(
     """
     opened = Run(run, owner=check_owner(owner))
     fair = [each for each in opened.spec.plan.methods if each != STANDARD]
-    found = confirm_run(
+    confirmation = confirm_run(
         opened, method=method or next(iter(fair), STANDARD), lam=lam, objective=objective, owner=owner
     )
     times = len(read_confirmations(opened))
-    verdict = {"p_value": found.p_value, "finds_link": found.finds_link, "is_first": found.is_first}
-    said = of_opening(found, times=times)
-    about = to_plain(found) | {"method": found.point.method, "lam": found.point.lam} | verdict
+    verdict = {
+        "p_value": confirmation.p_value,
+        "finds_link": confirmation.finds_link,
+        "is_first": confirmation.is_first,
+    }
+    said = of_opening(confirmation, times=times)
+    about = (
+        to_plain(confirmation)
+        | {"method": confirmation.point.method, "lam": confirmation.point.lam}
+        | verdict
+    )
     del about["point"]
     say(about | {"opened": times}, said, as_json=as_json)
 
@@ -180,10 +188,10 @@ def export(
     as_json: AsJson = False,
 ) -> None:
     """Write a finished run as one file."""
-    found = Run(run, owner=check_owner(owner))
-    content, place = export_run(found), out or Path(f"fairdash-run-{run}.zip")
+    opened = Run(run, owner=check_owner(owner))
+    content, place = export_run(opened), out or Path(f"fairdash-run-{run}.zip")
     write_whole(place, content, hint="Choose another file with --out.")
-    _note_written(found, content, place, owner, as_json=as_json)
+    _note_written(opened, content, place, owner, as_json=as_json)
 
 
 def _note_written(
@@ -209,8 +217,8 @@ def bring_in(
             content = opened.read(LARGEST + 1)
     except OSError as error:
         raise StorageError.of(f"{file} can't be read ({error.strerror})", "Name another file.") from error
-    found = import_run(content, owner=check_owner(owner))
-    say({"id": found.run.id, "what": str(found)}, [f"{found.run.id}: {found}"], as_json=as_json)
+    imported = import_run(content, owner=check_owner(owner))
+    say({"id": imported.run.id, "what": str(imported)}, [f"{imported.run.id}: {imported}"], as_json=as_json)
 
 
 def report(
@@ -246,12 +254,12 @@ def report(
     out
         File to write; fairdash-<run>.html.
     """
-    # plotly, which no other verb needs
+    # this import loads plotly, which no other verb needs
     from fairdash.reports import content, tables
     from fairdash.reports.html import render_report
 
     of_run = Run(run, owner=check_owner(owner))
-    found = parse_comparison(
+    comparison = parse_comparison(
         of_run,
         method=method,
         lam=lam,
@@ -262,19 +270,21 @@ def report(
     )
     dataset = None
     try:
-        dataset = of_run.spec.load()
+        loaded = of_run.spec.load()
+        of_run.check_data(loaded)
+        dataset = loaded
     except FairdashError as error:
         print(f"The report will not list the features. {visible(str(error))}", file=sys.stderr)
     page = render_report(
-        found,
+        comparison,
         run_id=run,
         created=of_run.spec.created,
         dataset=dataset,
-        is_preview=of_run.look == FIRST,
+        is_preview=of_run.available_result == FIRST,
         openings=read_confirmations(of_run),
         log=read(of_run.folder),
     )
     place = out or Path(f"fairdash-{run}.html")
     place.write_bytes(page)
-    said: list[Block] = [*content.summary(found), tables.measures(found), ""]
+    said: list[Block] = [*content.summary(comparison), tables.measures(comparison), ""]
     _note_written(of_run, page, place, owner, lines=lines_of(said), as_json=as_json)

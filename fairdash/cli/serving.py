@@ -35,25 +35,25 @@ def app(*, port: int = 8501) -> None:
     runpy.run_module("streamlit", run_name="__main__")
 
 
-def worker(*, database: str | None = None, lanes: Words = None) -> int:
+def worker(*, database: str | None = None, queues: Words = None) -> int:
     """Run the jobs queued by the apps of several machines.
 
     Parameters
     ----------
     database
         postgresql://… as in the apps' FAIRDASH_DATABASE; by default the value set here.
-    lanes
+    queues
         long, quick, studies, comma-separated; all by default.
     """
     need("dbos", "torch", "safetensors", "pyarrow")
-    # Not with the app: numpy reads the number of its threads when it is loaded, and the app sets it.
+    # Set before the app, because numpy reads the number of threads when it is loaded.
     from fairdash.cli.worker import serve
-    from fairdash.jobs.queue import LANES
+    from fairdash.jobs.queue import QUEUES
 
     if database is not None:
         os.environ["FAIRDASH_DATABASE"] = database
-    known = {lane: lane for lane in LANES}
-    return serve([get_entry(known, lane, option="lane") for lane in lanes or LANES])
+    known = {queue_name: queue_name for queue_name in QUEUES}
+    return serve([get_entry(known, queue_name, option="queue") for queue_name in queues or QUEUES])
 
 
 def reproduce(
@@ -101,7 +101,7 @@ def reproduce(
             "The installed package has the paper's results but not the studies that produce them",
             "Run the same command in a checkout of fairdash, whose folder benchmarks/paper has them.",
         )
-    # An installed command does not look for modules in the folder that it is started in.
+    # An installed command does not import modules from the current folder.
     sys.path.insert(0, str(_ABOVE))
     from benchmarks.paper.household import Reading
     from benchmarks.paper.run import reproduce as make

@@ -13,7 +13,7 @@ import pandas as pd
 from cyclopts import Parameter
 
 from fairdash import api
-from fairdash.cli import AsJson, Columns, Numbers, Seed, Words, rows, say
+from fairdash.cli import AsJson, Columns, Numbers, Seed, Words, rows, say, with_options
 from fairdash.cli.measuring import note_policies
 from fairdash.cli.reading import Marks, read_file
 from fairdash.data.building import build_dataset
@@ -26,7 +26,8 @@ from fairdash.data.suspects import find_suspects
 from fairdash.errors import DataError, Fix, OptionError, Problem
 from fairdash.evaluation import SweepResult, summarise_splits, wide
 from fairdash.training.defaults import default_settings
-from fairdash.training.search import SearchResult
+from fairdash.training.lam_search import LamSearch
+from fairdash.training.search import SearchResult, SettingsSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import SPLITS
 from fairdash.utils.extras import need
@@ -34,7 +35,7 @@ from fairdash.utils.records import to_plain
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import visible
 
-#: What can be said of amounts below zero, and the fix that it is.
+#: Options for amounts below zero, with their fixes.
 _BELOW_ZERO = {"as-they-are": "as_they_are", "floor": "floor", "drop": "drop_negative"}
 
 
@@ -184,7 +185,7 @@ class DataOptions:
 
 
 def _with_option(problem: Problem) -> Problem:
-    """Name the option by which a command line answers what a page asks with buttons."""
+    """Name the command's option for a question that a page asks with buttons."""
     if not any(fix.kind in _BELOW_ZERO.values() for fix in problem.fixes):
         return problem
     return replace(problem, hint=f"{problem.hint} Choose with --below-zero.")
@@ -307,15 +308,15 @@ def _table(result: SweepResult) -> Iterator[str]:
     yield from result.notes
 
 
+@with_options(SettingsSearch, only=("lam", "n_folds"))
 def search(
     *,
     data: DataOptions = _NO_DATA,
     training: TrainingOptions = _AS_USUAL,
     method: str | None = None,
-    lam: float = 1.0,
     grid: str = "default",
-    folds: int = 5,
     as_json: AsJson = False,
+    **options: Any,
 ) -> None:
     """Compare settings of the networks by cross-validation.
 
@@ -323,25 +324,21 @@ def search(
     ----------
     method
         Training method.
-    lam
-        Weight λ of the comparison.
     grid
         default or small.
-    folds
-        Number of folds of the cross-validation.
     """
     need("torch")
     result = api.search(
         **training.of(data.load()),
         **_named(method=method),
+        **options,
         grid=grid,
-        lam=lam,
-        n_folds=folds,
         progress=partial(_show, "cross-validating"),
     )
     _say_what_was_searched(result, {"best": to_plain(result.best)}, as_json=as_json)
 
 
+@with_options(LamSearch, only=("n_folds", "refine"))
 def find_lam(
     *,
     target: str,
@@ -349,9 +346,8 @@ def find_lam(
     training: TrainingOptions = _AS_USUAL,
     method: str | None = None,
     lams: Numbers = None,
-    refine: int = 0,
-    folds: int = 10,
     as_json: AsJson = False,
+    **options: Any,
 ) -> None:
     """Find the weight λ that meets a target.
 
@@ -363,18 +359,13 @@ def find_lam(
         Training method.
     lams
         Weights λ to try, comma-separated; by default eight that a pilot finds.
-    refine
-        Number of weights to try in a second, finer round.
-    folds
-        Number of folds of the cross-validation.
     """
     need("torch")
     choice = api.find_lam(
         **training.of(data.load()),
         **_named(method=method, lams=lams),
+        **options,
         target=target,
-        refine=refine,
-        n_folds=folds,
         progress=partial(_show, "cross-validating"),
     )
     _say_what_was_searched(choice, {"lam": choice.lam, "reached": choice.reached}, as_json=as_json)

@@ -1,4 +1,4 @@
-"""Worker process that runs the jobs of a queue one by one: ``python -m fairdash.cli.worker LANE``.
+"""Worker process that runs the jobs of a queue one by one: ``python -m fairdash.cli.worker QUEUE``.
 
 The process starts when there is work, outlives the browser and the app, and ends after a while without work.
 If it is killed, the next page visit restarts it; DBOS then resumes its job after the last finished unit.
@@ -42,43 +42,43 @@ MAX_DEATHS = 20
 log = logging.getLogger("fairdash.cli.worker")
 
 
-def main(lane: str, *, parent: int | None = None) -> int:
-    """Work at a lane until there is nothing to do, unless another process of this machine does.
+def main(queue_name: str, *, parent: int | None = None) -> int:
+    """Work at a queue until there is nothing to do, unless another process of this machine does.
 
     Parameters
     ----------
     parent
-        The process that wants the lane worked at as long as it lives itself, work or not.
+        Process that keeps this one as long as it lives itself, with or without work.
     """
-    lock = queue.lock_of(lane)
+    lock = queue.lock_of(queue_name)
     make_parents(lock)
     try:
         seconds = SECONDS_FOR_THE_LOCK if parent is None else -1
         with FileLock(lock, timeout=seconds, is_singleton=False):
-            _work(lane, parent)
+            _work(queue_name, parent)
     except Timeout:
         return 0
-    if parent is None and queue.is_needed(lane):
+    if parent is None and queue.has_jobs(queue_name):
         # Asked for while this process was on its way out.
-        queue.ensure_worker(lane)
+        queue.ensure_worker(queue_name)
     return 0
 
 
-def serve(lanes: Sequence[str]) -> int:
-    """Have a process work at each of the lanes until this one is told to end; then 0."""
+def serve(queues: Sequence[str]) -> int:
+    """Have a process work at each of the queues until this one is told to end; then 0."""
     told = threading.Event()
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: told.set())
     children: dict[str, subprocess.Popen[bytes]] = {}
     begun: dict[str, float] = {}
     while True:
-        for lane in lanes:
-            is_there = lane in children and children[lane].poll() is None
+        for queue_name in queues:
+            is_there = queue_name in children and children[queue_name].poll() is None
             # Where the database is gone, each would end at once.
-            if not is_there and time.monotonic() - begun.get(lane, -math.inf) > SECONDS_BETWEEN_STARTS:
-                begun[lane] = time.monotonic()
-                command = [sys.executable, "-m", "fairdash.cli.worker", lane, str(os.getpid())]
-                children[lane] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module)
+            if not is_there and time.monotonic() - begun.get(queue_name, -math.inf) > SECONDS_BETWEEN_STARTS:
+                begun[queue_name] = time.monotonic()
+                command = [sys.executable, "-m", "fairdash.cli.worker", queue_name, str(os.getpid())]
+                children[queue_name] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module)
         if told.wait(SECONDS_BETWEEN_LOOKS):
             break
     for child in children.values():
@@ -121,16 +121,16 @@ def carry_out(place: str, part: str) -> int:
 
 
 def _wait_for_preview(run: Run) -> None:
-    """It has a lane of its own, and goes first."""
-    while run.look is None and not run.is_cancelled():
-        at = queue.retry_until_available(lambda: queue.state_of(run.first_in_line))
+    """Wait until the preview, which has a queue of its own, is there."""
+    while run.available_result is None and not run.is_cancelled():
+        at = queue.retry_until_available(lambda: queue.state_of(run.preview_id))
         if at is None or not at.is_active:
             return
         queue.ensure_worker(queue.QUICK)
         time.sleep(queue.POLL[queue.QUICK])
 
 
-def _work(lane: str, parent: int | None) -> None:
+def _work(queue_name: str, parent: int | None) -> None:
     from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, error
 
     from fairdash.evaluation.parallel_sweep import compute_step
@@ -173,30 +173,32 @@ def _work(lane: str, parent: int | None) -> None:
             system_database_url=queue.database_url(),
             serializer=DBOSPortableJSONSerializer(),
             application_version=queue.VERSION,
-            executor_id=queue.worker_at(lane),
+            executor_id=queue.worker_at(queue_name),
             run_migrations=False,
             log_level="WARNING",
         )
     )
-    DBOS.listen_queues([lane, queue.STEPS] if queue.is_shared() and lane == queue.LONG else [lane])
-    _import_all(lane)
+    DBOS.listen_queues(
+        [queue_name, queue.STEPS] if queue.is_shared() and queue_name == queue.LONG else [queue_name]
+    )
+    _import_all(queue_name)
     limit_memory()
     if queue.is_shared():
-        queue.heartbeat(queue.worker_at(lane))
+        queue.heartbeat(queue.worker_at(queue_name))
     DBOS.launch()
-    if lane != queue.STUDIES:
+    if queue_name != queue.STUDIES:
         # Where the app is not, terms hold too.
         from fairdash.runs.deletion import keep_enforcing
 
         keep_enforcing()
     try:
-        _stand_by(lane, parent)
+        _stand_by(queue_name, parent)
     finally:
         DBOS.destroy()
         pool.close()
 
 
-def _stand_by(lane: str, parent: int | None) -> None:
+def _stand_by(queue_name: str, parent: int | None) -> None:
     """Let DBOS work until the queue was empty for a while, or the parent process has died.
 
     A database that is away ends nothing: DBOS has each job wait for it, and so does this.
@@ -208,18 +210,18 @@ def _stand_by(lane: str, parent: int | None) -> None:
         if parent is not None and os.getppid() != parent:
             return
         try:
-            if parent is not None or queue.is_needed(lane):
+            if parent is not None or queue.has_jobs(queue_name):
                 quiet_since = time.monotonic()
             if not queue.is_shared() or time.monotonic() - looked < SECONDS_BETWEEN_HEARTBEATS:
                 continue
             looked = time.monotonic()
-            queue.heartbeat(queue.worker_at(lane))
+            queue.heartbeat(queue.worker_at(queue_name))
             if is_away:
                 log.warning("the database is back")
                 is_away = False
             # No worker could report while it was away: they get the time to.
             if time.monotonic() - there_since > queue.SECONDS_TO_LIVE:
-                queue.take_over(lane)
+                queue.take_over(queue_name)
         except queue.AwayError as error:
             if not is_away:
                 log.warning("%s", error)
@@ -227,17 +229,17 @@ def _stand_by(lane: str, parent: int | None) -> None:
             quiet_since = there_since = time.monotonic()
 
 
-def _import_all(lane: str) -> None:
-    """Everything that a job of the lane needs, before there is one; beyond it the memory is limited."""
-    if lane == queue.LONG and not os.environ.get("FAIRDASH_NO_STANDBY"):
+def _import_all(queue_name: str) -> None:
+    """Everything that a job of the queue needs, before there is one; beyond it the memory is limited."""
+    if queue_name == queue.LONG and not os.environ.get("FAIRDASH_NO_STANDBY"):
         # It imports in a process of its own, beside this one.
         warm_up()
     import fairdash.runs.worker
 
-    if lane != queue.STUDIES:
+    if queue_name != queue.STUDIES:
         import fairdash.evaluation.execute_sweep
         import fairdash.training.stack  # noqa: F401
-    if lane == queue.QUICK and not queue.is_needed(lane):
+    if queue_name == queue.QUICK and not queue.has_jobs(queue_name):
         _rehearse()
 
 
@@ -254,6 +256,6 @@ def _rehearse() -> None:
 
 
 if __name__ == "__main__":
-    # Somebody waits for what is in the quick lane.
+    # A user waits for what is in the quick queue.
     detached.lower_priority(by=5 if sys.argv[1] == queue.QUICK else 10)
     sys.exit(main(sys.argv[1], parent=int(sys.argv[2]) if len(sys.argv) > 2 else None))

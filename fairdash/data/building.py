@@ -49,7 +49,7 @@ from fairdash.data.sums import by_sentence, parts_of
 from fairdash.errors import DataError, Fix, Problem
 from fairdash.utils.text import amount, at_lines, counted
 
-#: With fewer rows a fifth held out for testing is a handful, and no dependence can be measured on it.
+#: A fifth of fewer rows, held out for testing, is too small to measure dependence on.
 MIN_ROWS = 50
 
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
@@ -179,7 +179,7 @@ def build_dataset(
 
 
 class _Table(NamedTuple):
-    """A table on its way: its roles, what was agreed to, the lines of its rows, and what is said of it."""
+    """State of a table that becomes a data set: roles, accepted fixes, line numbers, and notes."""
 
     frame: pd.DataFrame
     roles: Roles
@@ -210,11 +210,11 @@ class _Table(NamedTuple):
             values = self.frame[column]
             if role == TIME and can_use_dates(values, "year"):
                 values = as_year(values, self.notes)
-            found = _as_numbers(values, role, self.lines)
-            if isinstance(found, Problem):
-                problems.append(found)
+            numbers = _as_numbers(values, role, self.lines)
+            if isinstance(numbers, Problem):
+                problems.append(numbers)
                 continue
-            outcomes[column] = found
+            outcomes[column] = numbers
             if kind_of(self.frame[column]) == "truth value":
                 self.notes.append(truth_note(column))
         return outcomes, problems
@@ -226,13 +226,13 @@ class _Table(NamedTuple):
         columns: dict[str, pd.Series] = {}
         classes: dict[str, tuple[str, ...]] = {}
         for column in self.roles.sensitive:
-            found = as_classes(self.frame[column])
-            if found is None:
+            as_class = as_classes(self.frame[column])
+            if as_class is None:
                 columns[column] = outcomes[column]
                 continue
-            classes[column] = found.names
-            self.notes.extend(found.sentences(column))
-            for name, values in found.columns(column).items():
+            classes[column] = as_class.names
+            self.notes.extend(as_class.sentences(column))
+            for name, values in as_class.columns(column).items():
                 columns[name] = pd.Series(values, index=self.frame.index, name=name)
         return columns, classes
 
@@ -270,7 +270,7 @@ class _Table(NamedTuple):
         return unusable | without
 
     def _say_lost(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
-        """Say what of the target goes with rows that lack exposure, such as costs without a claim."""
+        """Describe the part of the target in rows without exposure, such as costs without a claim."""
         target = self.roles.target
         if column == self.roles.weight and target in outcomes:
             lost = float(np.nansum(outcomes[target].to_numpy()[out]))
@@ -278,7 +278,7 @@ class _Table(NamedTuple):
                 self.notes.append(f"“{target}” adds up to {lost:,.6g} in them.")
 
     def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
-        """Settle what a sum over the exposure needs: a word on amounts below zero, or if it isn't divided.
+        """Add the notes on a total over the exposure: on amounts below zero, or that it isn't divided.
 
         The target is changed in place where its negative amounts are to count as 0.
         """
@@ -307,11 +307,11 @@ class _Table(NamedTuple):
         roles = self.roles
         played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
         free = [str(name) for name in self.frame.columns if name not in played]
-        told = {"target": certain_leaks(self.frame, roles.target, free, exposure=roles.weight)}
+        leaks_by_role = {"target": certain_leaks(self.frame, roles.target, free, exposure=roles.weight)}
         if roles.prediction is not None:
-            rest = [name for name in free if name not in told["target"]]
-            told["price"] = parts_of(self.frame, roles.prediction, rest, exposure=roles.weight)
-        for of, leaks in told.items():
+            rest = [name for name in free if name not in leaks_by_role["target"]]
+            leaks_by_role["price"] = parts_of(self.frame, roles.prediction, rest, exposure=roles.weight)
+        for of, leaks in leaks_by_role.items():
             for names, why in by_sentence(leaks):
                 used = [name for name in names if name in features]
                 unused = [name for name in names if name not in features]

@@ -1,6 +1,8 @@
-"""Values that are likely not what they look like: 999 for an age, 19480711 for a day, “male” beside “Male”.
+"""Values whose meaning likely differs from their look: 999 for an age, 19480711 for a day, “male” beside
+“Male”.
 
-A code is told from a number by how it looks and by where it lies: -1 below whole numbers from 0 on, or 999 in
+The look and the position of a value distinguish a code from a number: -1 below whole numbers from 0 on, or
+999 in
 several rows far beyond all others. What is only likely is said, and never changed without a word.
 
 >>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
@@ -24,7 +26,8 @@ from fairdash.utils.text import amount, counted
 
 Floats = NDArray[np.float64]
 
-#: A code stands in so many rows, among so many different numbers, and one column has so many.
+#: Rows and different numbers that a column must have, at least, before a value counts as a code; codes a
+#: column may have, at most.
 _MIN_ROWS, _MIN_VALUES, _MAX_CODES = 3, 5, 6
 #: Limits of the types of numbers that programs write for “no number”, and of floats by Stata and others.
 _LIMITS = frozenset(
@@ -43,7 +46,7 @@ _SPECIAL_DAYS = frozenset(np.datetime64(day, "D") for day in _DAYS.split())
 _MIN_DAYS_AWAY = 5 * 365
 #: Years that a column of years may hold, and the year that stands for an unknown one before them.
 _YEARS, _BEGINNING = (1905, 2150), 1900
-#: What programs call the numbers of the rows that they write beside the columns.
+#: Names that programs give to the column of row numbers.
 ROW_NAMES = re.compile(
     r"Unnamed: ?0|column 1_*|X|V1|\.\.\.1|index|level_0|row_?names?|row\.names|_N_|obs", re.IGNORECASE
 )
@@ -80,15 +83,15 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
     if not is_number:
         return {}
     cells: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    found: dict[float | np.datetime64, int] = {}
+    codes: dict[float | np.datetime64, int] = {}
     low, high = np.fmin.reduce(cells, initial=np.inf), np.fmax.reduce(cells, initial=-np.inf)
-    # One look at the ends is enough for nearly every column.
+    # The smallest and the largest value decide for nearly every column.
     for sign in (1, -1):
         if (low if sign < 0 else high) * sign > 0 and _looks_special(low if sign < 0 else high):
-            found |= _beyond(cells[np.isfinite(cells)], sign)
+            codes |= _beyond(cells[np.isfinite(cells)], sign)
     if low in (0, _BEGINNING) and (count := _before_all(values.name, cells, low)):
-        found[float(low)] = count
-    return found
+        codes[float(low)] = count
+    return codes
 
 
 def _looks_special(number: float) -> bool:
@@ -120,7 +123,8 @@ def _beyond(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
     if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
         # Steps below zero, as of a bonus scale from -2 on.
         return {}
-    # From the least on: a code may lie beside another, but not beside a number.
+    # Codes may be neighbours of one another, but not of an ordinary value, so the search begins at the
+    # smallest.
     while codes:
         place = codes[-1]
         if counts[place] >= _MIN_ROWS and _is_apart(levels[: place + 1], counts[: place + 1], sign):
@@ -134,7 +138,8 @@ def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
     *_, code = levels
     rest = levels[:-1]
     if sign < 0 and rest[-1] <= 0:
-        # Numbers that are never below zero have no place for it, unless there are only a few of them.
+        # Numbers that are never below zero have no room for a negative code, unless there are only a few of
+        # them.
         return bool(code > 9 or rest[0] <= -10 or (rest != np.round(rest)).any())
     endings = np.mod(np.abs(rest), 100) == code % 100
     if code >= 99 and endings.mean() > 0.2:
@@ -150,7 +155,7 @@ def _before_all(name: object, cells: Floats, first: float) -> int:
     """Count the zeros of a person's age or of years, or the years 1900, before which there is a gap."""
     rest = cells[cells > first]
     low, high = float(rest.min(initial=np.inf)), float(rest.max(initial=-np.inf))
-    # Whatever the header says, which takes longest to find out.
+    # This check does not use the header. It is the slowest, so it comes last.
     if not (_YEARS[0] <= low < high <= _YEARS[1] or _YOUNGEST <= low <= high <= _OLDEST):
         return 0
     count = int((cells == first).sum())
@@ -166,19 +171,19 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
     known = values.dropna()
     known = known.dt.tz_localize(None) if getattr(known.dtype, "tz", None) is not None else known
     days = known.to_numpy().astype("datetime64[D]")
-    found: dict[float | np.datetime64, int] = {}
+    codes: dict[float | np.datetime64, int] = {}
     for end in (np.min, np.max):
         if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
             continue
         count, rest = int((days == day).sum()), days[days != day]
         far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
         if count >= _MIN_ROWS and far:
-            found[day] = count
-    return found
+            codes[day] = count
+    return codes
 
 
 def written(code: float | np.datetime64) -> str:
-    """Write a code as it stands in a file."""
+    """Write a code as in a file."""
     if isinstance(code, np.datetime64):
         return str(code)
     return f"{code:.0f}" if code == round(code) and abs(code) < 1e16 else amount(code)
@@ -212,17 +217,17 @@ def said_of_codes(values: pd.Series) -> list[str]:
 
 
 def doubts_about(values: pd.Series) -> list[str]:
-    """Return sentences on what a column's values likely stand for."""
-    found = said_of_codes(values)
+    """Return sentences on the likely meaning of a column's values."""
+    remark = said_of_codes(values)
     if day_numbers(values) is not None:
-        found.append(
+        remark.append(
             f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. They "
             "are used as numbers unless you use them as a year or as an age."
         )
-    found += _said_of_counted_days(values)
+    remark += _said_of_counted_days(values)
     levels = _levels(values)
     if alike := said_of_spellings(values, levels):
-        found.append(
+        remark.append(
             f"“{values.name}”: {alike}. They count as different levels unless you write them alike "
             f"(--one-spelling {values.name})."
         )
@@ -230,11 +235,11 @@ def doubts_about(values: pd.Series) -> list[str]:
         word = folded(level.strip()).removeprefix("grand ")
         rows = int((values == level).sum()) if word in TOTALS else 0
         if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
-            found.append(
+            remark.append(
                 f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If it is the "
                 "total of other rows, leave it out."
             )
-    return found
+    return remark
 
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:
@@ -268,7 +273,7 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
     """
     if not is_plain_number(values):
         return None
-    # False where no cell is known.
+    # A column without any cell is not numeric.
     if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
         return None
     known = values.dropna()

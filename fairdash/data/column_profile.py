@@ -100,17 +100,17 @@ def profile_table(
 def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     kind = kind_of(values)
     known = values.dropna()
-    # What is neither number nor text, such as a list, need not be comparable.
+    # Cells of other types, such as lists, may not be comparable.
     n_distinct = int(known.nunique()) if kind != "other" else 0
     histogram = known.value_counts().head(_STEPS).tolist() if kind == "text" else []
     minimum = mean = maximum = None
     if kind in NUMBERS and len(known):
         numbers = known.to_numpy(dtype=float)
-        # Sums of numbers near the largest overflow; the mean is then infinite, and that is no fault here.
+        # The sum of numbers near the largest float overflows. The mean is then infinite, which is correct.
         with np.errstate(over="ignore"):
             mean = float(np.average(numbers, weights=None if weight is None else weight[values.notna()]))
         finite = numbers[np.isfinite(numbers)]
-        # Near the largest float there are no steps between.
+        # Near the largest float there is no number between two neighbours.
         if len(finite) and np.abs(finite).max() < 1e300:
             histogram = np.histogram(finite, bins=_STEPS)[0].tolist()
         minimum, maximum = float(numbers.min()), float(numbers.max())
@@ -129,9 +129,9 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
 #: Quantile groups that FairQuant asks for.
 GROUPS_WANTED = 50
 _MANY_ZEROS = 0.5
-#: The largest hundredth of normal costs, or of an exponential's, holds under a twelfth of the total.
+#: The largest hundredth of normal or exponential costs makes up less than a twelfth of the total.
 _HEAVY = 0.15
-#: Rows beyond a quantile that is shown: fewer would tell of single persons.
+#: At least this number of rows lies beyond a quantile that is shown, so that it reveals no single person.
 _MIN_BEYOND = 20
 
 
@@ -144,10 +144,10 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
         float64, finite.
     """
     cells = target.to_numpy(dtype=float)
-    found = []
+    remarks = []
     zeros = float(np.mean(cells == 0))
     if zeros >= _MANY_ZEROS:
-        found.append(
+        remarks.append(
             f"“{target.name}” is zero in {100 * zeros:.0f} % of the rows: "
             "squared error then depends mostly on the few others."
         )
@@ -156,11 +156,11 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
     share = float(sizes[:top].sum() / sizes.sum()) if sizes.sum() > 0 else 0.0
     if len(cells) >= 100 and share >= _HEAVY:
         beyond = f" (beyond {np.quantile(cells, 0.99):.3g})" if top >= _MIN_BEYOND else ""
-        found.append(
+        remarks.append(
             f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the middle{beyond} make up "
             f"{100 * share:.0f} % of all distances from it. They are used as they are, never clipped."
         )
-    return tuple(found)
+    return tuple(remarks)
 
 
 def quantile_support(values: pd.Series) -> int:
@@ -177,7 +177,7 @@ def quantile_support(values: pd.Series) -> int:
 
 
 def support_sentence(values: pd.Series) -> str:
-    """Describe how finely a sensitive column can be cut; `values` as in :func:`quantile_support`."""
+    """Describe the distinct quantile groups of a sensitive column, as :func:`quantile_support` finds them."""
     counts = values.value_counts()
     if len(counts) == len(values):
         ties = "no two rows are tied"

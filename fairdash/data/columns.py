@@ -16,15 +16,15 @@ from fairdash.errors import Checks, DataError, Fix, Problem
 from fairdash.utils.classes import MIN_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
 from fairdash.utils.rounding import is_rounding, precision
 
-#: What an estimator learns from and no predictor sees: it may be constant where nothing is penalised.
+#: Columns used in training that no predictor sees; they may be constant if nothing is penalised.
 SENSITIVE_FEATURE = "sensitive feature"
 
 #: Squares of anything larger overflow a 64-bit float, so no mean square could be computed.
 MAX_MAGNITUDE = 1e150
 
-#: A column of more texts names rows, and takes long to look through.
+#: A text column with more levels identifies rows, and is slow to check.
 _MAX_TEXTS = 10_000
-#: What a category's levels may be in a model's file: what JSON keeps.
+#: Types of levels that JSON, and so a model's file, can store.
 _LEVELS_OF_A_FILE = (str, bool, int, float)
 
 
@@ -53,13 +53,13 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
         TIME: "Drop these rows, fill the cells in the file, or choose no time.",
         SENSITIVE_FEATURE: "Leave these rows out, or fill the cells that are NaN.",
     }.get(role, "Drop these rows, or fill the cells in the file.")
-    found = [(missing, f"the {role} has missing cells")]
+    faults = [(missing, f"the {role} has missing cells")]
     if role == EXPOSURE:
-        found.insert(0, (infinite, "infinite numbers can't be used"))
+        faults.insert(0, (infinite, "infinite numbers can't be used"))
         below = (cells <= 0) & ~infinite
-        found.append((below, "the exposure must be above zero, and in some rows it is not"))
+        faults.append((below, "the exposure must be above zero, and in some rows it is not"))
     problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
-    problems += [_droppable(column, which, what, hint, lines) for which, what in found if which.any()]
+    problems += [_droppable(column, which, what, hint, lines) for which, what in faults if which.any()]
     if role in (TARGET, SENSITIVE):
         problems += constant_problems(values, role)
     return problems
@@ -249,7 +249,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         if values.ndim not in (1, 2):
             raise DataError.of("The shape is not (n,) or (n, d)", "Give a table.", column=name)
     table, checks = pd.DataFrame(values), Checks(DataError)
-    found: list[NDArray[np.float64]] = []
+    problems: list[NDArray[np.float64]] = []
     for position, label in enumerate(table.columns):
         title = label if isinstance(label, str) else f"{name}, {position}" if table.shape[1] > 1 else name
         column = _as_numbers_or_text(table.iloc[:, position]).rename(title)
@@ -264,15 +264,15 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
         else:
             checks.problems.append(_not_numbers(column))
             continue
-        found.extend(numbers.values())
+        problems.extend(numbers.values())
         first = pd.Series(next(iter(numbers.values())), name=title)
         checks.problems += outcome_problems(first, SENSITIVE_FEATURE)
     checks.finish()
-    return np.stack(found, axis=1)
+    return np.stack(problems, axis=1)
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:
-    """Return a column of objects as numbers if all of its cells are; else as it is."""
+    """Return a column of objects as numbers if all of its cells are, else unchanged."""
     if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
         return column
     try:
@@ -309,7 +309,7 @@ def as_classes(values: pd.Series) -> Classes | None:
         return None
     counts = values.value_counts()
     if getattr(values.dtype, "ordered", False):
-        # Whoever gave levels an order knows what they are.
+        # An ordered category was made on purpose, so it is not checked further.
         return classes_of(values)
     if len(counts) > _MAX_TEXTS or date_fixes(values) or holds_bands(values) or can_convert(values):
         return None

@@ -40,7 +40,7 @@ from fairdash.data.roles import (
 from fairdash.errors import Checks, DataError
 from fairdash.utils.seeds import Stream, rng_of
 
-#: Fewer groups than these can't be parted into training and test rows, and exchanged, with any sense.
+#: With fewer groups, a split into training and test rows and a permutation of groups make no sense.
 MIN_GROUPS = 200
 
 
@@ -139,7 +139,7 @@ class Dataset:
             object.__setattr__(self, part, dict(getattr(self, part)))
 
     def __repr__(self) -> str:
-        # The generated one would print cells, and cells are personal.
+        # The generated repr would print cells, which are personal data.
         others = "".join(f", {part}={values.name!r}" for part, values in self._extra())
         return (
             f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
@@ -182,7 +182,7 @@ class Dataset:
                 yield role, frame[name]
 
     def _extra(self) -> Iterator[tuple[str, pd.Series]]:
-        """The parts that one column plays, where there is one."""
+        """Roles that one column has, if any."""
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:

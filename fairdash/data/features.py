@@ -25,7 +25,7 @@ from fairdash.data.grammar import DATE_LIKE, bands_in_order, date_orders
 from fairdash.errors import Fix, Problem
 from fairdash.utils.text import counted, few
 
-#: A category with more levels than this share of the rows says little more than which row it is.
+#: A category with more levels than this share of the rows identifies rows and says little else.
 IDENTIFIER_SHARE = 0.5
 #: Below this many levels a category is never taken for an identifier: small tables have few rows.
 MIN_IDENTIFIERS = 20
@@ -38,15 +38,15 @@ Columns = pd.DataFrame | Mapping[str, pd.Series]
 DATES, TEXT_DATES = "dates", "dates written as text"
 IDENTIFIER = "almost as many levels as rows, like an identifier"
 
-#: A coincidence rarer than this is none.
+#: A coincidence rarer than this counts as impossible.
 CHANCE = 1e-6
-#: Two continuous columns of this rank correlation order nearly every pair of rows alike.
+#: Two continuous columns with this rank correlation put nearly every pair of rows in the same order.
 _SAME_ORDER = 0.9999
-#: What some of their rows then reach for sure.
+#: The rank correlation that a sample of these columns certainly reaches.
 _NEARLY_SAME = 0.99
-#: Of fewer known cells nothing is said, unless they are half of all.
+#: With fewer known cells nothing is reported, unless they are half of all.
 _MIN_KNOWN = 50
-#: Most features are ruled out by so many of their rows.
+#: A first check on this number of rows excludes most features.
 FEW = 2000
 
 
@@ -125,7 +125,7 @@ def leakage_problems(
     features: Mapping[str, pd.Series], sensitive: Mapping[str, pd.Series]
 ) -> Iterator[Problem]:
     """Report features that determine a sensitive column; both are columns by name, finite where known."""
-    # Of what has problems of its own nothing is asked yet.
+    # Columns with other problems are not checked yet.
     sound = {
         name: values for name, values in sensitive.items() if np.isfinite(values).all() and varies(values)
     }
@@ -144,14 +144,14 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
 
     Nothing is in the way; each problem names the fixes that would bring a column in as a feature.
     """
-    found: list[Problem] = []
+    proposals: list[Problem] = []
     ways: tuple[Fix, ...]
     for name in frame.columns:
         values = frame[name]
         why = exclusion_reason(values)
         if said := said_of_codes(values):
             hint = "Make these cells missing, or leave them if the values are right."
-            found.append(
+            proposals.append(
                 Problem(
                     what=said[0].partition("” ")[2].partition(".")[0],
                     hint=hint,
@@ -160,7 +160,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                 )
             )
         if alike := said_of_spellings(values):
-            found.append(
+            proposals.append(
                 Problem(
                     what=alike,
                     hint="Write them alike, or leave them if they are different.",
@@ -169,7 +169,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                 )
             )
         if can_convert(values):
-            # Of two levels, such as a factor of 0 and 1, a category and a number say the same.
+            # With two levels, such as 0 and 1, a category and a number are the same.
             if values.nunique() <= 2:
                 continue
             what, hint = (
@@ -194,8 +194,8 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
             ways = (Fix("keep", name),)
         else:
             continue
-        found.append(Problem(what=what, hint=hint, column=name, fixes=ways))
-    return tuple(found)
+        proposals.append(Problem(what=what, hint=hint, column=name, fixes=ways))
+    return tuple(proposals)
 
 
 def exclusion_reason(values: pd.Series) -> str | None:
@@ -267,7 +267,7 @@ def _reads_off(f: pd.Series, s: pd.Series) -> bool:
     few = a_few(len(f))
     if not is_function(f.iloc[few], s.iloc[few]):
         return False
-    # Of a value that stands once nothing is read off.
+    # A value that occurs once shows nothing.
     again = f.duplicated(keep=False).to_numpy()
     if again.mean() < 0.5:
         return False
@@ -275,7 +275,7 @@ def _reads_off(f: pd.Series, s: pd.Series) -> bool:
     if len(counts) < 2:
         return False
     common = (s == counts.index[0]).to_numpy()
-    # One heap that holds only the commonest value, such as policies without a mile, tells nothing of others.
+    # A heap of the commonest value, such as policies without a mile, says nothing about the other values.
     if min(float(again[common].mean()), float(again[~common].mean())) < 0.5 or not is_function(f, s):
         return False
     further = f.duplicated().to_numpy()
@@ -305,7 +305,7 @@ def varies(values: pd.Series) -> bool:
 
 def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Return whether rows with the same feature value always share one sensitive value."""
-    # Levels that stand once agree with themselves.
+    # A level that occurs once always agrees with itself.
     again = feature.duplicated(keep=False).to_numpy()
     levels = pd.factorize(feature[again])[0].astype(np.int64)
     if not len(levels):

@@ -19,7 +19,7 @@ from fairdash.storage import cache_folder, sha256, write_whole
 #: Called with the bytes that have arrived and the bytes expected (None where the server does not say).
 DownloadProgress = Callable[[int, int | None], None]
 
-#: No public data set of the catalogue comes near this; a server that sends more is not the publisher.
+#: All public data sets are far smaller, so a server that sends more is not the publisher.
 MAX_ARCHIVE = 200 * 2**20
 MAX_MEMBER = 500 * 2**20
 
@@ -170,7 +170,7 @@ def _downloaded(
                 if len(content) > MAX_ARCHIVE:
                     raise DownloadError.of("the server sends far more data than the data set has", advice)
                 if progress is not None:
-                    # What was sent packed is longer than its announced length.
+                    # A compressed answer may be longer than its announced length once it is unpacked.
                     progress(min(len(content), total or len(content)), total or None)
     except requests.RequestException as error:
         raise DownloadError.of(
@@ -188,7 +188,7 @@ def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str)
                 name = PurePosixPath(info.filename).name
                 if name in names and name not in contents and info.file_size <= MAX_MEMBER:
                     contents[name] = opened.read(info)
-    # What zipfile raises on damaged, encrypted or oddly packed archives.
+    # Errors that zipfile raises on damaged, encrypted or unusual archives.
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
         raise DownloadError.of(
             f"the download from {publisher} is not a complete zip archive", advice

@@ -31,7 +31,7 @@ from fairdash.utils.text import counted, few
 
 _DAYS_IN_A_YEAR = 365.25
 
-#: What becomes of dates, and which of day and month comes first where that can't be told.
+#: How dates are converted, and whether the day or the month comes first if the cells do not show it.
 _OF_DATES = {
     "year": ("year", None),
     "age": ("age", None),
@@ -83,7 +83,7 @@ def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
 
 
 def _question(kind: str) -> str:
-    """Name what a kind of fix decides: rows, codes, spelling, amounts below zero, or the use of cells."""
+    """Name the subject of a fix: rows, codes, spelling, amounts below zero, or the use of cells."""
     if kind in OF_NEGATIVES:
         return "amounts below zero"
     return {"drop_rows": "rows", "codes": "codes", "spelling": "spelling"}.get(kind, "use")
@@ -97,7 +97,7 @@ def apply_fixes(
     What was done is added to the notes.
     """
     fresh: dict[str, pd.Series] = {}
-    # A code is missing before its column becomes anything else.
+    # Codes become missing cells before the column is converted.
     for fix in sorted(fixes, key=lambda each: each.kind != "codes"):
         values = fresh.get(fix.column, frame[fix.column])
         if fix.kind == "codes" and special_codes(values):
@@ -123,7 +123,7 @@ def apply_fixes(
 
 
 def can_convert(values: pd.Series) -> bool:
-    """Return whether a text column may be offered as numbers: at least half are, and it is no identifier.
+    """Return whether a text column may become numbers: at least half are, and it is not an identifier.
 
     Bands such as 6-7 are none: the numbers among them would stay and the bands be lost.
     """

@@ -44,7 +44,7 @@ def plain_frame(
         names = [str(name) for name in frame.columns]
         frame = frame.set_axis(names, axis=1) if len(set(names)) == len(names) else frame
     if not frame.columns.is_unique:
-        # Refused by name, later.
+        # A later check refuses these columns by name.
         return frame, []
     notes: list[str] = []
     fresh: dict[str, pd.Series] = {}
@@ -100,7 +100,7 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
 
 
 def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
-    """Write bands by their ends, (n,); missing where there is neither end.
+    """Write bands by their ends, (n,); missing if both ends are.
 
     A band holds its upper end, unless the next one of the same factor begins there.
 
@@ -133,7 +133,7 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
     if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
         return None
     cells = as_floats(values).to_numpy()
-    found = values.astype(object)
+    by_row = values.astype(object)
     n_bands, times = 0, np.zeros(len(cells), dtype=int)
     begins = {ends[0] for level in levels if (ends := band_ends(str(level))) is not None and ends[2]}
     for level in levels:
@@ -148,13 +148,13 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
         else:
             return None
         n_bands += match is not None or bool(ends and ends[2])
-        found = found.mask(inside, str(level))
+        by_row = by_row.mask(inside, str(level))
         times += inside
     if (times > 1).any():
         what = f"Several bands hold {cells[times > 1][0]:g}"
         raise DataError.of(what, "Change their ends, so that no two overlap.", column=str(values.name))
     return (
-        found.map(lambda cell: cell if isinstance(cell, str) or pd.isna(cell) else f"{cell:g}")
+        by_row.map(lambda cell: cell if isinstance(cell, str) or pd.isna(cell) else f"{cell:g}")
         if n_bands
         else None
     )

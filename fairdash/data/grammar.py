@@ -29,26 +29,26 @@ import pandas as pd
 
 WHOLE = r"[+-]?[0-9]+"
 POWER = r"[+-]?[0-9]+[eE][+-]?[0-9]+"
-#: With `mark` for the decimal mark.
+#: `mark` stands for the decimal mark.
 FRACTION = r"[+-]?(?:[0-9]+[{mark}][0-9]*|[{mark}][0-9]+)(?:[eE][+-]?[0-9]+)?"
 #: 1.234 or 1,234: a fraction, or a thousand and more.
 AMBIGUOUS = r"[+-]?[1-9][0-9]{{0,2}}[{mark}][0-9]{{3}}"
 INFINITE = r"[+-]?(?i:inf|infinity)"
 LEADING_ZERO = r"[+-]?0[0-9].*"
-#: What may stand between thousands, besides the points and commas that may be a decimal mark as well.
+#: Separators of thousands, besides the points and commas that may be decimal marks.
 _SPACES = " '’\u00a0\u2009\u202f"
 THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}.,][0-9]{{3}})+(?:[.,][0-9]+)?"
 _SPACED = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
-#: With `mark` for the decimal mark and `other` for what stands between thousands.
+#: `mark` stands for the decimal mark, and `other` for the separator of thousands.
 GROUPED = r"[+-]?[1-9][0-9]{{0,2}}(?:[{other}][0-9]{{3}})+(?:[{mark}][0-9]+)?"
-#: Of these only one reading is left: both marks stand in the cell, or one appears twice.
+#: These cells can be read in only one way: both marks occur, or one occurs twice.
 SURELY_GROUPED = (
     r"[+-]?[1-9][0-9]{{0,2}}(?:(?:[{other}][0-9]{{3}})+[{mark}][0-9]+|(?:[{other}][0-9]{{3}}){{2,}})"
 )
 #: Signs and codes of money, which a cell may begin or end with; and the percent sign.
 _MONEY = r"(?:€|\$|£|¥|zł|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|Fr\.|kr\.?)"
 _GAP = "[ \u00a0\u2009\u202f]*"
-#: What a unit is told by, for Arrow's engine: a quick look before each cell is taken apart.
+#: A pattern for Arrow's engine that finds cells with a unit, before each cell is parsed.
 SIGN_OF_UNIT = rf"^[+-]?{_GAP}{_MONEY}|(?:{_MONEY}|%)$"
 SPACES = f"[{_SPACES}]"
 WITH_UNIT = re.compile(
@@ -57,7 +57,7 @@ WITH_UNIT = re.compile(
 )
 _BOTH_MARKS = r"[+-]?[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:,[0-9]{3})+\.[0-9]+)"
 
-#: Whatever may be meant as a number, with its unit.
+#: All cells that may be numbers, with or without a unit.
 LIKE_NUMBER = re.compile(rf"[^A-Za-z0-9]*[0-9][0-9{_SPACES}.,]*(?:[eE][+-]?[0-9]+)?[^A-Za-z0-9]*")
 
 ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?"
@@ -106,7 +106,7 @@ _NEGATIVE = re.compile(
     r"(?P<money>[€$£¥] ?)?\((?P<inside>[^()]*[0-9][^()]*)\)|(?P<before>[^()]*[0-9]) ?[-\u2212]"
     r"|[\u2212\u2013](?P<after>.+)"
 )
-#: What the marks of such numbers and of open ends hold, for a quick look.
+#: Characters of negative numbers and open ends, for a fast first check.
 SIGNS = "^[€$£¥]? ?[(\u2212\u2013<>≤≥]|[0-9] ?[-+\u2212]$"
 #: A number and more, or less: 250,000+, or >250000.
 _OPEN_END = re.compile(r"(?:[<>≤≥]=? ?)?(?P<limit>[^<>≤≥+]*?[0-9]) ?[+-]?")
@@ -144,7 +144,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
         if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
             found[text] = f"-{number}"
             behind += [text] if match["before"] else []
-    # Numbers in brackets alone are a list's; beside 250,000+ or alone in many rows, 2,500- is an open end.
+    # A column of numbers in brackets only is a list; beside 250,000+, or in many rows, 2,500- is an open end.
     alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
     if behind and (alone or any(text.endswith("+") for text in texts)):
         found = {text: number for text, number in found.items() if text not in behind}
@@ -207,8 +207,8 @@ def to_numbers(values: pd.Series) -> pd.Series:
     texts = texts.where(~both, english.where(~last_is_comma.fillna(False), german))
     texts = texts.str.replace(",", ".", regex=False)
     numbers = pd.to_numeric(texts.astype(object).where(texts.notna(), None), errors="coerce")
-    found = pd.Series(np.asarray(numbers, dtype=float), index=values.index, name=values.name)
-    return found.where(np.isfinite(found))
+    series = pd.Series(np.asarray(numbers, dtype=float), index=values.index, name=values.name)
+    return series.where(np.isfinite(series))
 
 
 def _bare(texts: pd.Series) -> pd.Series:
@@ -224,7 +224,7 @@ def holds_numbers(values: pd.Series) -> bool:
 
     1.234 alone can be a fraction or a thousand and more: only another cell can settle it.
     """
-    # Of a million cells few are different.
+    # Few of a million cells are different.
     counts = values.dropna().astype("string").str.strip().value_counts()
     known = _bare(_signed(pd.Series(counts.index, dtype="string")))
     if known.empty or known.str.fullmatch(LEADING_ZERO).any():
@@ -252,12 +252,12 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
     left: list[str] | None = None
     same = True
     for text in texts:
-        found = _readings(str(text).strip())
-        left = [order for order in found if left is None or order in left]
+        readings = _readings(str(text).strip())
+        left = [order for order in readings if left is None or order in left]
         if not left:
             return ()
-        same &= len(set(found.values())) == 1
-    # Where both give the same dates, as for a column of first Januaries, nothing is in doubt.
+        same &= len(set(readings.values())) == 1
+    # If both orders give the same dates, as for a column of first Januaries, there is no doubt.
     return tuple(left or ())[: 1 if same else 2]
 
 
@@ -288,23 +288,23 @@ def _readings(text: str) -> dict[str, datetime]:
     elif match := _FROM_YEAR.fullmatch(text):
         tried = {YEAR_FIRST: (int(match["one"]), int(match["two"]))}
     elif match := _DAY_AND_WORD.fullmatch(text) or _WORD_AND_DAY.fullmatch(text):
-        # Zero is no month.
+        # A month of zero is invalid.
         tried = {MONTH_IN_WORDS: (_MONTH_OF_WORD.get(match["word"].lower(), 0), int(match["one"]))}
     else:
         return {}
     hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
     fraction = int((match["fraction"] or "").ljust(6, "0"))
-    found = {}
+    dates = {}
     for order, (month, day) in tried.items():
         try:
-            found[order] = datetime(int(match["year"]), month, day, hour, minute, second, fraction)
+            dates[order] = datetime(int(match["year"]), month, day, hour, minute, second, fraction)
         except ValueError:
-            # A 30 February, or a month 13: not by this order.
+            # 30 February, or month 13, excludes this order.
             continue
-    return found
+    return dates
 
 
-#: More levels than this are no bands, such as 18-25, under 18 or 10+: text that is in an order.
+#: With more levels than this, text is not bands such as 18-25, under 18 or 10+.
 MAX_BANDS = 200
 
 _PLAIN_NUMBER = r"(?:0|[1-9][0-9]*)(?:[.,][0-9]+)?"
@@ -319,7 +319,7 @@ _LESS_OR = r"(?:<=|≤|up to|bis|bis zu|jusqu'?a|hasta|fino a|tot)"
 _OVER = r"(?:>|over|above|more than|uber|ueber|plus de|mas de|oltre|piu di|meer dan)"
 _OVER_OR = r"(?:>=|≥|from|ab|des|desde|da|vanaf)"
 
-#: What a band is written like.
+#: Patterns of bands.
 _SHAPES = (
     rf"(?P<low>{_PLAIN_NUMBER}){_UNIT} ?{_TO} ?(?P<high>{_PLAIN_NUMBER}){_UNIT}",
     rf"[\[(\]] ?(?P<low>{_PLAIN_NUMBER}) ?[,;-] ?(?P<high>{_PLAIN_NUMBER}) ?[\])\[]",
@@ -399,6 +399,6 @@ def folded(text: str, *, umlauts: bool = False) -> str:
 
 
 def _plain(text: str) -> str:
-    """Letters without what stands on them, in their case."""
+    """Letters without their accents, in their case."""
     parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     return "".join(letter for letter in parts if not unicodedata.combining(letter))

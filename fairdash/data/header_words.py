@@ -25,21 +25,21 @@ from types import MappingProxyType
 
 from fairdash.data.grammar import folded, words_in_order
 
-#: Where the phrase is all that the header says, but for words such as "du" and "of".
+#: The phrase is the whole header, except for words such as "du" and "of".
 WHOLE, PART, INSIDE = 3, 2, 1
 
 _SMALL = frozenset(
     "a al d da das de degli dei del della delle der des di die do du e el et gli het i il in la las le les"
     " lo los nb of on op por pour the und van von y".split()
 )
-#: A phrase without a gap must be so long to be looked for in a header without gaps.
+#: Length of a phrase, at least, to be searched in a header without gaps.
 _JOINED = 5
 
-#: What a row's claims are told by: one header is one of these, the one that more of its words speak for.
+#: Concepts of claims: a header belongs to the one that most of its words describe.
 CLAIMS = ("claim_cost", "claim_count", "claim_flag")
 #: Concepts that a header speaks of if it speaks of all of these.
 _JOINT = {"driver_age": ("age", "person")}
-#: What German joins words with.
+#: Letters that German inserts between joined words.
 _LINKS = ("", "s", "n", "en")
 
 #: The words of a phrase as patterns, and all of it without gaps.
@@ -78,19 +78,19 @@ def other_words(header: object, concept: str, of: str) -> bool:
     )
 
 
-# By words, not by header: 3,000 columns from zip_1 to zip_3000 have one word in common.
+# Words are cached, not headers: 3,000 columns from zip_1 to zip_3000 share one word.
 @cache
 def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     joined = "".join(words)
-    found: dict[str, int] = {}
+    meanings: dict[str, int] = {}
     n_words: dict[str, int] = {}
     for concept, phrases in _phrases().items():
         clear = {phrase: _clearness(words, joined, phrase) for phrase in phrases}
         if clearest := max(clear.values(), default=0):
-            found[concept] = clearest
+            meanings[concept] = clearest
             n_words[concept] = max(len(parts) for (parts, _), value in clear.items() if value)
     for concept, parts in _JOINT.items():
-        if set(parts) <= set(found):
+        if set(parts) <= set(meanings):
             known = [
                 part
                 for each in parts
@@ -98,11 +98,11 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
                 if _holds(phrase, words)
                 for part in phrase
             ]
-            found[concept] = PART if _rest(words, known) else WHOLE
-    most = max((n_words[concept] for concept in CLAIMS if concept in found), default=0)
+            meanings[concept] = PART if _rest(words, known) else WHOLE
+    most = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
     # "Anzahl Schäden" is a count, though "Schäden" alone would be their cost.
     return MappingProxyType(
-        {name: value for name, value in found.items() if name not in CLAIMS or n_words[name] == most}
+        {name: value for name, value in meanings.items() if name not in CLAIMS or n_words[name] == most}
     )
 
 
@@ -121,7 +121,7 @@ def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
 
 
 def _rest(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
-    """Return the words of a header that a phrase leaves, but for words such as "du"."""
+    """Return the words of a header outside a phrase, except words such as "du"."""
     return [w for w in words if w not in _SMALL and not any(part.fullmatch(w) for part in parts)]
 
 

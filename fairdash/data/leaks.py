@@ -42,32 +42,33 @@ MISSING_TELLS = "its missing cells show on which side of a limit the target is"
 CLASSES = "it is the target, rounded or divided into classes"
 BOUNDS = "it gives the start or end of the exposure"
 
-#: What tells a zero does so by this many levels at most: a scale that zeros part in two is an honest one.
+#: A column that reveals zeros has at most this number of levels: a scale that splits the zeros in two is
+#: honest.
 _FEW_LEVELS = 5
 #: A column that follows the target in one direction only must do so more clearly than one whose rows have
 #: this share of the zeros of others: honest columns can go with fewer zeros.
 _FEWER_ZEROS = 1 / 3
-#: So many known cells may be wrong before missingness is said to follow the zeros.
+#: This number of known cells may disagree before missingness counts as following the zeros.
 _SLIPS = 0.005
-#: Classes of a target touch: between them lies no wider gap than between other neighbours.
+#: Neighbouring classes of a target touch: the gap between them is no wider than other gaps.
 _TOUCHING = 2.5
-#: Nor is it so much wider than within the classes.
+#: The gap is at most this multiple of the gaps within the classes.
 _AS_THICK = 10
 _NEIGHBOURS = 5
 _MIN_IN_CLASS = 20
-#: A rounded target has so many steps and rows at least, and each step holds so many of the target's own.
+#: Steps and rows that a rounded target has, at least, and values of the target in each step.
 _MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
-#: Rounding leaves what it takes away evenly spread over a whole step; a noise of that width is a wonder.
+#: The remainder of rounding is uniform over a whole step. Noise of exactly that width is very unlikely.
 _WHOLE_STEP, _EVENLY = 0.95, 0.1
-#: Few rows show that a column is no rounded target if they correlate less than this.
+#: Below this correlation, a few rows suffice to show that a column is not a rounded target.
 _AT_LEAST_ALIKE = 0.8
-#: The length between two columns goes with the exposure as closely as this.
+#: The difference of two columns agrees with the exposure to within this share.
 _SAME_LENGTH = 0.999
 _SAME_LENGTH_OF_DATES = 0.99
 _MIN_BOUNDED = 50
 
-#: What was told of a column, a target and an exposure before: a suggestion, a check and the making of a data
-#: set ask the same of one table. Only digests of cells are kept.
+#: Cache of results: a suggestion, a check and the creation of a data set check the same table. Only hashes of
+#: cells are stored.
 _TOLD: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
 _MAX_TOLD = 5000
 
@@ -101,7 +102,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     if not varies(y) or not varies(f):
         return None
     why = _of_zeros(f, y)
-    # Values that say the target say more than its zeros.
+    # A column that reveals the target says more than one that reveals its zeros.
     if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
         return READ_OFF
     if why is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
@@ -134,11 +135,11 @@ def certain_leaks(
     """
     columns = list(columns)
     w = None if exposure is None else frame[exposure]
-    found = {}
+    leaks = {}
     if kind_of(frame[target]) in NUMBERS:
         of_roles = (_digest(frame[target]), None if w is None else _digest(w))
         for name in columns:
-            # Cells of any objects have no digest, and nothing is read off them.
+            # Cells of other objects have no hash, so nothing is checked on them.
             if kind_of(frame[name]) == "other":
                 continue
             key = (_digest(frame[name]), *of_roles)
@@ -147,13 +148,13 @@ def certain_leaks(
                     _TOLD.pop(next(iter(_TOLD)), None)
                 _TOLD[key] = target_leak(frame[name], frame[target], exposure=w)
             if (why := _TOLD[key]) is not None:
-                found[name] = why
-        rest = [name for name in columns if name not in found]
-        found |= parts_of(frame, target, rest, exposure=exposure, least=2)
+                leaks[name] = why
+        rest = [name for name in columns if name not in leaks]
+        leaks |= parts_of(frame, target, rest, exposure=exposure, least=2)
     if exposure is not None:
-        for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in found]):
-            found[name] = BOUNDS
-    return {name: found[name] for name in columns if name in found}
+        for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in leaks]):
+            leaks[name] = BOUNDS
+    return {name: leaks[name] for name in columns if name in leaks}
 
 
 def _digest(values: pd.Series) -> bytes:
@@ -181,20 +182,20 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
         if holds_dates:
             of_dates.add(name)
     few = a_few(len(frame))
-    found: set[str] = set()
-    # Where all begin on one day the end alone is a bound.
+    bounds: set[str] = set()
+    # If all terms begin on one day, the end alone is a bound.
     origin = np.zeros(len(frame))
     for name in of_dates:
         if _goes_with(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
-            found.add(name)
+            bounds.add(name)
     for one, other in combinations(placed, 2):
         if (one in of_dates) != (other in of_dates):
             continue
         edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
         a, b = placed[one], placed[other]
         if _goes_with(b[few] - a[few], w[few], edge, (a[few], b[few])) and _goes_with(b - a, w, edge, (a, b)):
-            found |= {one, other}
-    return tuple(name for name in placed if name in found)
+            bounds |= {one, other}
+    return tuple(name for name in placed if name in bounds)
 
 
 def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
@@ -206,7 +207,7 @@ def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.nd
         cells = values[known]
         return float(abs(np.corrcoef(cells, w[known])[0, 1])) if np.ptp(cells) > 0 else 0.0
 
-    # Where one of the two is the length by itself, the other has no part in it.
+    # If one of the two columns is the length itself, the other plays no part.
     return together(length) > edge and max(map(together, ends)) < edge
 
 
@@ -254,7 +255,7 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 def _only_without_zero(
     with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, slips: float
 ) -> bool:
-    """Return whether the rows outside of these levels are all without a zero, but for a few slips."""
+    """Return whether the rows outside these levels have no zeros, except for a few errors."""
     from scipy.stats import binom
 
     wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
@@ -262,8 +263,7 @@ def _only_without_zero(
 
 
 def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column puts the rows that don't hold the target's commonest value in the target's "
-    "order."""
+    """Return whether a column orders the rows without the target's commonest value as the target does."""
     if kind_of(f) not in NUMBERS:
         return False
     x = as_floats(f)
@@ -278,8 +278,7 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the other cut into classes: each a stretch of it, and the next begins "
-    "right there.
+    """Return whether a column is the other cut into classes, each of which ends where the next begins.
 
     Strong columns part the target into stretches as well, such as grades of pay with a noise below their
     steps; those leave gaps.
@@ -314,8 +313,7 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
 
 
 def _touch(places: Floats, changes: Codes) -> bool:
-    """Return whether the gaps between classes are no wider than others beside them, nor much than those "
-    "within.
+    """Return whether gaps between classes are no wider than those beside them, nor much wider than within.
 
     A noise that just fills the step between two grades thins out where they meet.
     """
@@ -378,7 +376,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     spread = rest[cells != heap] if counts.max() > 0.01 * len(cells) else rest
     if len(spread) < _MIN_ROUNDED:
         return False
-    # What lies on steps of its own is spread over them.
+    # Values on a grid of their own are spread over the steps.
     spread = np.sort(spread) - rest.min() + fine * (np.arange(len(spread)) * 0.618 % 1)
     place = np.sort(spread) / (width + fine)
     return float(np.abs(place - np.linspace(0, 1, len(place))).max()) < _EVENLY
@@ -406,19 +404,20 @@ def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] |
     low, high = np.full(len(steps), np.inf), np.full(len(steps), -np.inf)
     np.minimum.at(low, codes, y)
     np.maximum.at(high, codes, y)
-    # Unknown are what the slope lacks, where the strip begins and its width, in steps of the first guess.
+    # The unknowns are the error of the slope, and the start and width of the strip, in steps of the first
+    # guess.
     low, high = (low - slope * steps) / abs(slope), (high - slope * steps) / abs(slope)
     ones, zeros = np.ones_like(steps), np.zeros_like(steps)
     scale = steps / steps.max()
-    found = linprog(
+    solution = linprog(
         [0, 0, 1],
         A_ub=np.vstack([np.column_stack([scale, ones, zeros]), np.column_stack([-scale, -ones, -ones])]),
         b_ub=np.concatenate([low, -high]),
         bounds=[(None, None), (None, None), (0, None)],
     )
-    if not found.success:
+    if not solution.success:
         return None
-    slope += float(found.x[0]) * abs(slope) / float(steps.max())
+    slope += float(solution.x[0]) * abs(slope) / float(steps.max())
     return slope, y - slope * x
 
 

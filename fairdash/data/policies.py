@@ -1,8 +1,8 @@
-"""Find the column that names policies, or people, of which several rows are in a table.
+"""Find the column that identifies policies, or people, with several rows in a table.
 
 The name of the column need not say so. An id has many values, each in a few rows, and the rows of one value
-agree in what describes a policy: sex, region, vehicle. Rows of one place agree in the place alone, rows of
-one vehicle model in the vehicle alone, and rows of one date, age or amount in hardly anything.
+agree in the columns that describe a policy: sex, region, vehicle. Rows of one place agree in the place alone,
+rows of one vehicle model in the vehicle alone, and rows of one date, age or amount in hardly anything.
 
 >>> rng = np.random.default_rng(0)
 >>> policy = np.repeat(rng.permutation(4000)[:300], 3)
@@ -28,20 +28,20 @@ from fairdash.data.header_words import CLAIMS, meanings_of
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: An id has so many values at least, and so many rows a value at most, on average.
+#: Different values of an id, at least, and its rows per value, at most, on average.
 _MIN_VALUES, _MAX_ROWS_EACH = 50, 50
-#: Nearly all rows are of values with at most so many times the average number of rows, or so many rows.
-#: Values of a measurement or of a place crowd.
+#: Nearly all rows belong to values with at most this multiple of the average number of rows, or at most this
+#: number. Values of a measurement or a place are concentrated.
 _MAX_TIMES, _MIN_CROWD, _NOT_CROWDED = 4, 12, 0.95
 #: Pairs of rows of one value that are compared, and fewest of them.
 _MAX_PAIRS, _MIN_PAIRS = 4000, 30
-#: Rows of one policy agree so much more than by chance in a column that describes it, which is this share of
-#: all columns, and so many.
+#: Rows of one policy agree this much more than by chance in a column that describes the policy. Share and
+#: number of columns that must do so.
 _AGREE, _MIN_AGREEING, _MIN_COLUMNS = 0.5, 0.6, 2
-#: What a column is of that is another one in each row of a policy, and what is the same in all.
+#: A column that changes in each row of a policy, and one that is constant within it.
 _OF_ROWS = frozenset({*CLAIMS, "exposure", "row_number"})
 _OF_PEOPLE = frozenset({"age", "driver_age", "protected"})
-#: What no id is.
+#: Kinds of columns that can't be ids.
 _MEASURED = frozenset({*_OF_ROWS, "age", "driver_age", "premium", "price", "cost", "income"}) - {"row_number"}
 
 
@@ -81,16 +81,16 @@ def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies
     but
         Columns that are known to be something else, such as the price; these are still compared.
     """
-    found = None
+    best = None
     for name in frame.columns:
         meanings = set(meanings_of(name))
         if name in but or meanings & _MEASURED or (codes := _codes_of_id(frame[name])) is None:
             continue
         count = int(codes.max()) + 1
         is_named = "policy_number" in meanings
-        if (found is None or count < found.count) and _describes(frame, str(name), codes, is_named):
-            found = Policies(column=str(name), count=count, rows=len(frame))
-    return found
+        if (best is None or count < best.count) and _describes(frame, str(name), codes, is_named):
+            best = Policies(column=str(name), count=count, rows=len(frame))
+    return best
 
 
 def _codes_of_id(values: pd.Series) -> Index | None:
@@ -129,17 +129,17 @@ def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> 
         meanings = set(meanings_of(other))
         if str(other) == name or meanings & _OF_ROWS:
             continue
-        found = _agreement(frame[other], order[same], order[same + 1])
-        if found is None:
+        agreement = _agreement(frame[other], order[same], order[same + 1])
+        if agreement is None:
             continue
-        if found < _AGREE and meanings & _OF_PEOPLE:
+        if agreement < _AGREE and meanings & _OF_PEOPLE:
             return False
-        agreeing.append(found >= _AGREE)
+        agreeing.append(agreement >= _AGREE)
     return len(agreeing) >= _MIN_COLUMNS and float(np.mean(agreeing)) >= _MIN_AGREEING
 
 
 def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
-    """Return how much two sets of rows agree beyond chance, at most 1; None if a column can't show it.
+    """Return the agreement of two sets of rows beyond chance, at most 1; None if a column can't show it.
 
     Numbers agree by the correlation of their ranks, anything else where it is equal.
     """
@@ -151,7 +151,7 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
         codes = pd.factorize(both)[0]
         chance = float(np.sum((np.bincount(codes + 1) / len(codes)) ** 2))
         equal = float(np.mean(codes[: len(first)] == codes[len(first) :]))
-        # Of as many levels as rows none would be equal by chance, and none is.
+        # A column with as many levels as rows would have no equal pairs by chance, and has none.
         return (equal - chance) / (1 - chance)
     ranks = as_floats(both).rank().fillna(0.0).to_numpy()
     one, two = ranks[: len(first)], ranks[len(first) :]

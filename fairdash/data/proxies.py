@@ -25,16 +25,17 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: From more rows a random sample is measured: a floor only fits the number of rows that it was made from.
+#: With more rows, a random sample is measured. A floor is valid only for the number of rows that it was
+#: computed with.
 MAX_ROWS = 5000
 N_PERMUTATIONS = 99
 _FOLDS = 5
-#: Rounding may part values that are equal: a permuted value this close below counts as not below.
+#: Rounding may separate equal values: a permuted value this close below does not count as smaller.
 _EQUAL = 1e-9
-#: A category of more levels has the rarest ones taken together by the predictor.
+#: The predictor merges the rarest levels of a category with more levels.
 _MAX_LEVELS = 200
 
-#: The share done (0 to 1), what is done next, and the values known so far.
+#: Receives the share done (0 to 1), the next step, and the values known so far.
 Step = tuple[float, str, pd.DataFrame]
 
 
@@ -275,7 +276,7 @@ def _basis_of(values: pd.Series) -> Basis:
 
     if _is_number(values):
         return number_basis(_filled(values))
-    # Missing is a level of its own.
+    # A missing cell is treated as a separate level.
     return category_basis(pd.factorize(values)[0])
 
 
@@ -286,7 +287,7 @@ def _filled(values: pd.Series) -> Array:
 
 
 def _as_column(values: pd.Series) -> Array:
-    """Numbers as they are; levels in the order of their frequency, which trees can cut."""
+    """Numbers unchanged; levels in the order of their frequency, so that trees can split them."""
     if _is_number(values):
         return values.to_numpy(dtype=float, na_value=np.nan)
     counts = values.value_counts()

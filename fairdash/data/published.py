@@ -42,7 +42,7 @@ COMMUNITIES = ("state", "county", "community", "communityname", "fold")
 N_POLICIES = 100_021
 DAYS_IN_A_YEAR = 365
 MOTOR_SENSITIVE, EXPOSURE, SUBREGION = "Age", "Years", "SubGroup2"
-#: What the year brought: known only after it, so never a feature.
+#: Outcomes of the year, known only after it, and so never features.
 CLAIMS = ("Numtppd", "Numtpbi", "Indtppd", "Indtpbi")
 #: Each of these ids to the published column that it predicts, as it is or by year insured.
 MOTOR_TARGETS = {
@@ -52,7 +52,7 @@ MOTOR_TARGETS = {
 }
 
 CENSUS_TARGET, CENSUS_SENSITIVE = "ChildPoverty", "WomenShare"
-#: Which row it is.
+#: Columns that identify the row.
 PLACES = ("CensusTract", "CensusId", "County")
 #: Poverty is nearly the target; of the other two the sensitive column is made.
 TELLTALES = ("Poverty", "Men", "Women")

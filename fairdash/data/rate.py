@@ -24,7 +24,7 @@ from fairdash.data.header_words import meanings_of
 #: Sums over a policy's term are mostly zero: most have no claim.
 _MANY_ZEROS = 0.5
 
-#: What can be done about amounts below zero: use them as they are, count them as 0, leave their rows out.
+#: Options for amounts below zero: use them unchanged, count them as 0, or leave their rows out.
 AS_THEY_ARE, FLOOR, DROP_NEGATIVE = "as_they_are", "floor", "drop_negative"
 OF_NEGATIVES = (AS_THEY_ARE, FLOOR, DROP_NEGATIVE)
 

@@ -118,7 +118,7 @@ def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[
 
 def require_exposure(checks: Checks, target: str, weight: object) -> None:
     """Reject a rate without an exposure to divide by."""
-    hint = "Choose the exposure, or predict the column as it is."
+    hint = "Choose the exposure, or predict the column unchanged."
     checks.require(weight is not None, target, "a rate needs an exposure to divide by", hint)
 
 

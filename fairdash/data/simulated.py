@@ -116,7 +116,7 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
     density = np.round(np.exp(rng.normal(5.0, 1.3, n)), 1)
     region = rng.choice(["North", "East", "South", "West"], n, p=[0.3, 0.2, 0.25, 0.25])
     risk = 0.9 * np.exp(-(age - 18) / 8) + 0.35 * np.clip((age - 72) / 13, 0, 1)
-    # Years without a claim bring the bonus down; who had claims, or is new, has none.
+    # Years without a claim lower the bonus; a policy with claims, or a new one, has none.
     bonus = np.clip(np.round((45 - 1.8 * (age - 18) + 25 * risk + rng.normal(0, 18, n)) / 5) * 5, -50, 100)
     rate = np.exp(-2.35 + risk + 0.006 * bonus + 0.03 * (power - 5) + 0.09 * (np.log(density) - 5))
     claims = rng.poisson(rate * years)
@@ -165,7 +165,7 @@ def _design(features: pd.DataFrame) -> Array:
         if pd.api.types.is_numeric_dtype(column):
             x = column.to_numpy(dtype=float)
             x = (x - x.mean()) / (x.std() or 1.0)
-            # From a fewest of values on, so that no bend stands at an end or twice.
+            # Knots need this number of different values, so that no knot is at an end or repeated.
             bends = np.unique(np.quantile(x, [0.25, 0.5, 0.75]))
             columns += [x, *(np.maximum(x - bend, 0) for bend in bends if x.min() < bend < x.max())]
         else:

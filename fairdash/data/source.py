@@ -113,7 +113,7 @@ class DatasetSource(ABC):
             raise _damaged() from None
 
 
-#: Left out where they are empty: recipes from before these were known keep their ids.
+#: Empty options are left out, so that recipes from before these options keep their ids.
 _NEWER = frozenset(
     "weight prediction row_id group time rate mends names sheet number_names header_row keep_below"
     " also_missing one_spelling made_from".split()
@@ -299,7 +299,7 @@ def save_source(source: DatasetSource, *, owner: str = LOCAL) -> str:
         The folder can't be written.
     """
     path, content = sources_folder(owner) / f"{source.id}.json", source.to_json().encode()
-    # A home that can't be written still shows what is in it.
+    # A read-only folder still shows its content.
     if not (path.is_file() and path.read_bytes() == content):
         write_whole(path, content)
     return source.id
@@ -323,7 +323,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
             except (StorageError, UnicodeDecodeError):
                 raise _damaged(source_id) from None
             if _id_of(content) != source_id:
-                # It can be read, but it is not what was kept under this id.
+                # The recipe can be read, but its content does not match its id.
                 raise _damaged(source_id)
             return source
     raise StorageError.of(

@@ -31,10 +31,10 @@ from fairdash.utils.classes import holds_text, why_no_classes
 #: Concepts of the table of words by how well they suit a role, the best first; equal ones stand in one text.
 _TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
 _SENSITIVE = ("driver_age", "age protected", "income")
-#: A thing has an age and a price as well, and they are not a person's and no target.
+#: Things also have an age and a price, which are neither a person's nor a target.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
-NAMES_PLACES = "its numbers are codes of places, so their size has no meaning"
+NAMES_PLACES = "its numbers are codes of places, so their size is meaningless"
 OTHER_CLAIMS = "known only after claims, like the target"
 
 
@@ -165,7 +165,7 @@ def suggest_roles(
     if target is None:
         target = _most_like(numeric, _TARGETS)
     if prediction is None and target is not None and is_of_claims(target):
-        # What was charged for these claims.
+        # The premium for these claims.
         prediction = named_most_like([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
     sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
@@ -181,7 +181,7 @@ def suggest_roles(
     rest = [name for name in free if name not in leaks]
     parts = {} if prediction is None else parts_of(frame, prediction, rest, exposure=weight)
     if weight is not None:
-        # Dates are no features anyhow, and somebody who turns them into numbers is told.
+        # Dates are not features, and a user who converts them into numbers is told about leaks.
         free = [name for name in frame.columns if name in left_out or (name in rest and name not in parts)]
         for name in bounds_of_exposure(frame, weight, free):
             (left_out if name in left_out else leaks)[name] = BOUNDS
@@ -209,12 +209,12 @@ def known_with_target(
     claims, so are other columns on claims, unless they are on those of the past.
     """
     features = list(features)
-    found = certain_leaks(frame, target, features, exposure=exposure)
+    leaks = certain_leaks(frame, target, features, exposure=exposure)
     of_claims = is_of_claims(target)
     for name in features:
-        if name not in found and of_claims and is_of_claims(name) and "past" not in meanings_of(name):
-            found[name] = OTHER_CLAIMS
-    return {name: found[name] for name in features if name in found}
+        if name not in leaks and of_claims and is_of_claims(name) and "past" not in meanings_of(name):
+            leaks[name] = OTHER_CLAIMS
+    return {name: leaks[name] for name in features if name in leaks}
 
 
 def named_most_like(names: Iterable[str], concept: str) -> str | None:
@@ -246,7 +246,7 @@ def _numbers_rows(values: pd.Series) -> str | None:
 
 
 def _numbers_places(values: pd.Series) -> str | None:
-    """Say why postcodes kept as numbers are no feature; as text they are a category like any other."""
+    """Say why postcodes stored as numbers are not features; as text they are a category."""
     return NAMES_PLACES if kind_of(values) in NUMBERS and "postal_code" in meanings_of(values.name) else None
 
 
@@ -265,13 +265,13 @@ def _most_like(names: Iterable[str], concepts: Sequence[str]) -> str | None:
 
 def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
     """Score and clarity of the best concept that a name fits; (0, 0) without one."""
-    found = meanings_of(name)
+    meanings = meanings_of(name)
     return max(
         (
-            (len(concepts) - rank, found[concept])
+            (len(concepts) - rank, meanings[concept])
             for rank, alike in enumerate(concepts)
             for concept in alike.split()
-            if concept in found and not (concept in _OF_PEOPLE and other_words(name, concept, "thing"))
+            if concept in meanings and not (concept in _OF_PEOPLE and other_words(name, concept, "thing"))
         ),
         default=(0, 0),
     )
@@ -289,7 +289,7 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
         The table, shape (n, columns), with unique names. What is divided may hold amounts below zero, such as
         recoveries; what it is divided by may not.
     """
-    found = []
+    targets = []
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
     divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
     for id, (title, of, by) in _MADE_OF.items():
@@ -298,12 +298,12 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
         if target is not None and weight is not None:
             without = id == "severity" and not (frame[weight] > 0).all()
             fixes = (Fix("drop_rows", weight),) if without else ()
-            found.append(PricingTarget(id=id, title=title, target=target, weight=weight, fixes=fixes))
-    return tuple(found)
+            targets.append(PricingTarget(id=id, title=title, target=target, weight=weight, fixes=fixes))
+    return tuple(targets)
 
 
 def _plain_amount(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
-    """Name an amount that doesn't say of what, and whose cells are a total's: mostly 0, as claims are."""
+    """Name an amount without a subject whose cells look like a total: mostly 0, as for claims."""
     plain = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
     ]

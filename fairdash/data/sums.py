@@ -1,4 +1,4 @@
-"""Find sets of amounts that add up to a target or to a price: the parts of which it is made.
+"""Find amounts that add up to a target or to a price, and so are its parts.
 
 The coverages of a premium are known only with the premium, so no feature may be one of them. Their sum, times
 one factor (a tax) and plus one amount (a fee), is the total in every row, up to rounding. The total is
@@ -36,11 +36,12 @@ Index = NDArray[np.intp]
 
 #: Kinds of columns that hold amounts.
 _AMOUNTS = ("number", "whole number")
-#: The factor between parts and total: taxes, surcharges and discounts, but no base premium of a tariff.
+#: Largest factor between parts and total: taxes, surcharges and discounts, but not the base premium of a
+#: tariff.
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
 #: A fee is at most this share of the mean total: an intercept beyond it is the base of a tariff.
 _MAX_FEE = 0.25
-#: One part at least holds so many values: a set of relativities, each with a value a level, is no sum.
+#: Different values that at least one part has: a set of relativities, with one value per level, is not a sum.
 _MIN_VALUES = 30
 #: Shares of the rows, and of those in which a part is not at its usual value, that confirm a sum.
 _MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
@@ -58,7 +59,7 @@ _KEPT, _TURNS = 0.9, 4
 _MAX_ERROR = 0.05
 #: Coefficients within this share of each other are one factor.
 _ALIKE = 0.01
-#: What an amount of money never is.
+#: Kinds of columns that are not amounts of money.
 _NO_AMOUNT = frozenset({"age", "driver_age", "exposure", "policy_number", "postal_code", "row_number"})
 
 
@@ -109,12 +110,12 @@ def parts_of(
     frame, total, columns, exposure, least
         As in :func:`find_sums`.
     """
-    found = {}
+    sums = {}
     for one in find_sums(frame, total, columns, exposure=exposure, least=least):
-        # What adds up to a further column has been found before, as parts of the total.
-        new = [name for name in one.parts if name not in found] or [one.total]
-        found.update(dict.fromkeys(new, one.in_words()))
-    return found
+        # Columns that add up to another one have already been found as parts of the total.
+        new = [name for name in one.parts if name not in sums] or [one.total]
+        sums.update(dict.fromkeys(new, one.in_words()))
+    return sums
 
 
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
@@ -149,12 +150,12 @@ def find_sums(
     search = _Search.of(frame, y, [name for name in columns if not _NO_AMOUNT & set(meanings_of(name))])
     if search is None:
         return ()
-    found: list[Sum] = []
+    sums: list[Sum] = []
     free = set(search.names)
 
     def look(name: str, values: Floats, error: Floats | float, least: int) -> None:
         while (one := search.find(name, values, error, free, least)) is not None:
-            found.append(one)
+            sums.append(one)
             free.difference_update(one.parts)
 
     half = _step(y) / 2
@@ -164,8 +165,8 @@ def find_sums(
         w = np.where((w > 0) & (w < np.inf), w, np.nan)
         look(total, y * w, half * w, least)
         look(total, y / w, half / w, least)
-    # A part may have parts of its own, or a copy; the list grows while it is read.
-    for one in found:
+    # A part may have parts or copies; the list grows during the loop.
+    for one in sums:
         for part in one.parts:
             cells = _cells(frame[part])
             look(part, cells, _step(cells) / 2, 1)
@@ -174,8 +175,8 @@ def find_sums(
         if name in free:
             cells = _cells(frame[name])
             of_parts = search.find(name, cells, _step(cells) / 2, parts, 2)
-            found += [] if of_parts is None else [of_parts]
-    return tuple(found)
+            sums += [] if of_parts is None else [of_parts]
+    return tuple(sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +253,7 @@ class _Search:
 
 
 def _coefficients(x: Floats, y: Floats) -> Floats:
-    """Regress a total (m,) on columns (m, p); all 0 if it is no sum of them, but for rounding and few rows.
+    """Regress a total (m,) on columns (m, p); all 0 if they don't add up to it, up to rounding and few rows.
 
     A column that others determine has no coefficient, nor has one that is lost in the total's rounding.
     """
@@ -268,9 +269,9 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
     basis = _independent(z, np.clip(2 * steps / size, 1e-7, _MAX_ROUNDING))
     error = _fitted(z[:, basis], y)[1] * np.sqrt(np.diag(np.linalg.inv(z[:, basis].T @ z[:, basis])))
     basis = basis[error <= _MAX_ERROR * size[basis]]
-    found = np.zeros(len(own))
-    found[basis] = _fitted(z[:, basis], y)[0] / size[basis]
-    beta[own] = _with_one_factor(found, z, size, basis)
+    coefficients = np.zeros(len(own))
+    coefficients[basis] = _fitted(z[:, basis], y)[0] / size[basis]
+    beta[own] = _with_one_factor(coefficients, z, size, basis)
     return beta
 
 
@@ -369,7 +370,7 @@ def _cells(values: pd.Series) -> Floats:
 
 
 def _spread(n: int, most: int) -> Index:
-    """Return at most so many of n places, evenly spread."""
+    """Return at most `count` of n places, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
 
 

@@ -36,25 +36,26 @@ MAX_ROWS = 8000
 _MIN_ROWS = 300
 _MAX_LEVELS = 100
 _FOLDS = 2
-#: A column alone explains so much of the order of the target, and so much of what all explain.
+#: Share of the target's order that a column explains by itself, at least, and its share of what all columns
+#: explain.
 _MUCH, _MOST = 0.3, 0.7
-#: Once the target is known others tell of a cause as much as a formula says, and of what was made from the
-#: target nothing: below this share of it, which is no more than this, they speak against a cause. Where the
-#: formula says hardly anything they don't speak.
+#: Given the target, other columns still predict a cause as well as the formula says, but not a column made
+#: from the target. A share below this one, and a value below this one, contradict a cause. If the formula
+#: predicts next to nothing, the test is skipped.
 _AGAINST, _TOLD_AT_MOST, _TOLD_AT_LEAST = 0.1, 0.5, 0.05
 _NOTHING = 0.02
-#: Other columns predict a cause on their path better than the target, by this at least.
+#: Other columns predict a cause on their path better than they predict the target, by at least this much.
 _THROUGH = 0.005
-#: Where the others say nothing no honest column explains so much.
+#: If the other columns explain nothing, no honest column explains this much.
 _ALONE = 0.75
-#: Of a target that is mostly 0, such as claims, no honest column explains nearly as much: the more zeros, the
-#: less, from .55 where they are half of the rows to a quarter. This much more it does not beside others that
-#: say something either.
+#: If the target is mostly 0, such as claims, no honest column explains nearly as much: at most .55 if half of
+#: the rows are 0, and a quarter if almost all are. Beside others that explain something, the limit is this
+#: much higher.
 _MANY_ZEROS, _MUCH_OF_ZEROS, _ALONE_OF_ZEROS, _BESIDE_OTHERS = 0.5, 0.15, 0.25, 0.2
-#: A column that explains little without others, and others that explain little without it, say nearly all
-#: together if one was reckoned from the target and the others.
+#: If a column and the others explain little separately, but nearly everything together, the column was
+#: computed from the target and the others.
 _NEARLY_ALL, _ONLY_TOGETHER = 0.9, 0.2
-#: Of counts more is explained than chance leaves if it is more by this, and by so many standard errors.
+#: For counts, the gain beyond chance must be at least this, and this number of standard errors.
 _ABOVE_CHANCE, _ERRORS = 0.1, 3.0
 #: Candidates that are looked at closely.
 _CLOSELY = 4
@@ -62,15 +63,16 @@ _CLOSELY = 4
 #: A group of an average has so many rows at the most.
 MAX_IN_GROUP = 20
 _MIN_GROUPS = 30
-#: Groups of one size have few averages of counts; these must be met exactly.
+#: Groups of one size have few possible averages of counts; these must be met exactly.
 _MIN_FRACTIONS = 6
-#: Averages of the target miss a column by this share of what chance makes them, and no honest column's less.
+#: The distance of group averages of the target from a column is at most this share of what chance gives. It
+#: is larger for honest columns.
 _TOO_CLOSE = 0.5
 _EXACT = 1e-4
 _SAME = 0.99
-#: Standard errors by which that is sure: a chance below 1e-6.
+#: Standard errors that make this certain: a chance below 1e-6.
 _SURELY = 4.9
-#: Numbers of rows that explain so much of the target tell how the file was sorted.
+#: Row numbers that explain this share of the target show how the file was sorted.
 _SORTED = 0.15
 
 CERTAIN: Literal["certain"] = "certain"
@@ -137,11 +139,11 @@ def find_suspects(
     if not known.all():
         frame, y = frame[known], y[known]
     others = [name for name in dict.fromkeys(beside) if name not in columns]
-    found: dict[str, Finding] = {}
+    suspects: dict[str, Finding] = {}
     groups = None if group is None else frame[group]
     for each in (*_averages(frame, y.to_numpy(), columns), *_too_good(frame, y, columns, others, groups)):
-        found.setdefault(each.column, each)
-    return tuple(found.values())
+        suspects.setdefault(each.column, each)
+    return tuple(suspects.values())
 
 
 def _too_good(
@@ -184,12 +186,12 @@ def _too_good(
     for name in strong:
         f, rest = cells[name], [cells[each] for each in cells if each != name]
         of_all = trees.explain([f, *rest]) if of_all is None else of_all
-        found = trees.look(f, rest, alone[name], of_all)
-        own, without, together = map(_percent, found)
+        shares = trees.look(f, rest, alone[name], of_all)
+        own, without, together = map(_percent, shares)
         why = f"it alone explains {own} of the target's order"
         if rest:
             why += f", with the others {together}, and these without it {without}"
-        if not trees.speak_against(f, rest, found):
+        if not trees.speak_against(f, rest, shares):
             if at_most is None or not trees.beat_chance(f, rest, counts, at_most):
                 continue
             why += (
@@ -199,9 +201,10 @@ def _too_good(
             column=name,
             level=SUSPECT,
             sentence=f"{why}. Check whether it is known before the target",
-            number=found[0],
+            number=shares[0],
         )
-        # Weaker ones are judged without it: it knows of the target what they do, and hides what else speaks.
+        # Weaker suspects are tested without this column, which knows the target as they do and would hide
+        # other evidence.
         del cells[name]
         of_all = None
 
@@ -211,7 +214,7 @@ class _Trees(NamedTuple):
 
     ranks: Floats
     fold: Codes
-    #: What is too much for one column beside others that say nothing.
+    #: Limit for one column beside others that explain nothing.
     too_much: float
     many_zeros: bool
 
@@ -240,14 +243,14 @@ class _Trees(NamedTuple):
             return False
         ranks = _ranks(pd.Series(f[:, 0]))
         told = self.explain_rest(rest, ranks, self.ranks[:, None])
-        # Of y = f + b x + noise with shares F and B of the variance: F B / ((1 - F) (1 - B)).
+        # For y = f + b x + noise with shares F and B of the variance: F B / ((1 - F) (1 - B)).
         expected = own * without / max((1 - own) * (1 - without), 1e-9)
         if expected < _TOLD_AT_LEAST or without < _NOTHING:
             left = self.explain_rest(rest, self.ranks, f)
             return own >= self.too_much and max(told, left, without) < _NOTHING
         if told >= _AGAINST * min(expected, _TOLD_AT_MOST):
             return False
-        # Other columns that act through it predict it better than its consequences.
+        # Other columns that act through a cause predict it better than its consequences.
         return self.explain(rest, ranks) <= without + _THROUGH
 
     def beat_chance(self, f: Floats, rest: list[Floats], counts: Floats, at_most: float) -> bool:
@@ -272,7 +275,7 @@ def _open_to_causes(y: pd.Series) -> float | None:
 
 
 def _ranks(values: pd.Series) -> Floats:
-    """From 0, for what is missing, to 1."""
+    """From 0, for missing cells, to 1."""
     return np.asarray((values.rank() / len(values)).fillna(0.0), dtype=np.float64)
 
 
@@ -300,11 +303,12 @@ def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
 
 def _predicted(columns: list[Floats], y: Floats, fold: Codes) -> Floats:
     """Out-of-fold predictions of boosted trees on several columns."""
-    # Few leaves, and no more trees than rows put aside speak for: what says nothing explains nothing.
+    # Few leaves, and no more trees than held-out rows support, so that a column without information explains
+    # nothing.
     trees = boosted_trees(
         max_iter=60,
         max_leaf_nodes=8,
-        # A leaf is no larger than the few claims of a small table.
+        # A leaf may be as small as the few claims of a small table.
         min_samples_leaf=int(np.clip(len(y) // 200, 5, 30)),
         early_stopping=True,
         validation_fraction=0.2,
@@ -370,8 +374,7 @@ def _small_groups(values: pd.Series) -> Codes | None:
 
 
 def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
-    """Return whether a column is the average of a row's group without the row: it falls as its target "
-    "rises."""
+    """Return whether a column is the average of a group without the row: it falls as the target rises."""
     fine = (codes >= 0) & np.isfinite(cells)
     if fine.sum() < _MIN_GROUPS:
         return False

@@ -32,7 +32,7 @@ DEFAULT_DAYS = 30
 
 #: Tables that a process keeps in memory.
 TABLES_KEPT = 4
-#: Since pandas 3 a shallow copy is copied where it is written into.
+#: Since pandas 3, a shallow copy is copied on the first write.
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -93,7 +93,7 @@ def keep_upload(
         The folder can't be written, or the disk is full.
     """
     path = _path(sha256(content))
-    # Described first: a file is never there without its term.
+    # The description is written first, so that no file is without its retention period.
     _describe(path, owner, name, keep_days, datetime.now(UTC))
     write_whole(path, content)
     return _described(path, owner)
@@ -116,11 +116,11 @@ def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> 
 def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
     """List an owner's files, newest first; everybody's, one entry per owner, if None."""
     folder = _folder()
-    found = []
+    uploads = []
     for path in folder.glob("*.upload") if folder.is_dir() else ():
         holders = holders_of(path.stem)
-        found += [_described(path, each) for each in holders if owner in (each, None)]
-    return tuple(sorted(found, key=lambda upload: upload.kept_at, reverse=True))
+        uploads += [_described(path, each) for each in holders if owner in (each, None)]
+    return tuple(sorted(uploads, key=lambda upload: upload.kept_at, reverse=True))
 
 
 def holders_of(digest: str) -> frozenset[str]:
@@ -129,7 +129,7 @@ def holders_of(digest: str) -> frozenset[str]:
     if not path.is_file():
         return frozenset()
     found = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
-    # What says so may have got lost; a file of somebody's who signed in is never without.
+    # The owner's mark may be lost; a file of a signed-in user always has one.
     return frozenset(found or {LOCAL})
 
 
@@ -176,10 +176,10 @@ def table_of_upload(
         As :func:`~fairdash.data.readers.reading.read_table`.
     """
     try:
-        # Whose it is, is asked before anything of it is read.
+        # The owner is checked before the file is read.
         check_kept(digest, owner=owner)
         frame, report = _table(digest, options)
-        # Also if it was deleted by another process, or while it was being read.
+        # This also covers a file that another process deletes before or during reading.
         check_kept(digest, owner=owner)
     except StorageError:
         forget_tables()
@@ -315,7 +315,7 @@ def _described(path: Path, owner: str) -> Upload:
         name, days = str(description["name"]), description["keep_days"]
         keep_days = None if days is None else int(days)
         kept_at = datetime.fromisoformat(description["kept_at"])
-    # The name is a convenience: a file is as good without it, and is kept as long as any other.
+    # The name is optional: a file without it is stored like any other.
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         name, keep_days = "table", DEFAULT_DAYS
     return Upload(

@@ -355,7 +355,7 @@ class Estimator:
         return result
 
     def _applied(self, pairs: Pairs, result: Array, **more: Any) -> Array:
-        """Return the result, filled for all pairs that vary, so many at a time as memory holds."""
+        """Compute the result for all pairs that vary, in pieces that fit in memory."""
         one, implementation = self.measure, self.measure.load()
         if pairs.weight is not None and not one.accepts_weights:
             raise _fault(
@@ -390,8 +390,7 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
 
 
 def _keep_margin(permutations: Index, groups: Index | None) -> bool:
-    """Return whether every row comes once in each order, (B, n); that of groups of unlike sizes repeats "
-    "some."""
+    """Return whether every order (B, n) has each row once; orders of groups of unlike sizes repeat some."""
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 
@@ -408,7 +407,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     live = Pairs(u, v).varying()
     for pair in zip(u[live], v[live], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
-        # A table that has every cell once, with its weight, is no sample.
+        # A table with one weighted row per cell is a law, not a sample.
         is_whole = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
             if not is_whole and distinct > max(len(x) / _ROWS_A_VALUE, 2):

@@ -86,7 +86,7 @@ def _of_table(u: Array, v: Array, weight: Array) -> float:
     table = np.bincount(u_code * shape[1] + v_code, weight, shape[0] * shape[1]).reshape(shape)
     table = table / table.sum()
     root = np.sqrt(np.outer(table.sum(axis=1), table.sum(axis=0)))
-    # Without the first singular triple, which is 1 with vectors √p(u) and √p(v).
+    # Without the first singular triple, whose value is 1 and whose vectors are √p(u) and √p(v).
     rest = np.divide(table, root, out=np.zeros_like(table), where=root > 0) - root
     return min(float(np.linalg.norm(rest, 2)), 1.0)
 
@@ -136,8 +136,8 @@ def _of_neighbours(u: Array, v: Array, k: int) -> float:
     neighbours = np.full(n, float(k))
     if tied.any():
         neighbours[tied] = tree.query_ball_point(tree.data[tied], 0.0, p=np.inf, return_length=True)
-    # Rows strictly nearer than the k-th neighbour in one variable, the row itself among them; ties: rows that
-    # are equal.
+    # Number of rows strictly nearer than the k-th neighbour in one variable, including the row itself; ties:
+    # equal rows.
     reach = np.where(tied, 0.0, np.nextafter(radius, 0))
     if v.shape[1] == 1:
         of_v = _within(v[:, 0], reach)
@@ -149,7 +149,7 @@ def _of_neighbours(u: Array, v: Array, k: int) -> float:
 
 def _within(x: Array, reach: Array) -> Array:
     ordered = np.sort(x)
-    # Bounds that rounding has put beside a value are told by the distance itself.
+    # Rounding may move a bound onto a value, so the distance itself decides.
     low = np.searchsorted(ordered, x - reach * (1 - 1e-12), side="left")
     high = np.searchsorted(ordered, x + reach * (1 - 1e-12), side="right")
     return (high - low).astype(np.float64)
@@ -176,7 +176,7 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
     share = _share(x, sample_weight)
     x = x - (x * share).sum(axis=-1, keepdims=True)
     sd = np.sqrt((x * x * share).sum(axis=-1, keepdims=True))
-    # Without a spread where rows without weight alone differ.
+    # There is no spread if only rows without weight differ.
     varies = ~is_rounding(low, high) & (sd > 0)
     return np.where(varies, x / np.where(varies, sd, 1.0), 0.0)
 

@@ -38,13 +38,15 @@ Index = NDArray[np.intp]
 
 #: Functions of a column of C by which the products are weighted.
 _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
-#: Products of functions of two columns: at most one in so many rows, so many in all, and so many rows of two
-#: levels together. The law of a mean of few products is not normal, and many |t| hide a single one.
+#: Products of functions of two columns: at most one per this number of rows, this number in all, and this
+#: number of rows in which two levels occur together. The mean of few products is not normal, and a large
+#: number of |t| hides a single one.
 _ROWS_A_PAIR, _MAX_OF_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
 #: Smooth functions ψ of each sensitive column, besides indicators of its ends.
 _SMOOTH = 4
-#: Share of the rows at either end of s that has an indicator of its own: smooth functions miss a step there.
+#: Share of the rows at either end of s that has an indicator of its own, because smooth functions miss a step
+#: there.
 _END = 0.05
 #: If C leaves a smaller share of the variance of a function of s, C determines it: no rows can be compared.
 LEFT_OF_S = 1e-3
@@ -206,7 +208,7 @@ def assess_conditional_dependence(
     )
     own = None if codes is None else as_groups(codes[left.rows], len(left.rows))
     weights, columns = weight_functions(table.of(left.rows))
-    # Weighted by functions of C are the smooth ψ alone: few rows are at an end of s and of one level.
+    # Only the smooth ψ are weighted by functions of C, because few rows are at an end of s and of one level.
     base = left.psi * left.u[:, None]
     products = np.concatenate([base, *(base[:, left.smooth] * h[:, None] for h in weights.T)], axis=1)
     names = [None] * base.shape[1] + [name for name in columns for _ in range(int(left.smooth.sum()))]
@@ -380,7 +382,7 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
     smooth = [smooth_functions(column, _SMOOTH) for column in s.T if varies(column)]
     if not smooth:
         raise OptionError.of("The sensitive column is constant", "Choose another.", column="s")
-    # A third column's product with both is left to the products with functions of C, if it is given.
+    # If C is given, the products with functions of C cover a third column's product with both.
     crossed = [
         (smooth[i][:, :2, None] * smooth[j][:, None, :2]).reshape(len(s), -1)
         for i in range(len(smooth))
@@ -392,7 +394,7 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
         reach = int(len(column) * _END)
         ends += [column <= order[reach], column >= order[-1 - reach]]
     steps = standardised(np.array(ends, dtype=np.float64)).T
-    # Of few distinct values the smooth functions tell the ends already.
+    # With few distinct values, the smooth functions already separate the ends.
     steps = steps[:, steps.any(axis=0) & np.repeat([len(np.unique(x)) > 2 * _SMOOTH for x in s.T], 2)]
     functions = np.concatenate([*smooth, *crossed, steps], axis=1)
     return functions, np.arange(functions.shape[1]) < functions.shape[1] - steps.shape[1]
@@ -430,7 +432,7 @@ def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, s
         for k in range(parts[i].shape[1])
         for m in range(parts[j].shape[1])
     ]
-    # Around their means, so that what two columns of two levels decide together is seen on all rows at once.
+    # Centred products, so that all rows together show an interaction of two columns of two levels.
     centred = [part - part.mean(axis=0) for part in parts]
     for _, i, j, k, m in sorted(candidates):
         if len(kept) >= min(n // _ROWS_A_PAIR, _MAX_OF_PAIRS):

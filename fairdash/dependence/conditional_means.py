@@ -32,7 +32,7 @@ _ROWS_A_LEVEL, _MAX_LEVELS = 5, 300
 _MAX_FUNCTIONS = 600
 #: Ridges tried, as a share of the rows.
 _RIDGES = np.logspace(-7, 1, 25)
-#: The penalty of what is hardly penalised: constants, straight lines in ranks, means of levels.
+#: Penalty of functions that are hardly penalised: constants, straight lines in ranks, means of levels.
 _NEXT_TO_NOTHING = 1e-4
 #: Numbers held at once when held-out errors of all ridges are found.
 _PIECE = 4_000_000
@@ -154,7 +154,7 @@ def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
     sizes = np.bincount(codes)
     order = rng.permutation(len(sizes))
     fold = np.empty(len(sizes), dtype=np.intp)
-    # A group goes where its middle row falls when all rows are laid in a line and cut into equal parts.
+    # All rows in line are cut into equal parts, and a group belongs to the part with its middle row.
     fold[order] = (np.cumsum(sizes[order]) - sizes[order] / 2) / n * N_FOLDS
     return fold[codes]
 

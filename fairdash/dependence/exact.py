@@ -16,9 +16,10 @@ _POINTS_PER_CELL = 10
 #: Spacing of the grid of V and its reach beyond the range of F, in noise standard deviations.
 _SPACING = 0.4
 _REACH = 6.0
-#: Most grid points of V: noise under about 1/300 of the range is coarsened and its error is stated.
+#: Grid points of V, at most: noise under about 1/300 of the range is coarsened, and its error is stated.
 _MOST = 220
-#: Fewest: between two far levels of unequal shares g turns within a small part of a standard deviation.
+#: Grid points of V, at least: between two distant levels of unequal shares, g changes sign within a small
+#: part of a standard deviation.
 _FEWEST = 160
 
 

@@ -170,7 +170,7 @@ def _values(
             prepared_u=lambda x, _: x,
         )
     alike = all(each is None or (each[1:] == each[:1]).all() for each in (v, weight))
-    # Models are judged by one s.
+    # All models of a stack share one s.
     groups = groups_of(v[:1], None if weight is None else weight[:1]) if alike else groups_of(v, weight)
     groups = np.broadcast_to(groups, u.shape)
     if permutations is None:

@@ -20,9 +20,9 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Groups that exchange a constant s with each other, at least: sizes too rare for that join the next size.
+#: Groups of one size that exchange a constant s, at least: rarer sizes join the next size.
 MIN_GROUPS = 20
-#: Orders that a test at 5 % needs to be able to find anything.
+#: Number of orders without which a test at 5 % can't find anything.
 _MIN_ORDERS = 20
 
 
@@ -131,7 +131,7 @@ class Blocks:
 
 
 def _of_neighbours(sizes: Index) -> Index:
-    """A stratum for each group: neighbouring sizes, :data:`MIN_GROUPS` groups at least where there are."""
+    """Stratum of each group: neighbouring sizes, with at least :data:`MIN_GROUPS` groups if possible."""
     values, counts = np.unique(sizes, return_counts=True)
     stratum, begun, number_of = 0, 0, {}
     for value, count in zip(values, counts, strict=True):
@@ -178,10 +178,10 @@ def by_rank(s: Array, order: Index, own: Array) -> Index:
     own : (m,) array
         The values that the m rows are to keep among them; in the order of s[order] they get these.
     """
-    found = np.empty(len(order), dtype=np.intp)
-    # Ties of s are ranked at random, by where the exchanged values come from.
-    found[np.lexsort((order, s[order]))] = np.argsort(own, kind="stable")
-    return found
+    order_now = np.empty(len(order), dtype=np.intp)
+    # Ties of s get random ranks, by the place from which the exchanged values come.
+    order_now[np.lexsort((order, s[order]))] = np.argsort(own, kind="stable")
+    return order_now
 
 
 def draw_exchanges(groups: Index, s: Array, count: int, random_state: int | None) -> Index:

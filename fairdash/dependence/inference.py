@@ -17,7 +17,7 @@ from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: Rounding may part values that are equal: a permuted value this close below counts as not below.
+#: Rounding may separate equal values: a permuted value this close below does not count as smaller.
 _EQUAL = 1e-9
 
 
@@ -117,7 +117,7 @@ def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | 
 
 @dataclass(frozen=True, kw_only=True)
 class DependenceEstimate:
-    """Estimate of dependence, with what its interpretation requires.
+    """Estimate of dependence, with floor, p-value and interval.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ def assess_dependence(
         else:
             pairs = pairs.rows(group_rows(pairs.groups, rng, at_most=max_rows))
     used = pairs.u.shape[1]
-    # The first row is the order as it is: the value is a member of the same stack as its permutations.
+    # The first row is the observed order, so that the value belongs to the same stack as its permutations.
     drawn = draw_orders(pairs.v, n_permutations, random_state, pairs.groups)
     estimator = Estimator(one, options, random_state)
     values = estimator.null(pairs, np.concatenate([np.arange(used)[None], drawn]))[:, 0]
@@ -311,7 +311,7 @@ def _half_samples(estimator: Estimator, pairs: Pairs, count: int) -> Array:
         return np.full(2, np.nan)
     rng = rng_of(Stream.PAIR_HALVES, estimator.random_state)
     if groups is not None:
-        # Groups differ in size, and so do their halves: no stack.
+        # Groups, and so the halves, differ in size: they can't be stacked.
         halves = [pairs.rows(half_of_groups(groups, rng)) for _ in range(count)]
         return np.concatenate([estimator.values(half) for half in halves])
     rows = np.argsort(rng.random((count, n)), axis=-1)[:, : n // 2]
@@ -324,8 +324,8 @@ def _interval(
 ) -> tuple[float, float]:
     spread = float(halves.std(ddof=1))
     if p_value > 0.05:
-        # Near independence a held-out score says that no function was found, not that there is none. The
-        # in-sample value is at least what the best function reaches on these rows.
+        # Near independence, a held-out score shows that no function was found, not that none exists. The
+        # in-sample value is at least that of the best function on these rows.
         high = max(value, in_sample, abs(value) if one.signed else value) + Z_ONE_SIDED * spread
         return (-min(high, one.upper) if one.signed else one.lower), min(high, one.upper)
     centre = 2 * value - float(halves.mean())

@@ -57,21 +57,21 @@ def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
 
 
 def attributes(columns: Array) -> list[list[int]]:
-    """Return the columns (d, n) of each attribute: one, or the 0/1 columns of which no row has two.
+    """Return the columns (d, n) of each attribute: one, or 0/1 columns that exclude one another.
 
     >>> attributes(np.array([[1.0, 0, 0, 1], [0, 1, 0, 0], [3, 1, 2, 2]]))
     [[0, 1], [2]]
     """
     high = columns == columns.max(axis=1, keepdims=True)
     binary = (high | (columns == columns.min(axis=1, keepdims=True))).all(axis=1) & ~high.all(axis=1)
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for j in range(len(columns)):
-        beside = (own for own in found if all(binary[[j, *own]]) and not (high[j] & high[own]).any())
+        beside = (own for own in groups if all(binary[[j, *own]]) and not (high[j] & high[own]).any())
         if own := next(beside, None):
             own.append(j)
         else:
-            found.append([j])
-    return found
+            groups.append([j])
+    return groups
 
 
 def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:

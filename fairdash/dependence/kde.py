@@ -40,10 +40,10 @@ _MAX_LINES = 1_000
 _NO_MASS = 1e-12
 #: Added to the published density before it is normed for HGR, as the published code does.
 _DAMPING = 1e-10
-#: Bandwidths beyond which a kernel is 1e-40, nothing: products of what is far smaller underflow, which takes
-#: a processor a hundred times as long as any other product.
+#: Bandwidths beyond which a kernel is 1e-40, which counts as 0: smaller products underflow, which takes a
+#: processor a hundred times as long as any other product.
 _FAR = 13.6
-#: Lines on either side of one whose kernels follow from its own.
+#: Lines on either side whose kernels follow from those of one line.
 _BESIDE = 6
 _ROOT, _NEXT = np.exp(-0.5), np.exp(-1.0)
 #: Numbers that one product of permuted kernels may take in memory.
@@ -218,7 +218,7 @@ def _weighted_orders(
 
 
 def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
-    """Permuting leaves the kernels (K or 1, G, n) as they are, so that only their product is formed again."""
+    """Permutations do not change the kernels (K or 1, G, n), so only their product is computed again."""
     members, lines, n = f.shape
     at_once = max(1, _MAX_NUMBERS // (n * g.shape[1] + members * lines * g.shape[1]))
     columns = []
@@ -238,7 +238,7 @@ def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
     """Kernel of every row at every grid point, (..., G, n); one for all where a stack's members are alike."""
     if isinstance(x, np.ndarray) and x.ndim == 2 and _are_alike(x) and _are_alike(sample_weight):
-        # Models are judged by one s: its kernels are the larger part of the work.
+        # Models share one s, whose kernels are the larger part of the work.
         x, sample_weight = x[:1], None if sample_weight is None else sample_weight[:1]
     return _kernels_at(xp, x, sample_weight, _effective_n(xp, sample_weight, x.shape[-1]), grid)
 
@@ -275,13 +275,13 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
     if isinstance(z, np.ndarray) and index is not None:
         kernels = _gaussians((z - low) / bandwidth, len(index))
     else:
-        # Scaled before they meet: every pass over the G × n matrix that is spared counts.
+        # Both factors are scaled before the product, which saves a pass over the G × n matrix.
         scale = 2**0.5 * bandwidth
         distance = (points / scale)[..., None] - (z / scale)[..., None, :]
         kernels = xp.exp(-(distance * distance))
     if steps is None:
         return kernels
-    # A stack shares the longest grid. What lies beyond a member's own grid is emptied, so that its value does
+    # A stack shares the longest grid. Lines beyond a member's own grid are set to 0, so that its value does
     # not depend on its neighbours.
     inside = (index <= steps)[..., None]
     return kernels if bool(xp.all(inside)) else xp.where(inside, kernels, xp.zeros_like(kernels))
@@ -374,7 +374,7 @@ def _hgr_of(xp: Any, joint: Any) -> Any:
 
 def _second_singular_value(xp: Any, residual: Any) -> Any:
     if isinstance(residual, np.ndarray):
-        # The largest singular value is as exact from the smaller Gram matrix, and takes a tenth of the time.
+        # The smaller Gram matrix gives the largest singular value as exactly, in a tenth of the time.
         across = np.swapaxes(residual, -2, -1)
         gram = residual @ across if residual.shape[-2] < residual.shape[-1] else across @ residual
         largest = np.sqrt(np.maximum(np.linalg.eigvalsh(gram)[..., -1], 0.0))

@@ -132,7 +132,7 @@ def _factor(x: Array, bandwidth: float) -> Array:
     left = np.ones(n)
     columns: list[Array] = []
     while left.sum() > _LEFT_OUT * n and len(columns) < n:
-        # Among equal remainders the smallest value is taken: the order of the rows must not matter.
+        # Among equal remainders the smallest value is chosen, because the order of the rows must not matter.
         best = np.flatnonzero(left >= left.max() * (1 - 1e-12))
         pivot = best[x[best].argmin()]
         column = np.exp(-0.5 * ((x - x[pivot]) / bandwidth) ** 2)
@@ -240,7 +240,7 @@ def _mean_product_of(u: Array, v: Array) -> float:
     )
     apart = 0.0
     for factor, moment in ((xy, one), (-y, x), (-x, y), (one, xy)):
-        # Of the cells at lower u those at lower v, less those at higher v.
+        # Cells at lower u and lower v, minus those at lower u and higher v.
         before = np.cumsum(moment, axis=0) - moment
         below = np.cumsum(before, axis=1)
         apart += float((factor * (2 * below - before - below[:, -1:])).sum())
@@ -285,7 +285,7 @@ def _several(u: Array, v: Array) -> float:
 
 
 def joint_distance_correlation(u: Array, v: Array) -> Array:
-    """Distance correlation of u with the product of what each column of v tells apart.
+    """Distance correlation of u with the product of the distances of v's columns.
 
     Parameters
     ----------

@@ -22,14 +22,13 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Transform = Callable[[Array, Array], Array]
 
-#: Parts into which the rows are dealt for cross-fitting: one is scored, one stops the training, the rest
-#: train.
+#: Parts of the rows for cross-fitting: one is scored, one stops the training, the others train.
 FOLDS = 5
 #: Rows of a training step: all, or as many drawn at random when there are more than twice as many.
 BATCH = 512
 #: Rows times networks trained at once: more would leave the processor's cache.
 AT_ONCE = 20_000
-#: Steps between two looks at the stopping rows.
+#: Steps between two evaluations on the stopping rows.
 _LOOK = 10
 _LEARNING_RATE = 1e-2
 #: Share of the steps in which the learning rate rises from 0; then it falls along a cosine.
@@ -50,7 +49,7 @@ class Rows:
         return self.weight / self.weight.sum(dim=2, keepdim=True).clamp_min(1e-12)
 
     def members(self, index: Tensor) -> Rows:
-        """Return selected members, repeated as often as they are named."""
+        """Return the selected members, repeated like their indices."""
         return Rows(self.u[index], self.v[index], self.weight[index])
 
     def rows(self, index: Tensor) -> Rows:
@@ -172,7 +171,7 @@ def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     own = np.arange(folds)[:, None]
     scoring, stopping = fold == own, fold == (own + 1) % folds
     training = [np.flatnonzero(row) for row in ~(scoring | stopping)]
-    # Very few rows leave none for training alone.
+    # With very few rows, none are left for training alone.
     training = [row if len(row) else np.flatnonzero(~scoring[k]) for k, row in enumerate(training)]
     fewest = min(len(row) for row in training)
     index = torch.from_numpy(np.stack([row[:fewest] for row in training]))
@@ -189,7 +188,7 @@ class BufferedMLP:
     Parameters
     ----------
     start
-        The networks to begin as; their weights are copied.
+        The networks to begin as; their weights are copied, or shared if `shares`.
 
     Attributes
     ----------
@@ -198,11 +197,12 @@ class BufferedMLP:
         optimiser.
     """
 
-    def __init__(self, start: StackedMLP) -> None:
+    def __init__(self, start: StackedMLP, *, shares: bool = False) -> None:
         self.parameters: list[nn.Parameter] = []
         for weight, bias in zip(start.weights, start.biases, strict=True):
             for part in (weight, bias):
-                self.parameters.append(nn.Parameter(part.detach().clone(), requires_grad=False))
+                own = part if shares else nn.Parameter(part.detach().clone(), requires_grad=False)
+                self.parameters.append(own)
         self._kept: list[Tensor] = []
         self._buffers: dict[tuple[str, int], Tensor] = {}
 

@@ -34,18 +34,19 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
-#: Permutations unless told otherwise, and multipliers of more rows than :data:`MAX_PERMUTED_ROWS`.
+#: Default number of permutations, and of multipliers of more rows than :data:`MAX_PERMUTED_ROWS`.
 N_PERMUTATIONS, N_MULTIPLIERS = 999, 499
-#: So many do for a verdict at 5 %: with 99 the least p-values of six measures tie too often to reach it.
+#: Permutations that suffice for a verdict at 5 %: with 99, the smallest p-values of six measures tie too
+#: often to reach it.
 ENOUGH_PERMUTATIONS = 199
-#: Chance of finding a link where there is none.
+#: Probability of finding a link if there is none.
 ALPHA = 0.05
-#: From more rows than this scores are multiplied instead of rows permuted.
+#: With more rows than this, scores get random signs instead of rows being permuted.
 MAX_PERMUTED_ROWS = 20_000
-#: Signs that an order has at most, each of a block of rows.
+#: Number of signs in an order, at most; each belongs to a block of rows.
 MAX_BLOCKS = 4096
-#: Rounding may part values that are equal, and products are in single precision, which is twice as fast: this
-#: share of the largest one below counts as not below.
+#: Rounding may separate equal values, and products are in single precision, which is twice as fast: values
+#: below another one by this share of the largest count as equal.
 _EQUAL = 1e-4
 
 
@@ -107,7 +108,7 @@ _COMPONENTS = (
         sees="a few unusual rows in the tails",
     ),
 )
-#: The measures that the test is of, by id, in the order of every array of their values.
+#: The test's measures, by id, in the order of every array of their values.
 COMPONENTS = MappingProxyType({one.id: one for one in _COMPONENTS})
 
 #: Numbers in the permuted functions that are held at once.
@@ -262,7 +263,7 @@ def least_p(values: Array) -> tuple[float, Array]:
     count = sizes.shape[1]
     shares = np.empty(sizes.shape)
     for own, size in zip(shares, sizes, strict=True):
-        # Orders that reach an order's value, itself among them: ties count against it.
+        # Number of orders with at least an order's value, including itself: ties count against it.
         reached = count - np.searchsorted(np.sort(size), size - _EQUAL * size.max(), side="left")
         own[:] = reached / count
     least = shares.min(axis=0)
@@ -293,27 +294,37 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
     left, right = functions_of(u), side.functions
     if weight is None:
         return _of_orders(left, right, every, side)[None]
-    # Of mean 1, so that single precision does.
+    # Scaled to mean 1 for single precision.
     weight = weight / weight.mean()
     stays = _of_orders(left * weight[:, None], right, every, side)
     return np.stack([stays, _of_orders(left, right * weight[:, None], every, side)])
 
 
 def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
-    """The measures from functions (K, n, P) of u and (n, Q) of v, one of which has the weights; (M, K, B)."""
+    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v, one of them weighted."""
     members, n, _ = left.shape
     width, narrow_width = right.shape[1], side.narrow
     left, right = left.astype(np.float32), right.astype(np.float32)
     few, fast = (left[:, :, part].swapaxes(1, 2).reshape(-1, n) for part in (slice(FAST.start), FAST))
     narrow = np.ascontiguousarray(right[:, :narrow_width])
     result = np.empty((len(COMPONENTS), members, len(orders)))
-    step = min(max(1, _PIECE // (n * width)), len(orders))
+    # Rows of either side can be moved, of one u the few functions where every row comes once in each order.
+    moves_u = members == 1 and all(np.bincount(order, minlength=n).max() == 1 for order in orders)
+    moving = np.ascontiguousarray(few.T) if moves_u else right
+    step = min(max(1, _PIECE // (n * moving.shape[1])), len(orders))
     # The same two buffers for every piece: new ones would be fetched from the system page by page each time.
-    moved, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (right, narrow))
+    moved, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (moving, narrow))
     for start in range(0, len(orders), step):
         piece = np.ascontiguousarray(orders[start : start + step].T)
         count = piece.shape[1]
-        tall = (few @ _taken(right, piece, moved)).reshape(members, -1, count, width)
+        if moves_u:
+            back = np.empty_like(piece.T)
+            for own, order in zip(back, orders[start : start + step], strict=True):
+                own[order] = np.arange(n)
+            back = np.ascontiguousarray(back.T)
+            tall = (right.T @ _taken(moving, back, moved)).reshape(1, width, count, -1).transpose(0, 3, 2, 1)
+        else:
+            tall = (few @ _taken(moving, piece, moved)).reshape(members, -1, count, width)
         wide = (fast @ _taken(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
         # Weighted covariances: the first functions are 1, whose products are sums of weights.
         mass = tall[:, :1, :, :1]
@@ -328,7 +339,7 @@ def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
     """Functions (n, P) at rows (n, B), in the beginning of a buffer; (n, B · P)."""
     width = functions.shape[1]
     out = buffer[: rows.size * width].reshape(*rows.shape, width)
-    # Rows are known to be inside: with the mode "raise" a copy would be made first.
+    # All indices are valid; the mode "raise" would make a copy first.
     np.take(functions, rows, axis=0, out=out, mode="clip")
     return out.reshape(len(rows), -1)
 
@@ -377,11 +388,11 @@ def multiplied_values(
     signs = signs[:, blocks[order][starts]].astype(np.float32)
     share = np.full(n, 1 / n) if weight is None else weight[order] / weight.sum()
     right = _centred(side.functions[order], share) * share[:, None]
-    # Single precision does for the null, which holds approximately.
+    # Single precision suffices for the null law, which is approximate.
     single = (right * n).astype(np.float32)
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
     ends = np.append(starts, n)
-    # Blocks that are taken at once, each whole.
+    # Blocks that are processed together, each complete.
     pieces = np.array_split(np.arange(len(starts)), max(n * sum(p * q for p, q in side.shapes) // _PIECE, 1))
     for k, row in enumerate(u):
         left = _centred(functions_of(row[None, order])[0], share)

@@ -27,7 +27,7 @@ _VALUES, _SLOW = 1, slice(2, 2 + FEW)
 _AT_ENDS = slice(2 + FEW, 2 + FEW + 2 * len(_ENDS))
 FAST = slice(_AT_ENDS.stop, _AT_ENDS.stop + WIDTH - FEW)
 _SLOW_AND_ENDS = slice(_SLOW.start, _AT_ENDS.stop)
-#: Which functions of u are multiplied with which of v, in scores.
+#: Pairs of functions of u and of v whose products are scores.
 _BLOCKS = (
     (slice(_VALUES, _VALUES + 1), slice(_VALUES, _VALUES + 1)),
     (_SLOW, slice(_SLOW.start, FAST.stop)),

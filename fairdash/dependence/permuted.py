@@ -48,9 +48,9 @@ def weighted_orders(
     piece
         Permuted rows that are held at a time.
     """
-    found: list[list[Array]] = [[] for _ in u]
+    by_pair: list[list[Array]] = [[] for _ in u]
     prepared_u = prepared_u or prepared
-    # With the weights that stay every order has the same.
+    # With fixed weights, every order has the same value.
     stay = [] if weight_moves else [prepared_u(u[k : k + 1], weight[k : k + 1]) for k in range(len(u))]
     step = max(1, piece // u.shape[1])
     for start in range(0, len(orders), step):
@@ -61,8 +61,8 @@ def weighted_orders(
             if of_v is None or not (_is_as_before(v, k) and _is_as_before(weight, k)):
                 of_v = prepared(v[k][taken], own)
             of_u = prepared_u(np.broadcast_to(u[k], taken.shape), own) if weight_moves else stay[k]
-            found[k].append(value(of_u, of_v, own))
-    return np.stack([np.concatenate(each) for each in found])
+            by_pair[k].append(value(of_u, of_v, own))
+    return np.stack([np.concatenate(each) for each in by_pair])
 
 
 def _is_as_before(x: Array, k: int) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-#: Ranks are kept so far from 0 and 1: a weight may be too small to part its row's rank from them.
+#: Ranks keep this distance from 0 and 1: a weight may be too small to separate its row's rank from them.
 _FROM_THE_END = 1e-12
 
 
@@ -40,7 +40,7 @@ def mid_ranks(
         weight = np.broadcast_to(sample_weight, shape).reshape(-1, n)
         ends = np.cumsum(np.take_along_axis(weight, order, axis=-1), axis=-1)
         ends = ends / ends[:, -1:]
-    # A run of equal values reaches from the end of the run before it to its own end.
+    # A run of equal values extends from the end of the previous run to its own end.
     last = np.ones(flat.shape, dtype=bool)
     last[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
     first = np.ones(flat.shape, dtype=bool)

@@ -179,8 +179,7 @@ def _estimate(
 def _trained(u: Array, v: Array, settings: Settings) -> Array:
     a, b, weight, _ = neural.in_order(u, v, None)
     n = u.shape[1]
-    # From sorted to random order: a row's neighbours must not be like it, since they stand in for the
-    # margins.
+    # Sorted rows are shuffled, because neighbours stand in for the margins and must not resemble a row.
     shuffled = np.random.default_rng([settings.seed, n]).permutation(n)
     rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, normal_scores)
     folds = min(neural.FOLDS, n) if settings.cross_fit else 1

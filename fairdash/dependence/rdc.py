@@ -72,7 +72,7 @@ def hgr_rdc(
     rng = np.random.default_rng(random_state)
     draws = []
     for _ in range(repeats):
-        # Two columns, the rank and a constant: the source divides the scale by their number.
+        # The columns are the ranks and a constant: the source divides the scale by their number.
         drawn = rng.normal(size=(2 if v.ndim == 2 else 1 + v.shape[2], n_projections))
         directions = partial(_directions, drawn=drawn, scale=scale)
         if permutations is not None and sample_weight is not None:
@@ -136,7 +136,7 @@ def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None
             products = weighed @ right
         else:
             products = np.stack([weighed @ right.take(order, axis=0) for order in permutations])
-        # The largest singular value is as exact from the Gram matrix, and takes a third of the time.
+        # The Gram matrix gives the largest singular value as exactly, in a third of the time.
         squares = np.linalg.eigvalsh(products @ products.swapaxes(-2, -1))[..., -1]
         values.append(np.sqrt(np.clip(squares, 0.0, 1.0)))
     return np.array(values)

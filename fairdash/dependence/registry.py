@@ -458,7 +458,7 @@ _MEASURES = (
 #: Every measure by its id, in the order in which they are shown.
 REGISTRY: Mapping[str, Measure] = MappingProxyType({one.id: one for one in _MEASURES})
 
-#: What was written down of how a measure's values are estimated, in words.
+#: Descriptions of how a measure's values are estimated.
 WAYS: Mapping[str, str] = MappingProxyType(
     {
         "corrected by evidence": "corrected for the contribution of noise. It uses flexible functions only "

@@ -24,9 +24,9 @@ def remembered(compute: Callable[[], Array], *asked: object) -> Array:
         (each.shape, sha256(each.tobytes()).digest()) if isinstance(each, np.ndarray) else each
         for each in asked
     )
-    found = _known.get(key)
-    if found is None:
-        found = _known[key] = compute()
+    value = _known.get(key)
+    if value is None:
+        value = _known[key] = compute()
         if len(_known) > _MAX_KNOWN:
             _known.pop(next(iter(_known)), None)
-    return found.copy()
+    return value.copy()

@@ -32,7 +32,7 @@ Index = NDArray[np.intp]
 Evaluation = Literal["cross_fit", "in_sample", "corrected"]
 
 _FOLDS = 10
-#: Permuted pairs that are held in memory at a time, in rows of all of them.
+#: Rows of permuted pairs in memory at a time.
 _PIECE = 200_000
 
 
@@ -159,7 +159,7 @@ def scores(
     )
     tall, wide = tall.sum(axis=1, keepdims=True) - tall, wide.sum(axis=1, keepdims=True) - wide
     total = mass.sum(axis=-1)
-    # One heavy row may leave nothing to learn from.
+    # One heavy row may leave no weight to learn from.
     total = np.maximum(total.sum(axis=-1, keepdims=True) - total, 1e-300)[..., None, None]
     a, b, _ = _fit(tall / total, wide / total, effective(weight, n) * (1 - 1 / folds), columns)
     fu, gv = _left_out(f, a, place_u), _left_out(g, b, place_v)
@@ -172,7 +172,7 @@ def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
     """Value of each fold's combination on its rows; ``(K, folds, P) -> (K, folds, size)``."""
     _, folds, _ = place.shape
     result = np.empty(place.shape)
-    # Every fold's function at every place, of which each fold takes those of its own rows.
+    # Every fold's function is computed at every place, and each fold uses those of its own rows.
     own = place + len(functions.tables[0]) * np.arange(folds)[:, None]
     for k, member in enumerate(functions.member):
         curves = coefficients[k] @ functions.tables[member].T
@@ -201,7 +201,7 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
         hope = predicted_correlation(s, p / rows, q / rows)
         better = hope > predicted
         predicted, value = np.where(better, hope, predicted), np.where(better, s, value)
-        # What an earlier choice wrote beyond this one's width is cleared.
+        # Columns that an earlier choice wrote beyond this one's width are cleared.
         for kept, new in ((a, x), (b, y)):
             kept[better] = 0.0
             kept[..., : new.shape[-1]] = np.where(better[..., None], new, kept[..., : new.shape[-1]])

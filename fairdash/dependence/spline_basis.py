@@ -25,7 +25,7 @@ INTERVALS = 32
 WIDTH = INTERVALS + 2
 #: Share of the axis that one repeated value may take, so that a heap of zeros leaves knots to the rest.
 _MAX_ATOM = 1 / 16
-#: A function of variance about 1 that keeps less than this beside the smoother ones carries nothing new.
+#: A function of variance about 1 whose part orthogonal to the smoother ones is below this adds nothing.
 _NOTHING_NEW = 1e-7
 #: Largest product of two functions that counts as none.
 _UNCORRELATED = 1e-6
@@ -33,9 +33,9 @@ _UNCORRELATED = 1e-6
 #: sides do.
 SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
 FEW = 4
-#: Rows whose B-splines, most of them 0, are held at a time.
+#: Rows whose B-splines, mostly 0, are in memory at a time.
 _ROWS_AT_ONCE = 10_000
-#: Pairs whose few functions are gathered at a time, so that they stay in the cache.
+#: Pairs whose few functions are gathered at a time, so that they fit in the cache.
 _PIECE = 64
 
 
@@ -65,7 +65,7 @@ class Basis:
         return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
 
     def repeated(self, count: int) -> Basis:
-        """Repeat the only member's functions so many times."""
+        """Repeat the only member's functions this number of times."""
         shape, member = (count, self.position.shape[1]), np.zeros(count, dtype=np.intp)
         return Basis(
             self.tables, member, np.broadcast_to(self.position, shape), np.broadcast_to(self.dense, shape)
@@ -138,7 +138,7 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
 
     def levels(mass: Array) -> Array:
-        # One level fewer than there are: the last is told by the others.
+        # One level is left out, because the others determine it.
         functions = np.zeros((len(mass), WIDTH))
         functions[:, : len(mass) - 1] = np.eye(len(mass))[:, :-1]
         return orthonormal(functions, mass)
@@ -186,7 +186,7 @@ def tabulated(
                 values = np.cumsum(fresh[row]) - 1
                 tables.append(functions(np.bincount(values) / n)[values])
         member[row] = seen[key]
-    # Without ties the rank among the distinct values is the place.
+    # Without ties, the place is the rank among the distinct values.
     dense = position
     if not fresh.all():
         dense = np.take_along_axis(np.cumsum(fresh, axis=-1) - 1, position, axis=-1)
@@ -315,7 +315,7 @@ def _from_smooth_to_rough() -> Array:
     curvature = np.diff(values @ coefficients, 2, axis=0) * len(place) ** 2
     _, turn = np.linalg.eigh(curvature.T @ curvature / len(place))
     ordered: Array = coefficients @ turn
-    # An eigenvector has no sign of its own: let every function begin below zero.
+    # The sign of an eigenvector is arbitrary: every function begins below zero.
     ordered *= -np.sign((values @ ordered)[0])
     ordered.flags.writeable = False
     return ordered
@@ -355,7 +355,7 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
     """
     count, n = f.position.shape
     rows = np.arange(count)[:, None]
-    # Which place of v each place of u goes with, and the other way round.
+    # For each place of u the place of v, and the reverse.
     of_u, of_v = np.empty_like(f.position), np.empty_like(g.position)
     of_u[rows, f.position], of_v[rows, g.position] = g.position, f.position
     share_u = share_v = None
@@ -366,8 +366,8 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
     width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
     few_u, few_v = FEW * width_u // WIDTH, FEW * width_v // WIDTH
     tall, wide = np.empty((count, width_u, few_v)), np.empty((count, few_u, width_v))
-    # Members whose ties lie alike share their tables. Only the few functions are moved to where the other
-    # variable has its rows; the many stay in their table.
+    # Members with the same ties share their tables. Only the few functions are moved to the rows of the other
+    # variable.
     tables = f.member * len(g.tables) + g.member
     for pair in np.unique(tables):
         i, j = divmod(int(pair), len(g.tables))
@@ -406,7 +406,7 @@ def leading(c: Array) -> tuple[Array, Array, Array]:
     power = power / np.where(trace > 0, trace, 1.0)
     for _ in range(4):
         power = power @ power
-    # The longest column is farthest from being orthogonal to the vector wanted.
+    # The longest column has the largest component along the vector.
     longest = np.diagonal(power, axis1=-2, axis2=-1).argmax(axis=-1)
     y = np.take_along_axis(power, longest[..., None, None], axis=-1)
     y = y / np.maximum(np.linalg.norm(y, axis=-2, keepdims=True), 1e-300)

@@ -3,7 +3,7 @@
 The value starts with two functions on each side, whose contribution always counts. Further functions, and
 then steps, raise it if the rows support them: their gain has a weight that grows continuously from 0 to 1
 with the evidence, so a weak link does not profit from the best of many sizes by chance. Where both columns
-have ties, such as many zeros, few rows may be behind a correlation, and they count as so few.
+have ties, such as many zeros, a correlation may rest on few rows, and then only these count.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ Tables = list[tuple[Array, Array, Array, Array]]
 _SMOOTH = (1.5, 4.0)
 #: The same for steps, of which there are many more, and whose tables have longer tails.
 _STEPS = (4.0, 7.0)
-#: By how much steps must predict more than smooth functions, times √n, to begin to count and in full.
+#: Gain of steps over smooth functions, times √n, at which steps begin to count and count in full.
 _ADVANTAGE = (1.5, 1.8)
-#: Of steps that predict nearly alike, within so much times √n, the finest follow jumps most closely.
+#: Among steps whose predictions differ by less than this times √n, the finest follow jumps most closely.
 _ALIKE = (2.4, 2.6)
 #: Pairs whose tables are held at a time.
 _PIECE = 256
 #: Effective rows that a cell must have: with fewer, chance alone makes large singular values.
 ROWS_A_CELL = 7.5
-#: E h² / p² of functions (:func:`_supported`) that count as spread over all rows; at most 1.4 without ties.
+#: E h² / p² up to which functions (:func:`_supported`) count as spread over all rows; at most 1.4 without
+#: ties.
 _EVEN = 1.5
-#: By how much a bound may fall short of what it bounds in rounding.
+#: Rounding error of a bound, at most.
 _ROUNDING = 1 + 1e-9
-#: How many equal cells one side may have where the other has those of :func:`tail_edges`.
+#: Number of equal cells of one side if the other has the cells of :func:`tail_edges`.
 _MOST, _LEAST = 256, 32
-#: The lower half of the edges of cells that are narrow where the range ends.
+#: Lower half of the edges of cells that become narrow towards the end of the range.
 _TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.25, 0.29, 1 / 3, 0.42, 0.5)
 
 
@@ -142,7 +143,7 @@ def _rows_of(
         size = (np.bincount(groups) ** 2).sum() / len(groups)
     else:
         size = np.array([(np.bincount(groups, w) ** 2).sum() / (w**2).sum() for w in weight])
-    # Of several columns any may be alike.
+    # With several columns, any two may be equal.
     alike = _alike(u, groups) * (_alike(v, groups) if columns == 1 else 1.0)
     return kish / (1 + (size - 1) * alike), float((kish / size).min())
 
@@ -165,12 +166,12 @@ def _alike(ranks: Index, groups: Index) -> Array:
 def _smooth(
     tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
 ) -> tuple[Array, Array]:
-    """The smallest size of functions, raised by what larger ones earn; and the most that a size predicts."""
+    """Smallest number of functions, raised by the gain of larger ones, and the largest prediction."""
     _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
     s, u, v = np.array(values), np.array(many), np.array(few)
     p, q = _functions(f)[:, u - 1].T, _functions(g)[:, v - 1].T
     n, support = np.broadcast_to(rows, s.shape), np.ones_like(s)
-    # Without ties every function reaches over all rows.
+    # Without ties, every function is spread over all rows.
     tied = _has_ties(f) | _has_ties(g) if columns == 1 else np.ones(s.shape[1], dtype=bool)
     if tied.any():
         squares_u, squares_v = _squares(f, weight, u), _squares(g, weight, v, columns)
@@ -178,7 +179,7 @@ def _smooth(
         for squares, count, is_more in ((squares_u, p, u > FEW), (squares_v, q, v > FEW * columns)):
             own = _supported(rows, count[is_more], squares[is_more])
             support[is_more] *= np.where(tied, own, 1.0)
-    # Noise adds pq / n to the squares of so few correlations.
+    # Noise adds pq / n to the squares of these correlations.
     noise = np.minimum((p * q / n)[0], 1.0)
     base = np.sqrt(np.clip((s[0] ** 2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
     shares = support * _between(evidence(s, p, q, n), *_SMOOTH)
@@ -218,10 +219,10 @@ def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) ->
     """E h² of the sum h of the first squared functions, for each of S counts of them, (S, K)."""
     n = x.position.shape[1]
     sizes, place = np.unique(counts, return_inverse=True)
-    found = np.empty((len(x.tables), len(sizes)))
+    squares = np.empty((len(x.tables), len(sizes)))
     for table, k in zip(*np.unique(x.member, return_index=True), strict=True):
         if weight is None and columns == 1 and x.dense[k].max() == n - 1:
-            found[table] = _squares_without_ties(n, tuple(sizes))
+            squares[table] = _squares_without_ties(n, tuple(sizes))
             continue
         functions = x.tables[table]
         share = np.full(n, 1 / n) if weight is None else weight[k] / weight[k].sum()
@@ -229,8 +230,8 @@ def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) ->
             # Rows in ascending order, of which equal ones are alike.
             last = np.cumsum(np.bincount(x.dense[k])) - 1
             functions, share = functions[last], np.bincount(x.dense[k], share)
-        found[table] = _mean_square(functions, share, sizes)
-    return found[x.member].T[place]
+        squares[table] = _mean_square(functions, share, sizes)
+    return squares[x.member].T[place]
 
 
 @lru_cache(maxsize=4)
@@ -265,7 +266,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     which = np.arange(len(least))
-    # Few pairs are worth an eigenvalue: powers of the table bound it, the higher the closer.
+    # Few pairs need an eigenvalue: powers of the table bound it, and higher powers more closely.
     for squarings in (2, 4):
         hopeful = np.zeros(len(which), dtype=bool)
         for bound, p, q, own in bounds(tables, which, squarings):
@@ -279,7 +280,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
     s, p, q, own = (np.array(each) for each in zip(*correlations(tables, which), strict=True))
     told, found = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
     most, shown = told.max(axis=0), evidence(s, p, q, own).max(axis=0)
-    # From coarse to fine; cells of one size in the order of their values, whichever variable has the more.
+    # From coarse to fine; cells of one size are ordered by their values, whichever variable has more.
     order = np.lexsort((found, p * q), axis=0)
     told, found = (np.take_along_axis(each, order, axis=0) for each in (told, found))
     value = np.zeros_like(most)
@@ -319,7 +320,7 @@ class Cells:
         finest = _MOST
         while finest * ROWS_A_CELL > rows:
             finest //= 2
-        # Members whose ties lie alike share the ranks of their places.
+        # Members with the same ties share the ranks of their places.
         ranks = np.empty((len(x.tables), n))
         for table, first in zip(*np.unique(x.member, return_index=True), strict=True):
             dense, position = x.dense[first], x.position[first]
@@ -357,16 +358,16 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
         constants; how many functions besides the constant either side had, (K,); and the rows behind their
         correlations (:func:`rows_behind`).
     """
-    found = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
+    tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
     for fine, coarse in ((a, b), (b, a)):
         if fine.fine is None:
             break
         shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
         while shares.shape[1] >= _LEAST:
             gram, of_rows, of_columns, own = _gram(shares, rows, tied)
-            found.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), own))
+            tables.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), own))
             shares = shares[:, ::2] + shares[:, 1::2]
-    return found
+    return tables
 
 
 def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array, Array]]:
@@ -410,7 +411,7 @@ def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None
 
 
 def _gram(shares: Array, n: Array, tied: NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:
-    """Q'Q without the constants, how many functions besides the constant either side has, and the rows."""
+    """Q'Q without the constants, the numbers of functions besides the constant, and the rows."""
     of_a, of_b = shares @ np.ones(shares.shape[2]), np.ones(shares.shape[1]) @ shares
     rows, columns = (np.divide(1, x, out=np.zeros_like(x), where=x > 0) for x in (of_a, of_b))
     root = np.sqrt(of_b)

@@ -46,23 +46,23 @@ DEFAULT_MEASURES = (
     "fairquant",
     "fairquant_cumulative",
 )
-#: What pages, reports and the command line open on: of the quick measures the only one whose test finds every
-#: kind of link tried in nearly all samples of 300 rows (benchmarks/judges.py).
+#: Default measure of pages, reports and the command line: the only quick measure whose test finds every kind
+#: of link tried in nearly all samples of 300 rows (benchmarks/judges.py).
 DEFAULT_MEASURE = "hgr_spline"
 N_PERMUTATIONS = 100
-#: With weights each permutation is measured from the beginning: as many as reach 5 % exactly.
+#: With weights each permutation is computed in full: as many as reach 5 % exactly.
 _MAX_WEIGHTED_PERMUTATIONS = 39
-#: Dependence in larger parts is measured on so many of their rows, drawn at random: noise of .014 in a split
-#: is about that of training anew.
+#: Dependence in larger parts is measured on a random sample of this size: its noise of .014 per split is
+#: about that of a second training.
 MAX_ROWS = 5_000
-#: The verdict of a larger part is of so many of its rows.
+#: The verdict of a larger part uses a sample of this size.
 MAX_JUDGED_ROWS = 50_000
-#: Rows times permutations behind a floor: large parts, whose floors are low and steady, get fewer.
+#: Rows times permutations for a floor: large parts, whose floors are low and stable, get fewer.
 ROWS_PERMUTED = 200_000
 MIN_PERMUTATIONS = 20
-#: Share of rows that may have the value of another one in predictions that count as without ties.
+#: Share of rows, at most, with the value of another row in predictions that count as without ties.
 _FEW_TIES = 0.005
-#: Permutations, or multipliers, behind the verdict, whatever the rows.
+#: Permutations, or multipliers, for the verdict, for any number of rows.
 VERDICT_PERMUTATIONS = ENOUGH_PERMUTATIONS
 
 
@@ -141,7 +141,7 @@ def assess_predictions(
     def figures_of(j: int) -> Found:
         if progress is not None:
             progress(j / len(splits))
-        found: dict[str, Any] = {}
+        figures: dict[str, Any] = {}
         of_split = (members["split"] == j).to_numpy()
         wanted = [part for part in splits[j].parts if part in parts]
         for done, part in enumerate(wanted):
@@ -151,19 +151,19 @@ def assess_predictions(
                 predictions[of_split], splits[j], part, split_number=j, n_permutations=count
             )
             own = members[of_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
-            found[part] = tidy(own, judge.cells, values)
-            found |= {f"{part} {judge.cells.index(cell)}": each for cell, each in (null | tested).items()}
+            figures[part] = tidy(own, judge.cells, values)
+            figures |= {f"{part} {judge.cells.index(cell)}": each for cell, each in (null | tested).items()}
             if progress is not None:
                 progress((j + (done + 1) / len(wanted)) / len(splits))
-        return found
+        return figures
 
     nulls: dict[tuple[int, str], Nulls] = {}
 
     def step(j: int) -> Found:
-        found = unit(str(j), partial(figures_of, j))
+        figures = unit(str(j), partial(figures_of, j))
         if progress is not None:
             progress((j + 1) / len(splits))
-        return found
+        return figures
 
     founds = independent(unit, {str(j): partial(step, j) for j in range(len(splits))})
     there = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
@@ -209,7 +209,7 @@ class Judge:
         errors = ERRORS if loss.power else ERRORS[:2]
         crossed = {name: [name] for name, own in products.items() if name in own}
         verdicts = ((VERDICT, str(name)) for name in (*self.sensitive.columns, *crossed))
-        #: What each model has figures of.
+        #: The quantities with figures for each model.
         self.cells: list[Cell] = [*((error, "") for error in errors), *self.columns, *verdicts]
         self._attributes = {**attributes_of(self.sensitive), **crossed}
 
@@ -258,15 +258,16 @@ class Judge:
         """
         rows = split.parts[part]
         if len(rows) > MAX_JUDGED_ROWS:
-            # A row that stands in several parts is in all of them or in none.
+            # A row that belongs to several parts is in all of them or in none.
             rows = np.sort(rows[np.argsort(self._priority[rows])[:MAX_JUDGED_ROWS]])
         u = self._audited(predictions, split, rows)
         weight = self.weight[rows] if self.has_weight else None
         of_column: dict[str, NDArray[np.float64]] = {}
         for name, columns in self._attributes.items():
-            # The values of numbers, and the places of classes, whose order says nothing.
+            # Numbers as they are, and codes of classes, whose order is arbitrary.
             s = self._values[columns].to_numpy(dtype=float) @ np.arange(1.0, len(columns) + 1)
-            # One test of all classes: one a class would find a link by chance in more than 5 % of runs.
+            # One test for all classes together: separate tests would find a link by chance in more than 5 %
+            # of runs.
             side = Side.of(s[rows], are_classes=len(columns) > 1)
             if len(self.y) > MAX_PERMUTED_ROWS:
                 blocks, signs = self._signs
@@ -285,7 +286,7 @@ class Judge:
     ) -> NDArray[np.intp]:
         """Permutations of a part's rows by a sensitive attribute or column of that name, (count, m)."""
         key = rows.tobytes()
-        # The verdict and the floors of a part take the same ones; those of the part before are let go.
+        # The verdict and the floors of a part share permutations; those of the previous part are released.
         of, orders = self._drawn.get(name, (b"", np.empty((0, 0), dtype=np.intp)))
         if of != key or len(orders) < count:
             orders = part_permutations(
@@ -325,7 +326,7 @@ class Judge:
         weight = self.weight[rows] if self.has_weight else None
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         count = permutations_behind_floor(len(rows), n_permutations, has_weight=self.has_weight)
-        # Rows are ranked by the first column where a measure takes several at once.
+        # Rows are ranked by the first column if a measure takes several columns together.
         permutations = {
             column: self._orders(column, self._values[column].to_numpy(dtype=float), rows, count)
             for column in ({chosen[0] for _, chosen in self.columns.values()} if n_permutations else ())
@@ -353,7 +354,7 @@ class Judge:
 
 
 def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
-    """Return the number of permutations behind the floors of a part with so many rows.
+    """Return the number of permutations for the floors of a part with `n` rows.
 
     With weights each permutation counts twice: the weights stay with u, then move with v.
     """
@@ -383,10 +384,10 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
         weight = None if pairs.weight is None else pairs.weight[own]
         drawn = Pairs(pairs.u[own], pairs.v[own], weight)
         values = estimator.permuted(drawn, orders, weight_moves=moves)
-        found = np.empty((len(pairs.u), len(orders)))
-        found[untied] = values[np.searchsorted(own, untied[0])]
-        found[own] = values
-        ways.append(found)
+        null = np.empty((len(pairs.u), len(orders)))
+        null[untied] = values[np.searchsorted(own, untied[0])]
+        null[own] = values
+        ways.append(null)
     return np.stack(ways)
 
 

@@ -35,14 +35,14 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
-#: Called with λ: an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
+#: A function of λ that returns an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
 Factory = Callable[[float], Any]
 
 #: Shares of the standard network's dependence at which errors are compared.
 LEVELS = (0.75, 0.5, 0.25)
-#: No penalty is one of these two, or nearly one.
+#: Weights that mean no penalty, or nearly none.
 MEASURES = ("hgr_rdc", "mi_ksg")
-#: The largest less the smallest average prediction of tenths by s.
+#: Largest minus smallest average prediction over tenths of s.
 GAP = "gap"
 READINGS = (*MEASURES, GAP)
 #: Of several sensitive columns, the same of all of them jointly.
@@ -336,15 +336,15 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
     found = [each for method in rows["method"].unique() for each in _equal(rows, method)]
     ratio = float(rows["test_to_train"].mean())
     default = {key[1:]: errors for key, _, errors in found if key[0] == DEFAULT_METHOD}
-    made = []
+    ranked = []
     for key, figures, errors in found:
         other = None if key[0] == DEFAULT_METHOD else default.get(key[1:])
         more = np.empty(0) if other is None else (errors - other).to_numpy()
         row = dict(zip(("method", "reading", "level"), key, strict=True)) | figures
-        made.append(
+        ranked.append(
             row | with_interval(errors.to_numpy(), "error", ratio) | with_interval(more, "more", ratio)
         )
-    return pd.DataFrame(made)
+    return pd.DataFrame(ranked)
 
 
 def _equal(
@@ -362,7 +362,7 @@ def _equal(
         low = with_interval(seen, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
         linked = bool(min(on_validation, on_test) > 0 and not low <= 0)
         for level in (1.0,) if method == STANDARD else LEVELS:
-            found = np.full((2, len(paths)), np.nan)
+            at_level = np.full((2, len(paths)), np.nan)
             for j, path in enumerate(paths.values()):
                 place = 0.0
                 if method != STANDARD:
@@ -371,8 +371,8 @@ def _equal(
                     place = place_below(path[f"{reading}_validation"].to_numpy(), wanted)
                 if np.isfinite(place):
                     for k, name in enumerate(("error", f"{reading}_test")):
-                        found[k, j] = np.interp(place, np.arange(len(path)), path[name])
-            errors, reached = found
+                        at_level[k, j] = np.interp(place, np.arange(len(path)), path[name])
+            errors, reached = at_level
             there = np.isfinite(errors)
             figures = {
                 "splits": len(paths),
@@ -391,13 +391,13 @@ def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, f
     The interval counts the rows that the splits share (Nadeau and Bengio 2003).
     """
     values = values[np.isfinite(values)]
-    made = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
+    fields = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)
     if len(values):
-        made[name] = mean = float(values.mean())
+        fields[name] = mean = float(values.mean())
     if len(values) > 1:
         error = corrected_standard_error(
             values.var(ddof=1), n_splits=len(values), test_to_train=test_to_train
         )
         off = float(stats.t.ppf(0.975, len(values) - 1)) * float(error)
-        made |= {f"{name}_low": mean - off, f"{name}_high": mean + off}
-    return made
+        fields |= {f"{name}_low": mean - off, f"{name}_high": mean + off}
+    return fields

@@ -27,7 +27,7 @@ from fairdash.utils.text import at_lines
 Array = NDArray[np.float64]
 
 BEFORE, AFTER = "before the cap", "after the cap"
-#: Groups of the sensitive column between whose averages the gap is, and orders of it behind the gap's floor.
+#: Groups of the sensitive column whose averages define the gap, and permutations for the gap's floor.
 TENTHS, ORDERS = 10, 20
 
 
@@ -116,13 +116,13 @@ def cap_cost(
         both = np.stack([each[j] for each in kept.values()])
         figures, _ = judge.figures(both, split, "test", split_number=j, n_permutations=n_permutations)
         for k, (premiums, each) in enumerate(kept.items()):
-            # What stands at an end is not beyond it.
+            # A value at an end is not beyond it.
             beyond = np.abs(each[j, test] / (brought * old) - 1) > max_change + 1e-9
-            found = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
-            found |= {"changed": float(np.average(beyond, weights=w)), "brought": brought}
+            costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
+            costs |= {"changed": float(np.average(beyond, weights=w)), "brought": brought}
             if premiums == AFTER:
-                found |= {"level": capped.level, "at_lower": capped.at_lower, "at_upper": capped.at_upper}
-            found_of.append({"premiums": premiums} | found)
+                costs |= {"level": capped.level, "at_lower": capped.at_lower, "at_upper": capped.at_upper}
+            found_of.append({"premiums": premiums} | costs)
     gaps = _gaps(dataset, kept, splits, column, objective, random_state)
     return pd.DataFrame(found_of).groupby("premiums", sort=False).mean().join(gaps)
 
@@ -143,7 +143,7 @@ def _gaps(
     orders = part_permutations(
         s, np.arange(len(s)), count=ORDERS, seed=seed, groups=as_groups(dataset.groups, len(s))
     )
-    found = {}
+    gaps = {}
     for name, premiums in kept.items():
         mean = np.mean([np.average(premiums[j, each.test], weights=weight[each.test])
                         for j, each in enumerate(splits)])  # fmt: skip
@@ -152,5 +152,5 @@ def _gaps(
             float(np.ptp(quantile_profile(seen, s, splits, groups=groups, weight=weight)["mean"].dropna()))
             for groups in (tenths, *tenths[orders])
         )
-        found[name] = {"gap": gap / mean, "gap_floor": np.mean(chance) / mean}
-    return pd.DataFrame.from_dict(found, orient="index")
+        gaps[name] = {"gap": gap / mean, "gap_floor": np.mean(chance) / mean}
+    return pd.DataFrame.from_dict(gaps, orient="index")

@@ -1,6 +1,6 @@
 """Cells of crossed sensitive attributes, which an audit judges and a front shows as classes of one more.
 
-Classes are crossed as they are, and numbers in bands of about equal exposure. The bands depend on the
+Classes are crossed unchanged, and numbers in bands of about equal exposure. The bands depend on the
 attribute alone, never on the price, and the order of the attributes changes no cell. All numbers of a
 crossing get the same number of bands, so that there are at most 25 cells with 40 rows or policies on average.
 Classes alone may have 50 cells.
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,11 +24,11 @@ from fairdash.utils.text import CROSS, counted
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Cells of numbers, and rows or policies that they have on average, at least.
+#: Cells of crossed numbers, at most, and the aim for their average number of rows or policies.
 _MAX_IN_BANDS, _AIM = 25, 2 * MIN_ROWS
-#: Cells of classes, which have no bands to be made wider.
+#: Cells of crossed classes, at most: classes have no bands to widen.
 MAX_CELLS = 50
-#: Digits that tell the ends of bands apart.
+#: Digits with which the ends of bands are distinct, tried in turn.
 _DIGITS = (4, 6, 9, 17)
 
 
@@ -56,29 +55,18 @@ class Cells:
     note: str
 
 
-class _Groups(NamedTuple):
-    """Classes of a column, or bands of its numbers, in order: codes (n,), −1 if missing; names; middles."""
-
-    codes: Index
-    names: tuple[str, ...]
-    middles: tuple[float, ...]
-
-    @classmethod
-    def of_classes(cls, classes: Classes) -> _Groups:
-        return cls(classes.codes, classes.names, tuple(map(float, range(len(classes.names)))))
-
-    @classmethod
-    def of_numbers(cls, values: pd.Series, weight: Array, count: int) -> _Groups:
-        numbers = values.to_numpy(dtype=float, na_value=np.nan)
-        codes, known = np.full(len(values), -1, dtype=np.intp), ~np.isnan(numbers + weight)
-        codes[known] = bands_of(numbers[known], weight[known], count)
-        bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
-        for digits in _DIGITS:
-            ends = [(f"{each.min():,.{digits}g}", f"{each.max():,.{digits}g}") for each in bands]
-            names = [" to ".join(dict.fromkeys(each)) for each in ends]
-            if len(set(names)) == len(names):
-                break
-        return cls(codes, tuple(names), tuple(float(np.sort(each).mean()) for each in bands))
+def _bands(values: pd.Series, weight: Array, count: int) -> Classes:
+    """Return bands of numbers, in order, by the names of their ends."""
+    numbers = values.to_numpy(dtype=float, na_value=np.nan)
+    codes, known = np.full(len(values), -1, dtype=np.intp), ~np.isnan(numbers + weight)
+    codes[known] = bands_of(numbers[known], weight[known], count)
+    bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
+    for digits in _DIGITS:
+        ends = [(f"{each.min():,.{digits}g}", f"{each.max():,.{digits}g}") for each in bands]
+        names = [" to ".join(dict.fromkeys(each)) for each in ends]
+        if len(set(names)) == len(names):
+            break
+    return Classes(codes, tuple(names), {})
 
 
 def cells_of(
@@ -103,15 +91,10 @@ def cells_of(
     room = min(_MAX_IN_BANDS, len(np.unique(units)) // _AIM) / prod(own.values())
     share = 1 / max(len(names) - len(own), 1)
     count = int(np.clip(room**share + 1e-9, 2, N_BANDS))
-    groups = [
-        _Groups.of_classes(classes[name])
-        if name in classes
-        else _Groups.of_numbers(frame[name], weight, count)
-        for name in names
-    ]
+    groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
     shape = tuple(len(each.names) for each in groups)
     known = np.all([each.codes >= 0 for each in groups], axis=0)
-    # The first attribute's groups follow each other within those of the others.
+    # The groups of the first attribute vary fastest.
     code = np.ravel_multi_index([each.codes[known] for each in groups], shape, order="F")
     held, code = np.unique(code, return_inverse=True)
     policies = pd.DataFrame({"cell": code, "unit": units[known]}).drop_duplicates()["cell"]
@@ -128,13 +111,17 @@ def cells_of(
     of_each = np.array(np.unravel_index(held[~small], shape, order="F"))
     said = [[each.names[k] for k in own] for each, own in zip(groups, of_each, strict=True)]
     labels = [" · ".join(each) for each in zip(*said, strict=True)]
+    first = None if names[0] in classes else frame[names[0]].to_numpy(dtype=float, na_value=np.nan)
     places = pd.DataFrame(
         {
             "sensitive": names[0],
             "other": CROSS.join(names[1:]),
             "group": [" · ".join(each) for each in zip(*said[1:], strict=True)],
             "band": said[0],
-            "middle": [groups[0].middles[k] for k in of_each[0]],
+            "middle": [
+                float(k) if first is None else float(np.sort(first[groups[0].codes == k]).mean())
+                for k in of_each[0]
+            ],
         }
     )
     note = ""

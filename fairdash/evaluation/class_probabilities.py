@@ -18,7 +18,7 @@ some rows are known, calibration is tested, and p is recalibrated if it fails.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,11 +32,11 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: How far the probabilities of a row may be off 1, as rounded ones are; they are divided by their sum.
+#: Distance of a row's sum of probabilities from 1, at most, as after rounding; they are divided by their sum.
 OFF_ONE = 0.01
 #: Bins of about equal weight in which p counts as equal: wider bins leave wider bounds, never wrong ones.
 _BINS = 20
-#: Rows of known class with which probabilities can be mended.
+#: Rows of known class, at least, with which probabilities can be corrected.
 MIN_KNOWN = 100
 #: Draws of the rows of known class, for the noise of what was learned from them.
 _DRAWS = 50
@@ -85,7 +85,7 @@ def by_probability(
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
     mended = p if known is None else recalibrated(p, known)
-    found = [_Binary.of(y, mended[:, k], weight, of) for k in range(len(names))]
+    binaries = [_one_against_the_rest(y, each, weight, of) for each in mended.T]
     noise = np.zeros((len(names), 3))
     if known is not None:
         rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(known >= 0)
@@ -93,9 +93,9 @@ def by_probability(
         of_known = np.unique(of[rows], return_inverse=True)[1]
         for _ in range(_DRAWS):
             again = recalibrated(p, known, rows=rows[_drawn(of_known, rng)])
-            draws.append([_Binary.of(y, again[:, k], weight, of).values for k in range(len(names))])
+            draws.append([_one_against_the_rest(y, each, weight, of)[1] for each in again.T])
         noise = np.std(draws, axis=0, ddof=1)
-    value, error = (np.array([getattr(each, part) for each in found]) for part in ("values", "errors"))
+    means, value, error = map(np.array, zip(*binaries, strict=True))
     error = np.sqrt(error**2 + noise**2)
     likeliest = mended.argmax(axis=1)
     off = Z * error
@@ -103,7 +103,7 @@ def by_probability(
         {
             "class": list(names),
             "expected_rows": mended.sum(axis=0),
-            "mean": [each.mean for each in found],
+            "mean": means,
             "difference": value[:, 0],
             "difference_low": value[:, 0] - off[:, 0],
             "difference_high": value[:, 0] + off[:, 0],
@@ -143,7 +143,7 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
         sums, covariance = off @ score, (score * spread[:, None]).T @ score
         if of is not None:
-            # What a unit adds to the sums is one draw.
+            # The contribution of a unit to the sums is one draw.
             each = np.column_stack([np.bincount(of, weights=off * column) for column in score.T])
             covariance = each.T @ each
         statistic = sums @ np.linalg.pinv(covariance) @ sums
@@ -176,26 +176,18 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
     return mended
 
 
-class _Binary(NamedTuple):
-    """One class against the rest: the weighted difference, the least and the greatest; standard errors."""
-
-    mean: float
-    values: tuple[float, ...]
-    errors: tuple[float, ...]
-
-    @classmethod
-    def of(cls, y: Array, q: Array, weight: Array, units: Index) -> _Binary:
-        ours, rest = weight @ q, weight @ (1 - q)
-        # ψ is what a row adds to the class's sum of y; the rest of y is the others'.
-        low, high = -_highest(-y, q, weight), _highest(y, q, weight)
-        values, errors = [], []
-        for psi in (q * y, low, high):
-            mean, other = weight @ psi / ours, weight @ (y - psi) / rest
-            row = weight * ((psi - mean * q) / ours - (y - psi - other * (1 - q)) / rest)
-            sums = np.bincount(units, weights=row)
-            values.append(float(mean - other))
-            errors.append(float(np.sqrt(sums @ sums * len(sums) / max(len(sums) - 1, 1))))
-        return cls(float(weight @ (q * y) / ours), tuple(values), tuple(errors))
+def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tuple[float, Array, Array]:
+    """Return a class's mean; the weighted difference, the least and the greatest; their standard errors."""
+    ours, rest = weight @ q, weight @ (1 - q)
+    # ψ is the contribution of a row to the class's sum of y; the rest of y belongs to the others.
+    low, high = -_highest(-y, q, weight), _highest(y, q, weight)
+    values, errors = np.empty(3), np.empty(3)
+    for k, psi in enumerate((q * y, low, high)):
+        mean, other = weight @ psi / ours, weight @ (y - psi) / rest
+        row = weight * ((psi - mean * q) / ours - (y - psi - other * (1 - q)) / rest)
+        sums = np.bincount(units, weights=row)
+        values[k], errors[k] = mean - other, np.sqrt(sums @ sums * len(sums) / max(len(sums) - 1, 1))
+    return float(weight @ (q * y) / ours), values, errors
 
 
 def _highest(y: Array, q: Array, weight: Array) -> Array:
@@ -207,14 +199,14 @@ def _highest(y: Array, q: Array, weight: Array) -> Array:
     order = np.argsort(q, kind="stable")
     at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
     bins = np.searchsorted(np.unique(q[order][at]), q, side="right")
-    found = np.empty(len(y))
+    highest = np.empty(len(y))
     for each in np.unique(bins):
         rows = np.flatnonzero(bins == each)
         falling = rows[np.argsort(-y[rows], kind="stable")]
         mass = np.cumsum(weight[falling])
         t = y[falling[min(int(np.searchsorted(mass, weight[rows] @ q[rows])), len(rows) - 1)]]
-        found[rows] = np.maximum(y[rows] - t, 0) + t * q[rows]
-    return found
+        highest[rows] = np.maximum(y[rows] - t, 0) + t * q[rows]
+    return highest
 
 
 def _apart(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:

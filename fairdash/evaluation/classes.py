@@ -66,7 +66,7 @@ def by_group(
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     groups = _Means.of(y, codes, len(names), weight, units)
-    # Each class against the rest: the rest's mean is that of the others by their weights.
+    # Each class against the rest, whose mean weights the other classes by their rows.
     share = groups.mass / groups.mass.sum()
     rest = (share @ groups.means - share * groups.means) / (1 - share)
     away = np.eye(len(names)) - (share - np.diag(share)) / (1 - share)[:, None]

@@ -24,7 +24,7 @@ from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 
-#: Permutations behind the one test, and behind the floor of the value that stands beside it.
+#: Permutations for the one test, and for the floor of the value beside it.
 N_PERMUTATIONS, N_FOR_FLOOR = 999, 99
 
 
@@ -172,15 +172,15 @@ def confirm_point(
         s = np.array(columns)[values.argmax(axis=1)] if are_classes else values[:, 0]
         test = independence_test(u, s, n_permutations=N_PERMUTATIONS, **counted)
         for column, of_column in zip(columns, values.T, strict=True):
-            found = assess_dependence(
+            estimate = assess_dependence(
                 measure, u, of_column, n_permutations=N_FOR_FLOOR, n_bootstrap=0, max_rows=None, **counted
             )
             links.append(
                 Link(
                     column=column,
-                    value=found.value,
-                    floor=found.floor,
-                    floor_q95=found.floor_q95,
+                    value=estimate.value,
+                    floor=estimate.floor,
+                    floor_q95=estimate.floor_q95,
                     p_value=test.p_value,
                     attribute=name if are_classes else "",
                 )

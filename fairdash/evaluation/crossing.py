@@ -14,9 +14,9 @@ from fairdash.evaluation import cells
 from fairdash.utils.classes import Classes, attributes_of, one_column_each
 from fairdash.utils.text import CROSS
 
-#: All sensitive columns at once, where a page or a command names one; tables leave the column empty.
+#: Name of all sensitive columns together on pages and in commands; tables leave the column empty.
 TOGETHER = "all together"
-#: Attributes beyond which crossings would be many.
+#: Attributes, at most, whose crossings are formed; more would give too many.
 _MAX_ATTRIBUTES = 3
 
 

@@ -46,16 +46,16 @@ from fairdash.training.splits import TEST_SHARE, Split, require_varied_target, u
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep, trains_for_set_aside
 from fairdash.utils.classes import attributes_of
 
-#: Permutations behind a floor of a preview, and of one that sees many rows or a sample of a table that took
-#: its time to read: as few as still reach 5 %.
+#: Permutations for a floor of a preview, and of one with many rows or with a sample of a table that was slow
+#: to read: the smallest number that can reach 5 %.
 PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
-#: What a preview by tariffs measures: all rows are worth more than many measures to whoever waits.
+#: Measures of a preview by tariffs: whoever waits prefers all rows to many measures.
 QUICK_MEASURES = (DEFAULT_MEASURE, "fairquant")
-#: References train five more models a split: left out beyond so many rows.
+#: References train five more models per split, so tables with more rows than this have none.
 MAX_ROWS_FOR_REFERENCES = 30_000
 
 Array = NDArray[np.float64]
-#: Hears what is being done and the share of the work that is done.
+#: Receives the current step and the share of the work that is done.
 Progress = Callable[[str, float], None]
 
 
@@ -95,9 +95,9 @@ def execute_sweep(
         Asked for every part of the work, a few seconds each on a small table; a run that goes on with what
         is known of them equals one that was never ended.
     """
-    rows, n_rows = None, dataset.n_rows
+    rows, n_rows, fingerprint = None, dataset.n_rows, dataset.fingerprint
     if share < 1:
-        # Rows that are set aside to confirm by are shown by nothing before, a sample included.
+        # Rows set aside for the confirmation are hidden until then, even in a sample.
         open_rows = np.setdiff1d(np.arange(n_rows), plan.set_aside(dataset))
         drawn = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
         rows, plan = open_rows[drawn], replace(plan, confirmation_share=0.0)
@@ -130,7 +130,7 @@ def execute_sweep(
         progress(doing, work.done(at.phase, at.fraction))
 
     def on_measuring(first: int, step: int, share: float) -> None:
-        # Frames and paths, of two objectives each.
+        # Frames and paths, for two objectives each.
         progress("measuring", work.done("measuring", (first + step + share) / 4))
 
     def on_step(share: float) -> None:
@@ -204,6 +204,7 @@ def execute_sweep(
         evaluations={id: way for id in measures if (way := REGISTRY[id].recorded)},
         rows=rows,
         drawn_from=None if rows is None else n_rows,
+        fingerprint=fingerprint,
         **vars(trained),
     )
 
@@ -215,7 +216,7 @@ def reference_prices(
     check_groups(dataset)
     parts = _Parts(dataset, plan, measures)
     frame, predictions, members, price = parts.references(strengths)
-    # Rows set aside are shown by nothing.
+    # Nothing shows rows set aside.
     predictions[:, plan.set_aside(dataset)] = np.nan
     return ReferenceResult(frame, predictions, members, parts.splits, price)
 
@@ -314,9 +315,9 @@ class _Parts:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
         self.progress, self.done, self.unit = progress, done, unit
         is_hasty = is_preview and FAIR_TARIFF in plan.methods
-        #: Parts that models are assessed on: a look at all rows leaves those out that were fitted to.
+        #: Parts on which models are assessed: an assessment of all rows omits training rows.
         self.parts = PARTS if is_hasty else ("train", *PARTS)
-        #: Of every assessment.
+        #: Options of every assessment.
         self._options: dict[str, Any] = {
             "loss": plan.settings.loss_function,
             "measures": measures,
@@ -374,7 +375,7 @@ class _Parts:
             return self.assess(members, predictions, objective=objective, unit=within(unit, "test"), **own)
 
         def of_tariffs() -> pd.DataFrame:
-            # To choose one by, beside the networks.
+            # Validation rows to choose a tariff, as for the networks.
             own: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
             fitted = members[fair].reset_index(drop=True)
             return self.assess(fitted, predictions[fair], unit=within(unit, "validation"), **own)

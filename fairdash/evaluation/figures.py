@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 
 from fairdash.training.splits import corrected_standard_error
 
-#: What a row says of its measure: its value; mean and 95 % quantile of the same estimator with the sensitive
-#: column permuted; the largest mean over the splits that is no link at 5 %, and the p-value of that mean; and
-#: of the verdict, the place among :data:`fairdash.dependence.omnibus.COMPONENTS` of the measure that shows a
-#: link best, whose value and edge stand beside it. A mean over the splits has its standard error last.
+#: Figures of a row: value; mean and 95 % quantile of the same estimator with the sensitive column permuted;
+#: the largest mean over the splits that is no link at 5 %, and the p-value of that mean; for the verdict, the
+#: place among :data:`fairdash.dependence.omnibus.COMPONENTS` of the measure that shows a link best, with its
+#: value and edge. A mean over the splits has its standard error last.
 FIGURES = ("value", "floor", "floor_q95", "edge", "p", "by", "se")
 VALUE, FLOOR, FLOOR_Q95, EDGE, P, BY, _ = range(len(FIGURES))
-#: Measures of error, which are of no sensitive column.
+#: Measures of error, which have no sensitive column.
 ERRORS = ("mse", "rmse", "deviance")
-#: The one test of several measures, in the place of a measure.
+#: Name of the one test of several measures, in the column of measures.
 VERDICT = "verdict"
 #: A measure and its sensitive column: "" for an error, and for a measure of all columns together.
 Cell: TypeAlias = tuple[str, str]
@@ -38,7 +38,7 @@ _NAMES = ["measure", "column"]
 
 
 class Figure(NamedTuple):
-    """Figures of one row, as :data:`FIGURES` says; NaN where there is none."""
+    """Figures of one row, in the order of :data:`FIGURES`; NaN if unknown."""
 
     value: float
     floor: float = math.nan

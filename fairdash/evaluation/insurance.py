@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Rows that a group in anything shown has at least.
+#: Rows of any group that is shown, at least.
 MIN_SHOWN = 20
 #: Bands of a lift, of actual ÷ expected and along s, of about equal exposure; fewer where there are few rows.
 N_BANDS = 10
@@ -72,12 +72,12 @@ def double_lift(
         frame[name] = weight * values / (weight @ values / weight.sum())
     by = frame.groupby("code")
     sums = by[["exposure", "price", "candidate", "outcome"]].sum()
-    made = sums[["price", "candidate", "outcome"]].div(sums["exposure"], axis=0)
-    made.insert(0, "exposure", sums["exposure"])
-    made.insert(0, "rows", by.size())
-    made.insert(0, "ratio_high", by["ratio"].max())
-    made.insert(0, "ratio_low", by["ratio"].min())
-    return made.reset_index(drop=True)
+    averages = sums[["price", "candidate", "outcome"]].div(sums["exposure"], axis=0)
+    averages.insert(0, "exposure", sums["exposure"])
+    averages.insert(0, "rows", by.size())
+    averages.insert(0, "ratio_high", by["ratio"].max())
+    averages.insert(0, "ratio_low", by["ratio"].min())
+    return averages.reset_index(drop=True)
 
 
 def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
@@ -86,7 +86,7 @@ def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
     below = np.cumsum(weight[order])
     cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
     code = np.searchsorted(np.unique(cuts), x, side="left")
-    # A band of too few rows goes on into the next; the last one, into the one before.
+    # A band with too few rows is merged with the next; the last one, with the one before.
     place, held = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
     for band, rows in enumerate(np.bincount(code)):
         place[band:] = place[band] + (held >= MIN_SHOWN)
@@ -172,7 +172,7 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     for score, power in {"squared_error": 0.0, **DEVIANCES}.items():
         if np.isnan(mean_deviance(outcome, price, weight, power=power)):
             continue
-        # Where all of a block cost nothing the deviances' limit is 0, and they are asked just above it.
+        # If all of a block cost nothing, the deviances have limits at 0, and are computed just above it.
         least = 1e-12 * float(mean[0]) if power else -np.inf
         of_price, of_recalibrated, of_mean = (
             mean_deviance(outcome, np.maximum(each, least), weight, power=power)
@@ -200,6 +200,6 @@ def drawn_lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     for point in at[1:]:
         if below[point] - below[kept[-1]] >= MIN_SHOWN:
             kept.append(int(point))
-    # What is left at the end joins the last step.
+    # The remaining rows join the last step.
     kept[-1] = len(curve) - 1
     return curve.iloc[kept].reset_index(drop=True)

@@ -96,11 +96,11 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
     task = _task_of(place)
     task.replay.read_index()
     task.replay.target, task.replay.is_computing = name, False
-    told = StepProgress(task.replay)
+    progress = StepProgress(task.replay)
     try:
-        execute_sweep(task.dataset, task.plan, unit=task.replay, progress=told, **task.options)
+        execute_sweep(task.dataset, task.plan, unit=task.replay, progress=progress, **task.options)
     except StepDone as done:
-        return done.digest, told.share
+        return done.digest, progress.share
     except MissingSteps as missing:
         raise LookupError(f"{name} needs {', '.join(missing.names)}") from None
     raise LookupError(name)

@@ -112,7 +112,7 @@ def blended_profiles(
 
 @dataclass(frozen=True, kw_only=True)
 class _TestRows:
-    """The splits' test rows in their groups: all that a profile needs besides what is averaged.
+    """Test rows of all splits in their groups: a profile needs only these and the values to average.
 
     Parameters
     ----------
@@ -162,7 +162,8 @@ class _TestRows:
         )
 
     def averages(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(G,) means over the splits of the groups' averages, and (n,) how far each row moves its group's."""
+        """Means of the groups' averages over the splits (G,), and the influence (n,) of each row on its
+        mean."""
         means, moves = np.empty_like(self.totals), np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
             own, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
@@ -186,7 +187,7 @@ class _TestRows:
         observed = np.bincount(self.of_cells[of_cells > 0], minlength=used)
         seen = (self.sizes > 0).sum(axis=0) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
-            # Of a weighted mean; var/n with a single split and equal weights.
+            # Variance of a weighted mean; var/n with a single split and equal weights.
             errors = np.sqrt(squares / seen * observed / (observed - 1))
             # Units of equal weight that would say as much (Kish 1965).
             as_good_as = seen / np.bincount(self.of_cells, weights=of_cells**2, minlength=used)
@@ -207,7 +208,7 @@ def group_averages(
 
 
 def _group_count(n_rows: int) -> int:
-    """Groups that leave about ROWS_PER_GROUP rows in each, within what a chart can show."""
+    """Number of groups with about ROWS_PER_GROUP rows each, within the limits of a chart."""
     return int(np.clip(n_rows // ROWS_PER_GROUP, 2, MAX_NUMBER_OF_GROUPS))
 
 
@@ -299,7 +300,7 @@ def merged_groups(
         gathered += rows[group]
         if gathered >= fewest:
             number, gathered = number + 1, 0
-    # What is left over at the end belongs to the last whole group.
+    # The remaining rows belong to the last whole group.
     joined = np.minimum(joined, max(number - 1, 0))
     return joined[groups]
 
@@ -349,7 +350,8 @@ def densities(
             density = np.zeros(len(grid))
             density[np.abs(grid - own.mean()).argmin()] = 1 / step
         else:
-            # Scott's, but no narrower than the grid: a kernel between two of its points would not be seen.
+            # Scott's bandwidth, but no narrower than the grid: a kernel between two grid points would be
+            # invisible.
             width = max(len(own) ** -0.2, step / float(own.std(ddof=1)))
             density = gaussian_kde(own, bw_method=width)(grid)
         parts.append(
@@ -375,6 +377,6 @@ def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = np.quantile(together, [0.005, 0.995])
     margin = 0.08 * (high - low)
     if is_rounding(low, high, eps=SINGLE):
-        # Its digits are no spread to look into.
+        # Rounding digits are not a spread.
         margin = 0.5 * max(abs(low), abs(high)) or 0.5
     return np.linspace(low - margin, high + margin, N_POINTS)

@@ -18,7 +18,7 @@ from fairdash.training.splits import Split
 from fairdash.training.splits import corrected_standard_error as corrected_standard_error
 from fairdash.training.sweep import Sweep
 
-#: Chance of saying that a model of no use has learned something.
+#: Probability of saying that a useless model has learned something.
 ALPHA = 0.05
 
 
@@ -144,6 +144,8 @@ class SweepResult(TrainedModels):
         None if all rows were used.
     drawn_from
         Number of rows of the data set; None if all rows were used.
+    fingerprint
+        Fingerprint of the data set, all rows, which ties the result to it.
     opened
         Results of :func:`fairdash.confirm` on the holdout rows so far; each call adds to this list.
     members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
@@ -175,6 +177,7 @@ class SweepResult(TrainedModels):
     groups: NDArray[np.intp] | None = None
     rows: NDArray[np.int64] | None = None
     drawn_from: int | None = None
+    fingerprint: str = ""
     opened: list[Confirmation] = field(default_factory=list)
 
     @property

@@ -44,7 +44,7 @@ class _BandRepair:
         self.edges_ = np.unique(np.quantile(s, np.arange(1, _BANDS) / _BANDS))
         codes = np.searchsorted(self.edges_, s)
         there, counts = np.unique(codes, return_counts=True)
-        # A band between tied values has no rows: it has the next one's law.
+        # A band between tied values has no rows, so it uses the next one's law.
         self.place_ = np.searchsorted(there, np.arange(len(self.edges_) + 1)).clip(max=len(there) - 1)
         self.quantiles_ = np.stack([np.quantile(price[codes == code], _RANKS) for code in there])
         self.means_ = np.array([price[codes == code].mean() for code in there])
@@ -72,7 +72,7 @@ class BandBarycentre(_BandRepair):
         common, repaired = self.shares_ @ self.quantiles_, np.empty_like(price)
         for k, own in enumerate(self.quantiles_):
             rows = band == k
-            # Beyond the band's ends it keeps its distance to them.
+            # Beyond the band's ends, a price keeps its distance to them.
             beyond = price[rows] - price[rows].clip(own[0], own[-1])
             rank = np.interp(price[rows], own, _RANKS)
             repaired[rows] = np.interp(rank, _RANKS, common) + beyond
@@ -126,7 +126,7 @@ def _one(sensitive_features: ArrayLike) -> Array:
     return s.ravel()
 
 
-#: Id to a function from a strength to an estimator.
+#: Rivals by id: functions from a strength to an estimator.
 RIVALS: Mapping[str, Any] = MappingProxyType(
     {"band_barycentre": BandBarycentre, "band_ratio": BandRatio, "repair": Repair}
 )

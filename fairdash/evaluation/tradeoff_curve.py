@@ -41,10 +41,10 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
-#: Stops of the slider, at most about so many; as many between any two trained weights.
+#: Stops of the slider, about this number at most; equally many between any two trained weights.
 MAX_STOPS = 45
 MAX_BETWEEN = 4
-#: Figures of a blend that lie between its neighbours'.
+#: Figures of a blend that are interpolated between its neighbours'.
 _BETWEEN = [FLOOR, FLOOR_Q95, EDGE]
 
 
@@ -64,14 +64,14 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
     if between is None:
         most = int(np.clip(MAX_STOPS // max(len(trained) - 1, 1) - 1, 0, MAX_BETWEEN))
         between = 0 if method == FAIR_TARIFF else most
-    found = []
+    points = []
     for low, high in itertools.pairwise(trained):
-        found.append(ModelKey(method, low))
+        points.append(ModelKey(method, low))
         for k in range(1, between + 1):
             share = k / (between + 1)
             lam = low * (high / low) ** share if low > 0 else high * share
-            found.append(ModelKey(method, _short(lam, low, high), low=low, high=high, share=share))
-    return (*found, ModelKey(method, trained[-1]))
+            points.append(ModelKey(method, _short(lam, low, high), low=low, high=high, share=share))
+    return (*points, ModelKey(method, trained[-1]))
 
 
 @lru_cache(maxsize=32)
@@ -193,7 +193,7 @@ def assess_curve(
 
 @dataclass(frozen=True)
 class _Blends:
-    """Predictions (K, n) of blends, computed at the rows that are asked for: memory has no room for all."""
+    """Predictions (K, n) of blends at the requested rows only, because all would not fit in memory."""
 
     predictions: NDArray[np.float64]
     low: Sequence[int]
@@ -241,7 +241,7 @@ class _BlendVerdicts:
                 self._of_stops[cell, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
 
     def write(self, path: pd.DataFrame, cells: Sequence[Cell], values: NDArray[np.float64]) -> None:
-        """Write the verdicts of what was taken in into the values (K, M, F) of the method's path."""
+        """Write the verdicts of the collected splits into the values (K, M, F) of the method's path."""
         blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
         for (cell, stop), of_splits in self._of_stops.items():
             at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
@@ -263,7 +263,7 @@ def curve_predictions(
 
 def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
     """Trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
-    # By arrays: a move of the page's slider asks for every split.
+    # On arrays, because every move of the page's slider needs every split.
     names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
     whole = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
     own, standard = whole & (names == method), rows[whole & (names == STANDARD)]
@@ -321,7 +321,7 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
 
 
 def _best(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
-    """Return the point with the least of what is wanted within the limit, or else the least of the other."""
+    """Return the point with the smallest objective within the limit, or else the nearest to the limit."""
     is_within = limited["value"] <= limit
     if not is_within.any():
         return _at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)

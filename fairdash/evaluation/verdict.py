@@ -64,27 +64,27 @@ def part_permutations(
     (count, m) array
         Indices into `rows`, each row a permutation.
     """
-    found = np.empty((count, len(rows)), dtype=np.intp)
+    permutations = np.empty((count, len(rows)), dtype=np.intp)
     generators = (np.random.default_rng([seed, b]) for b in range(count))
     if groups is not None:
         blocks = Blocks.of(groups, s)
         for b, rng in enumerate(generators):
-            found[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
-        return found
-    # As by_rank, without a sort for each: every row of the table has a place of its own, which it marks.
+            permutations[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
+        return permutations
+    # Like by_rank, without a sort for each: every row of the table marks its own place.
     place, wanted = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
     place[np.argsort(s, kind="stable")] = np.arange(len(s))
     marked = np.empty(len(s), dtype=np.intp)
     for b, rng in enumerate(generators):
         marked.fill(-1)
         marked[place[rng.permutation(len(s))[rows]]] = np.arange(len(rows))
-        found[b, marked[marked >= 0]] = wanted
-    return found
+        permutations[b, marked[marked >= 0]] = wanted
+    return permutations
 
 
-#: What a stack of models reads in one part of one split under independence: a measure and its column to its
-#: null values, (W, K, B). W = 2 with weights, which stay with u or move with s, 1 without; K models; B
-#: permutations of the whole table, the same in every split.
+#: Null values of a stack of models in one part of one split: a measure and its column to an array (W, K, B).
+#: W = 2 with weights, which stay with u or move with s, 1 without; K models; B permutations of the whole
+#: table, the same in every split.
 Nulls = dict[Cell, NDArray[np.float64]]
 
 
@@ -145,7 +145,7 @@ def _defined(values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]
 
 
 class Verdict(NamedTuple):
-    """Omnibus test of measures averaged over the splits; its figures stand at :data:`VERDICT_AT`.
+    """Omnibus test of measures averaged over the splits; its figures are at :data:`VERDICT_AT`.
 
     Attributes
     ----------

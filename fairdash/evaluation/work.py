@@ -10,16 +10,16 @@ from fairdash.evaluation.assess import MAX_JUDGED_ROWS, MAX_ROWS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import TEST_SHARE
 
-#: A core that is not slow takes so much of :func:`fairdash.training.models.seconds_of`.
+#: Time of a normal core as a share of :func:`fairdash.training.models.seconds_of`.
 _OF_A_SLOW_CORE = 0.5
-#: Of the models' training, what finding settings takes.
+#: Share of the models' training that the search for settings takes.
 _TUNING = 0.05
 #: Seconds of benchmarks and tariffs for a row and split; of a measured row, of one that is permuted, and of
 #: one that the verdict is of, for each model, all measures together.
 _BESIDE, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
 #: Rows that :func:`slowness` times, and seconds that they take a core of usual speed.
 _ROWS_OF_A_LAYER, _SECONDS_OF_A_LAYER = 512, 0.01
-#: References take such a share of a run that has them.
+#: Share of a run's time that references take.
 _REFERENCES = 0.2
 
 
@@ -88,7 +88,7 @@ class Work:
 
 
 def slowness() -> float:
-    """Return how many times as long this core takes as one of usual speed, of which these seconds are.
+    """Return this core's time for a task as a multiple of a usual core's.
 
     It is the best of several tries, as other work may be over soon. They need no further memory, which takes
     some threads longer to get.

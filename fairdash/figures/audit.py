@@ -56,7 +56,7 @@ def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
     one = FIGURES[chart.name]
     known = dict(chart.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
-    # Classes have no order, and with it no band and no rows beyond.
+    # Classes have no order, and so neither a band nor rows beyond it.
     of_classes = "class" in table and one.x == "{sensitive}"
     for of_numbers, instead in _OF_CLASSES.items() if of_classes else ():
         words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
@@ -108,8 +108,8 @@ _SEGMENTS: dict[str, Any] = {
     "draw": traces.segments,
 }
 
-#: Name of a table to how it is drawn; what has no entry is shown as a table alone. The name of a question's
-#: measures is ``measures_`` and its number.
+#: Figure of each table; a table without an entry has none. The name of a question's measures is ``measures_``
+#: and its number.
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(

@@ -62,7 +62,7 @@ def gap_curve(
     if max_gap is None:
         figure.add_shape(line_across(level, colour=theme.quiet))
     else:
-        # Where the curve is further away.
+        # The label is placed where the curve is furthest away.
         first, last = (abs(curve["value"].iloc[k] - level) for k in (0, -1))
         words = {"text": "a gap of this width is the threshold"}
         words["textposition"] = f"top {'left' if first > last else 'right'}"
@@ -218,11 +218,11 @@ def crossed(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     reach = float(table["middle"].max() - table["middle"].min())
     ticks = table.drop_duplicates("band")
-    # Classes lie at 0, 1, 2 …, by name and without a line, as they have no order.
+    # Classes are at 0, 1, 2 …, with names and without a line, because they have no order.
     of_classes = set(ticks["middle"]) <= set(range(MAX_CLASSES))
     for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
         colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
-        # Beside each other, so that no interval hides another.
+        # Points are next to each other, so that no interval hides another.
         points = part.assign(at=part["middle"] + 0.006 * reach * k)
         if not of_classes:
             figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
@@ -326,7 +326,7 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
             figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
         where = "" if of_classes else ", rows beyond, at %{x:,.4g}"
         look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
-        # Of classes the points lie beside each other.
+        # For classes, the points are next to each other.
         figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
     figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure, y=-0.2, x=0)

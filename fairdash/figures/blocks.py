@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from jinja2 import Environment
 
-#: What would end a script element, or a line of a script, too early.
+#: Characters that would end a script element or a line of a script.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 #: Addresses of maps, fonts and editors in the code of plotly.js; names of XML vocabularies are no addresses.
 _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
-#: What a title above the plot no longer needs of the figure's margin.
+#: Margin that a figure no longer needs if its title is above the plot.
 _TITLE_ROOM = 56
 #: Rows of a file's table that a document prints.
 MAX_ROWS = 40
-#: So that long ones fit on a phone.
+#: Small enough for long titles on a phone.
 _AXIS_TITLE = 13
 #: Columns of p-values.
 _P_VALUE = re.compile("p(_|-value|$)")
@@ -61,9 +61,9 @@ class Text(str):
     part: str
 
     def __new__(cls, text: str, part: str) -> Text:
-        made = super().__new__(cls, text)
-        made.part = part
-        return made
+        block = super().__new__(cls, text)
+        block.part = part
+        return block
 
     @property
     def tag(self) -> str:
@@ -107,7 +107,7 @@ class Picture:
         """The plotly figure without its titles."""
         from plotly.io.json import to_json_plotly
 
-        # A second figure would be checked anew, value by value.
+        # A second figure would be validated value by value.
         bare = self.figure.to_dict()
         layout = bare["layout"]
         layout["title"] = {}
@@ -240,7 +240,7 @@ class Table:
         return f"{self.note} {more if left_out else ''}".strip()
 
 
-#: What content is made of: a paragraph, a list of sentences, facts by name, a figure, a table.
+#: Types of blocks: a paragraph, a list of sentences, facts by name, a figure, a table.
 Block = str | list[str] | dict[str, str] | Picture | Chart | Table
 
 
@@ -314,7 +314,7 @@ def plotly_script() -> Markup:
 @cache
 def templates() -> Environment:
     """Return the templates of documents; all inserted text is escaped and visible."""
-    # Pages that offer a document are waited for; most are left without one.
+    # Documents are optional, so pages load jinja2 only for them.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -328,7 +328,7 @@ def templates() -> Environment:
 
 
 def _plainly(value: object) -> object:
-    # Markup is made of what went through here, or of a figure, whose names theme.escaped has written out.
+    # Markup comes from this function, or from a figure, whose names theme.escaped has escaped.
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return unbroken(visible(value))

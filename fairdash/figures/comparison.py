@@ -146,12 +146,12 @@ def _panel(
     chosen_lam: float,
     theme: Theme,
 ) -> None:
-    """The k-th of so many panels: an objective's path, its noise floor, and the two models."""
+    """Draw panel k: an objective's path, its noise floor, and the two models."""
     number = str(k + 1) if k else ""
     axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
     on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
     if k:
-        # Panels share heights: the second one needs no scale of its own.
+        # Panels share one scale, so the second one shows none.
         shared = {"anchor": axes["xaxis"], "matches": "y", "showticklabels": False, "title": {"text": ""}}
         figure.layout[f"xaxis{number}"] = figure.layout.xaxis.to_plotly_json() | {"anchor": axes["yaxis"]}
         figure.layout[f"yaxis{number}"] = figure.layout.yaxis.to_plotly_json() | shared
@@ -195,7 +195,7 @@ def _panel(
         figure.add_trace(points)
         if is_large and len(rows):
             x, y = float(rows["x"].iloc[0]), float(rows["y"].iloc[0])
-            # Towards the middle of the panel, the standard model's below it.
+            # The label points to the middle of the panel, and the standard model's is below it.
             is_right, is_standard = x > (low + high) / 2, symbol == "diamond"
             beside = {
                 "xanchor": "right" if is_right else "left",

@@ -110,7 +110,7 @@ def link_figure(
 
 
 def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
-    """Range of the averages and so large a share of it on both sides, where there are rows."""
+    """Range of the averages, extended on both sides by this share of it, as far as there are rows."""
     low, high = float(averages.min()), float(averages.max())
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     edge = 0.02 * (high - low + 2 * room)
@@ -200,7 +200,7 @@ def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme
     :class:`fairdash.training.progress.SweepProgress`, in the order of training.
     """
     title, y = TITLES[figure_of]
-    # Each stack of a method has told its own; in the warm-up there is no dependence, not even as a number.
+    # Each stack of a method has reported its own curve; during the warm-up there is no dependence.
     curves = curves.astype({"mse": float, "dependence": float})
     curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
     fair = curves[curves["method"] != STANDARD]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -25,10 +25,10 @@ from fairdash.utils.text import number, percent, with_unit
 SYMBOLS = ("square", "triangle-up", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
 BEATEN = "#9aa1aa"
-#: What stands in the noise floor's band, and the share of the plot's height where it begins.
+#: Label of the noise floor's band, and the share of the plot's height where the band begins.
 FLOOR_NOTE = "noise floor: no link shown"
 _FLOOR_NOTE_AT = 0.01
-#: Marks of the baselines, in the order in which they are drawn, and what is written beside them.
+#: Symbols and labels of the baselines, in drawing order.
 _BASELINES = {
     MEAN: ("circle-open", "average"),
     LINEAR: ("diamond-open", "ridge"),
@@ -37,9 +37,9 @@ _BASELINES = {
     FAIR_TARIFF: ("cross-open", "fair tariff"),
 }
 _TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
-#: Rooms from the edge, as a share of the plot's height, in which marks stand that lie beyond it.
+#: Distances from the edge, as shares of the plot's height, for marks of points beyond it.
 _EDGE = 0.045
-#: What stands where the chosen method's path enters the noise floor.
+#: Label at the point where the chosen method's path enters the noise floor.
 NOISE_NOTE = "beyond this point you pay for noise"
 _VALUES = "dependence %{x:.3f}<br>error %{customdata[0]}"
 
@@ -115,7 +115,7 @@ def front_without_marks(
         beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
         text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{beside}', unit)}"
         words.insert(0, Label(x=axes[0][1], y=_within(level, axes), text=text, colour=theme.quiet))
-    # What stands at the edge has the fewest places: it chooses first, from the left.
+    # Labels at the edge have the fewest possible places, so they are placed first, from the left.
     words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)
     if noise_at is not None:
         words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
@@ -128,7 +128,7 @@ def front_without_marks(
     figure.add_traces(_splits(splits, theme))
     look = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
     figure.add_traces(_path(paths[method], points[method], **look))
-    # Their places depend on the marks.
+    # The places of labels depend on the marks.
     path = own[["x", "y"]].to_numpy().tolist()
     return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
 
@@ -152,32 +152,12 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     layout["shapes"] = [*layout.get("shapes", ()), floor_rect(0, edge, theme)]
     notes = _written(labels, axes=axes, points=words["path"], theme=theme)
     layout["annotations"] = [*layout.get("annotations", ()), *notes]
-    # In one piece: plotly takes several times as long to add to a figure as to begin with this.
+    # The figure is built in one call, because adding to a plotly figure takes several times as long.
     return figure_of([*base["data"], *(_mark(mark, theme) for mark in marks)], layout)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RunPath:
-    """Front of one run for the chart of several runs.
-
-    Parameters
-    ----------
-    letter, title
-        Short name of the run on the chart, and full name on hover.
-    test
-        Means over the splits of :func:`fairdash.evaluation.assess_curve`, test rows.
-    of_average
-        Error of the average for everyone on the run's test rows; NaN if it is not known.
-    """
-
-    letter: str
-    title: str
-    test: pd.DataFrame
-    of_average: float = math.nan
-
-
 def runs_front_figure(
-    runs: Sequence[RunPath],
+    runs: Sequence[tuple[str, str, pd.DataFrame, float]],
     *,
     error: str,
     error_title: str,
@@ -191,6 +171,10 @@ def runs_front_figure(
 
     Parameters
     ----------
+    runs
+        Of each its letter on the chart; its title; means over the splits of
+        :func:`fairdash.evaluation.assess_curve` on test rows; and the error of the average for everyone
+        there, NaN if it is not known.
     error, error_title, measure, measure_title, unit
         As for :func:`front_without_marks`.
     """
@@ -198,22 +182,22 @@ def runs_front_figure(
     figure = new_figure(**words, x=measure_title, y=error_title, theme=theme)
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     symbols, dashes = ("circle", *SYMBOLS), ("solid", *DASHES)
-    paths = [(run, own) for run in runs for _, own in run.test.groupby("method", sort=False)]
+    paths = [(*run, own) for run in runs for _, own in run[2].groupby("method", sort=False)]
     labels: list[Label] = []
     shown: list[pd.DataFrame] = []
-    for k, (run, rows) in enumerate(paths):
-        own = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, run.of_average)
-        name = f"{run.letter}: {PATHS[str(own['method'].iloc[0])].title}"
+    for k, (letter, title, _, of_average, rows) in enumerate(paths):
+        own = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, of_average)
+        name = f"{letter}: {PATHS[str(own['method'].iloc[0])].title}"
         look: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
         look |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
         trained = own[own["share"] == 0].assign(best=True)
-        figure.add_traces(_path(own, trained, **look, with_errors=True, about=f"<br>{escaped(run.title)}"))
+        figure.add_traces(_path(own, trained, **look, with_errors=True, about=f"<br>{escaped(title)}"))
         shown.append(own)
         labels.append(_label(own.iloc[-1], name, theme.text))
     table = pd.concat(shown)
     axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
     notes = _written(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
-    # Left of the least of all edges no run finds a link.
+    # Left of the smallest edge, no run finds a link.
     floor = floor_rect(0, float(table["edge"].min()), theme)
     return figure.update_layout(shapes=[floor], annotations=notes)
 
@@ -223,8 +207,8 @@ def on_axes(
 ) -> pd.DataFrame:
     """One row a model: a measure's figures, x and y, the error's standard error, and the error in words."""
     across, errors = (of_measure(frame, each) for each in (measure, error))
-    found = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
-    return found.assign(said=errors_in_words(found["y"], found["y_se"], unit, of_average))
+    points = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
+    return points.assign(said=errors_in_words(points["y"], points["y_se"], unit, of_average))
 
 
 def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
@@ -245,7 +229,7 @@ def _within(y: float, axes: Axes) -> float:
 
 
 def _arrow(y: float, axes: Axes) -> str:
-    """Return what stands before a name at the edge: where to look for it."""
+    """Return the arrow before a name at the edge, which points to its mark."""
     return "" if y == _within(y, axes) else "↑ " if y > axes[1][1] else "↓ "
 
 

@@ -80,12 +80,12 @@ def profile_figure(
             "<br>%{customdata[2]:.0f} test rows",
         )
         traces.append(means)
-    # Where the standard model is nearest to the level, the lines' names stand elsewhere.
+    # If the standard model is near the level, the lines' names are elsewhere.
     away = (standard["mean"] - reference).abs().fillna(0.0).to_numpy()
     side = (1.0, "right") if away[: len(away) // 2].sum() > away[len(away) // 2 :].sum() else (0.0, "left")
     below = {"xref": "paper", "xanchor": side[1], "yanchor": "top"}
     its_name = note(escaped(reference_name), x=side[0], y=reference, colour=theme.quiet) | below
-    # In one piece: plotly takes several times as long to add to a figure.
+    # The figure is built in one call, because adding to a plotly figure takes several times as long.
     layout = figure.layout.to_plotly_json() | {
         "shapes": [line_across(reference, colour=theme.quiet)],
         "annotations": [its_name, *_names_of_lines(lines, places, theme)],
@@ -198,14 +198,14 @@ def spread_figure(
 
 
 def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float) -> float:
-    """Name both curves of the top row where each stands out most from the other; how high names reach."""
+    """Label both curves of the top row where they differ most, and return the height of the labels."""
     own, other = (
         densities[densities["group"] == densities["group"].unique()[row]] for densities, *_ in models
     )
     heights = [_heights(curve, scale) for curve in (own, other)]
     gap = heights[0] - heights[1]
     places = (int(gap.argmax()), int(gap.argmin()))
-    # Two lines at one place: a name on either side.
+    # Two lines at one place have their names on opposite sides.
     sides = ("right", "left") if not gap.any() else (None, None)
     if not gap.any():
         places = (int(heights[0].argmax()),) * 2
@@ -279,7 +279,7 @@ def transfers_figure(
         ),
     )
     figure.add_shape(line_across(0, colour=theme.quiet, dash="solid"))
-    # Room for the numbers that stand outside the bars.
+    # Space for the numbers outside the bars.
     low, high = min(float(heads.min()), 0.0), max(float(heads.max()), 0.0)
     room = 0.12 * ((high - low) or 1.0)
     figure.update_yaxes(range=[low - room, high + room])

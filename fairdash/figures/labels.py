@@ -27,19 +27,19 @@ Edges = tuple[Array, Array, Array, Array]
 #: Widths of the area inside the axes, in pixels, and its height in a chart of the usual height.
 WIDTHS = np.array([255.0, 285.0, 330.0, 400.0, 460.0, 540.0, 640.0, 800.0, 1000.0])
 HEIGHT = 285.0
-#: Nearer than this no two labels come, nor a label to the edge above, below or on the left.
+#: Smallest distance between two labels, and from a label to the upper, lower and left edges.
 _GAP = 3.0
-#: What a label may stand out on the right: less than the margin there.
+#: Width by which a label may exceed the right edge: less than the margin.
 _BEYOND = 10.0
 #: Beyond this distance a line leads from the point to its label.
 _NEAR = 26.0
 #: Cost, in pixels of distance, to cover a point.
 _COVERED = 15.0
-#: As so many points counts one that has a label.
+#: A point with a label counts as this number of points.
 _MARKED = 4
-#: What a pixel of overlap costs: more than any distance and all points together.
+#: Cost of a pixel of overlap: more than any distance and all points together.
 _WRONG = 1e4
-#: What a crossing of two lines costs: more than any distance, and less than any overlap.
+#: Cost of a crossing of two lines: more than any distance, and less than any overlap.
 _CROSSED = 2e3
 _ATTEMPTS = 8
 
@@ -110,13 +110,13 @@ def placed(
         return alone[k] + beside + crossed * _crossed(at[k], lines)
 
     best: tuple[float, dict[int, int]] = (np.inf, {})
-    # First without a look at the lines: where they cross none, that is nearest.
+    # First without lines: if none cross, the nearest places are best.
     for crossed in (0.0, _CROSSED):
         order = list(range(len(labels)))
         for attempt in range(_ATTEMPTS):
             found: dict[int, int] = {}
             whose = -1
-            # With lines, those that chose first choose again, beside all others.
+            # If lines cross, the labels that were placed first are placed again, given all others.
             for k in order * (2 if crossed else 1):
                 cost = costs(k, found, crossed)
                 found[k] = int(cost.argmin())

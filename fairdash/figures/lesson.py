@@ -31,7 +31,7 @@ from fairdash.simulations.lesson import FROZEN_AT, PEOPLE
 Array = NDArray[Any]
 
 _TALL = 520
-#: Of text; plotly's own is smaller.
+#: Line height of text; plotly's own is smaller.
 _SIZE = 14
 _DOTTED = "dotted: later steps"
 _CLOUD = "each dot is a policy, in standard deviations; the line has their slope"
@@ -208,7 +208,7 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
         ("Average price by age", "blue: price; dashed: the adversary's g", "Age (years)", "Price (€)"),
         traces,
         across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
-        # The mean of a fifteenth of standardised values is at most √14: all of g has room.
+        # The mean of a fifteenth of standardised values is at most √14, so all of g fits.
         up=[110, 345],
         shapes=[line_across(average, colour=theme.quiet), *_lines_of_people(theme)],
         annotations=_names_of_people(theme),
@@ -257,7 +257,7 @@ def duel_path_figure(
             line(steps, past, name=name, colour=colour, width=3),
             dots(steps[there][-1:], past[there][-1:], name=f"{name}, now", colour=colour, **now),
         ]
-    # There in every state, or the stage could not move it.
+    # Every state has this trace, because the stage can only move traces that exist.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
     return _picture(
         ("The game", _DOTTED, "Steps", "Value"),
@@ -299,7 +299,7 @@ def payers_front_figure(
     for rows, name, colour, symbol, size, more in (
         (points, "weights", theme.quiet, "circle", 8, bars),
         (points[points["lam"] == 0], "standard", theme.standard, "circle", 14, {}),
-        # There in every state, or the stage could not move it.
+        # Every state has this trace, because the stage can only move traces that exist.
         (points[points["lam"] == lam], "chosen", theme.chosen, "diamond", 16, {}),
     ):
         heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
@@ -351,7 +351,7 @@ def payers_age_figure(
         (standard, "standard", theme.standard, "circle"),
         (chosen, "chosen", theme.chosen, "diamond"),
     ):
-        # There in every state, or the stage could not move it.
+        # Every state has this trace, because the stage can only move traces that exist.
         own = standard.assign(**{column: np.nan}) if rows is None else rows
         look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
         look |= {"text": [str(n) for n in own["n"]]}

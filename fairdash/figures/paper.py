@@ -279,7 +279,7 @@ def _floors(table: pd.DataFrame, low: float, theme: Theme) -> go.Bar:
 
 
 def _joins(table: pd.DataFrame, theme: Theme) -> dict[str, Any]:
-    """Lines from the published value to ours; where nothing is published there is none."""
+    """Draw lines from the published values to ours; values that the paper lacks have none."""
     rows = table.dropna(subset=["paper"])
     x = [value for row in rows.itertuples() for value in (row.paper, row.ours, None)]
     y = [value for row in rows.itertuples() for value in (row.place, row.place, None)]

@@ -18,7 +18,7 @@ Values = dict[str, Any]
 
 
 def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
-    """Return nested lists with so many digits below the first one of their range, None for NaN."""
+    """Return nested lists rounded to `digits` below the first digit of their range, None for NaN."""
     values = np.asarray(values, dtype=float)
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0
@@ -43,7 +43,7 @@ def plain(figure: go.Figure, *, digits: int = 9) -> Values:
             return {key: listed(each) for key, each in value.items()}
         if isinstance(value, list | tuple | np.ndarray):
             return [listed(each) for each in value]
-        # A number that is none has no place in JSON.
+        # NaN and infinity have no form in JSON.
         return None if isinstance(value, float) and value != value else value
 
     found: Values = listed(spec)
@@ -123,7 +123,7 @@ def band(
     x, low, high = (np.asarray(each) for each in (x, low, high))
     ring = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
     area = {"fill": "toself", "fillcolor": faded(colour, opacity), "hoverinfo": "skip", "name": name}
-    # A mode, or plotly draws dots on the edge of a band of few groups.
+    # With a mode, because plotly would draw dots on the edge of a band of few groups.
     return {"type": "scatter", "mode": "lines", "line": {"width": 0}} | ring | area
 
 

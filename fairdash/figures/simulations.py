@@ -179,7 +179,7 @@ def curves_figure(
     inside = y[(x >= reach[0]) & (x <= reach[1])]
     low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
     room = max(high - low, 2.0)
-    # A spline may run away in the last few rows: the exact curve sets the scale. Names stand above it.
+    # A spline may diverge in the last few rows, so the exact curve sets the scale. Names are above it.
     across: dict[str, Any] = {"range": reach}
     if log:
         across = {"range": [math.log10(end) for end in reach], "type": "log", "dtick": 1}
@@ -193,14 +193,14 @@ def _like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
     if spread == 0:
         return np.zeros(len(curve))
     sign = -1.0 if float(centred @ (target - target.mean())) < 0 else 1.0
-    # Where the exact one is level there is nothing to compare with.
+    # Where the exact curve is flat, there is nothing to compare.
     size = float(target.std()) or 1.0
     return np.asarray(sign * centred / spread * size + target.mean())
 
 
 #: Pixels of a figure along the noise.
 _TALL = 440
-#: What the estimators are after, by its column, as it is written.
+#: The target of the estimators, by its column, as a formula.
 QUANTITIES = {"hgr": "HGR", "chi2": "χ²", "mi": "mutual information"}
 
 
@@ -259,7 +259,7 @@ def noise_axis_figure(
 
 
 def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
-    """Return the line of one estimator in the way wanted, or in ours where there is no such way."""
+    """Return the line of one estimator with the chosen implementation, or with ours without a choice."""
     chosen = lines[lines["evaluation"] == evaluation]
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
 
@@ -353,7 +353,7 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
             "<br>95 %: %{customdata[0]:.0f} to %{customdata[1]:.0f} % of %{customdata[2]:.0f} data sets",
         )
         figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, 95 % interval"), rates])
-        # Where a line falls below one half lines lie apart.
+        # The label is where a line falls below one half, because lines are distinct there.
         above = own[own["rate"] >= 0.5]
         half = own.iloc[0] if above.empty else above.iloc[-1]
         ends.append((float(half["noise"]), float(100 * half["rate"]), mark.before(name)))

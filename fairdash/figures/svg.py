@@ -196,5 +196,5 @@ def _colour(text: str) -> Any:
 
 
 def _words(text: str) -> str:
-    """Return a text as it is read: plotly's is HTML."""
+    """Return a text without plotly's HTML."""
     return html.unescape(_TAG.sub(" ", str(text))).strip()

@@ -13,11 +13,13 @@ from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.tariff.relativities import RELATIVITY
 from fairdash.tariff.terms import BAND, BASE, BREAKPOINT, FIXED, INTERACTION, LEVEL, MISSING
 
-#: Points of a curve between two breakpoints: with a log link it is bent.
+#: Points of a curve between two breakpoints, because a log link makes it curved.
 _BETWEEN = 8
 #: Share of the plot's height that the largest bar of exposure has.
 _BARS = 0.35
 _MISSING_LABEL = "missing"
+#: Name of the first of two tariffs.
+_BEFORE = "λ = 0"
 
 
 def factors(table: pd.DataFrame) -> tuple[str, ...]:
@@ -33,9 +35,6 @@ def factor_figure(
     *,
     theme: Theme,
     after_name: str,
-    before_name: str = "λ = 0",
-    title: str | None = None,
-    unit: str = "",
 ) -> go.Figure:
     """Draw one factor of two tariffs with the same terms.
 
@@ -46,12 +45,8 @@ def factor_figure(
         at the chosen λ.
     factor
         One of :func:`factors`.
-    before_name, after_name
-        Names of both tariffs; plain text.
-    title
-        The factor's name for people, the column's own if None.
-    unit
-        Of the factor's numbers.
+    after_name
+        Name of the second tariff; plain text.
 
     Returns
     -------
@@ -60,12 +55,12 @@ def factor_figure(
     """
     multiplies = RELATIVITY in after
     value = RELATIVITY if multiplies else "points"
-    subtitle = f"{value} at {before_name} and at {after_name}; bars: share of the exposure"
-    title = f"What changed in {title or factor}"
-    figure = new_figure(title=title, subtitle=subtitle, x=unit, y=value, theme=theme)
+    subtitle = f"{value} at {_BEFORE} and at {after_name}; bars: share of the exposure"
+    title = f"What changed in {factor}"
+    figure = new_figure(title=title, subtitle=subtitle, x="", y=value, theme=theme)
     own = _of(before, factor)
     is_curve = (own["kind"] == BREAKPOINT).any()
-    # A missing cell lies on no axis of numbers: it has its place beside it.
+    # A missing cell has no place on an axis of numbers, so its point is beside the axis.
     beside = _beside(own["at"]) if is_curve else None
     places: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
     figure.add_bar(
@@ -78,7 +73,7 @@ def factor_figure(
         hovertemplate="%{y:.1%} of the exposure<extra></extra>",
     )
     for table, name, colour, dash, symbol in (
-        (before, before_name, theme.standard, "dash", "circle-open"),
+        (before, _BEFORE, theme.standard, "dash", "circle-open"),
         (after, after_name, theme.chosen, "solid", "circle"),
     ):
         rows, called = _of(table, factor), escaped(name)
@@ -120,7 +115,7 @@ def _labels(rows: pd.DataFrame) -> list[str]:
         elif kind == BAND:
             labels.append(_band(low, high))
         else:
-            # Beside a level of that name there are two, which plotly would take for one.
+            # A level of the same name may exist, and plotly would merge the two.
             mark = f"({_MISSING_LABEL})"
             labels.append(mark if mark not in labels else f"{mark} ")
     return labels

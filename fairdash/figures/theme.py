@@ -81,7 +81,7 @@ def theme_of(*, dark: bool) -> Theme:
 
 def escaped(name: object) -> str:
     """Return a name as plain text: plotly would render tags, follow links and obey U+202E."""
-    # Quotes are no danger outside of tags, and plotly would show their entities.
+    # Quotes are harmless outside of tags, and plotly would show their entities.
     return html.escape(visible(str(name)), quote=False)
 
 
@@ -125,7 +125,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
     }
     import plotly.graph_objects as go
 
-    # In one piece: plotly takes ten times as long to update a figure as to begin with this.
+    # The figure is built in one call, because updating a plotly figure takes ten times as long.
     return go.Figure(
         layout={
             "title": {

@@ -1,9 +1,9 @@
 """Queue of all jobs: a client of DBOS Transact.
 
 <home>/jobs.sqlite               what waits, is at work and has ended
-<home>/lanes/<lane>.todo         there while the lane may hold jobs
-<home>/lanes/<lane>.lock         held by the process that works at a lane on this machine
-<home>/lanes/<lane>.log          what it printed; with several machines their names stand before the lane's
+<home>/workers/<queue>.todo         there while the queue may hold jobs
+<home>/workers/<queue>.lock         held by the process that works at a queue on this machine
+<home>/workers/<queue>.log          what it printed; with several machines the name of each stands before
 
 ``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that share one home. The
 database holds ids and states, but no rows of data. DBOS takes 0.4 s to import, so jobs that have ended are
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 #: What trains for minutes, a job after the other; what somebody looks at a page for; and studies.
-LONG, QUICK, STUDIES = LANES = ("long", "quick", "studies")
+LONG, QUICK, STUDIES = QUEUES = ("long", "quick", "studies")
 #: The workflows: of a job, whose arguments are its place and which part of it; and of a step of one, where
 #: several machines share the work.
 WORKFLOW, STEP, STEPS = "carry_out", "step", "steps"
 #: What a unit is: a change that makes older units useless changes this, and older jobs stay where they are.
 VERSION = "4"
-#: How often a lane's process looks for work, in seconds: a look takes milliseconds, at rest too.
+#: How often a queue's process asks for work, in seconds. It takes milliseconds, also at rest.
 POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 
 #: How often a worker asks again while the database is away.
@@ -106,12 +106,12 @@ def is_shared() -> bool:
     return not database_url().startswith("sqlite")
 
 
-def prepare(lane: str = QUICK) -> None:
+def prepare(queue_name: str = QUICK) -> None:
     """Start a process and open the database in advance, because someone is about to start a job."""
     if os.environ.get("FAIRDASH_NO_STANDBY"):
         return
     threading.Thread(target=client, daemon=True, name="fairdash jobs").start()
-    ensure_worker(lane)
+    ensure_worker(queue_name)
 
 
 def client() -> DBOSClient:
@@ -131,7 +131,7 @@ def client() -> DBOSClient:
 def submit(
     place: str,
     *,
-    lane: str,
+    queue_name: str,
     owner: str,
     part: str = "",
     id: str | None = None,
@@ -144,8 +144,8 @@ def submit(
     ----------
     place
         ``"<room>/<id>"``, as :func:`fairdash.cli.worker.carry_out` has it.
-    lane
-        One of LANES.
+    queue_name
+        One of QUEUES.
     owner
         Owner of the job.
     part
@@ -162,14 +162,14 @@ def submit(
     id = id or place.rpartition("/")[2]
     if (at := state_of(id)) is None or again or not at.is_active:
         options = EnqueueOptions(
-            workflow_name=WORKFLOW, queue_name=lane, workflow_id=id, authenticated_user=owner
+            workflow_name=WORKFLOW, queue_name=queue_name, workflow_id=id, authenticated_user=owner
         )
         with in_words():
             if at is not None:
                 client().delete_workflow(id)
             client().enqueue(options, place, part)
     if now:
-        start_worker(lane)
+        start_worker(queue_name)
 
 
 def state_of(id: str) -> QueueState | None:
@@ -182,7 +182,10 @@ def states_of(ids: Collection[str]) -> dict[str, QueueState]:
     if not ids or (not is_shared() and not data_folder("jobs.sqlite").is_file()):
         return {}
     found = _workflows(workflow_ids=list(ids))
-    lines = {lane: active(lane) for lane in {each.queue_name for each in found if each.status == WAITING}}
+    lines = {
+        queue_name: active(queue_name)
+        for queue_name in {each.queue_name for each in found if each.status == WAITING}
+    }
 
     def ahead_of(job: WorkflowStatus) -> tuple[str, ...]:
         line = sorted(lines.get(job.queue_name, []), key=_place) if job.status == WAITING else []
@@ -191,9 +194,9 @@ def states_of(ids: Collection[str]) -> dict[str, QueueState]:
     return {each.workflow_id: QueueState(each.status, ahead_of(each)) for each in found}
 
 
-def active(lane: str | None) -> list[WorkflowStatus]:
+def active(queue_name: str | None) -> list[WorkflowStatus]:
     """Return the jobs that wait or run in a queue."""
-    return _workflows(queue_name=lane, status=[WAITING, AT_WORK])
+    return _workflows(queue_name=queue_name, status=[WAITING, AT_WORK])
 
 
 def enqueue_step(id: str, place: str, name: str, *, owner: str) -> None:
@@ -267,57 +270,57 @@ def retry_until_available(ask: Callable[[], Answer]) -> Answer:
             time.sleep(SECONDS_BETWEEN_TRIES)
 
 
-def ensure_worker(lane: str) -> None:
-    """Keep a process for a lane on this machine; it ends by itself when there is nothing to do."""
-    if not is_locked(lock_of(lane)):
-        log = lock_of(lane).with_suffix(".log")
+def ensure_worker(queue_name: str) -> None:
+    """Keep a process for a queue on this machine; it ends by itself when there is nothing to do."""
+    if not is_locked(lock_of(queue_name)):
+        log = lock_of(queue_name).with_suffix(".log")
         make_parents(log)
-        start_detached("fairdash.cli.worker", lane, log=log)
+        start_detached("fairdash.cli.worker", queue_name, log=log)
 
 
-def start_worker(lane: str) -> None:
-    """Keep a process for a lane as long as there is work, even if processes die."""
-    write_whole(_todo(lane), b"")
-    ensure_worker(lane)
+def start_worker(queue_name: str) -> None:
+    """Keep a process for a queue as long as there is work, even if processes die."""
+    write_whole(_todo(queue_name), b"")
+    ensure_worker(queue_name)
 
 
 def ensure_workers() -> None:
     """Restart dead processes; only files are read, so that any page visit can call this."""
-    for lane in LANES:
-        if _todo(lane).exists():
-            ensure_worker(lane)
+    for queue_name in QUEUES:
+        if _todo(queue_name).exists():
+            ensure_worker(queue_name)
 
 
-def is_needed(lane: str) -> bool:
-    """Return whether the lane holds a job; otherwise no process is started before the next one."""
-    if not _todo(lane).exists():
+def has_jobs(queue_name: str) -> bool:
+    """Return whether a queue holds a job; otherwise no process is started before the next one."""
+    if not _todo(queue_name).exists():
         return False
-    if not active(lane):
-        _todo(lane).unlink(missing_ok=True)
-        if not active(lane):
+    if not active(queue_name):
+        _todo(queue_name).unlink(missing_ok=True)
+        if not active(queue_name):
             return False
         # Asked for in between.
-        _todo(lane).touch()
+        _todo(queue_name).touch()
     return True
 
 
-def lock_of(lane: str) -> Path:
-    """Return the lock that a lane's process holds."""
-    return data_folder("lanes") / f"{worker_at(lane)}.lock"
+def lock_of(queue_name: str) -> Path:
+    """Return the lock that a queue's process holds."""
+    return data_folder("workers") / f"{worker_at(queue_name)}.lock"
 
 
-def worker_at(lane: str) -> str:
-    """Return the name of this machine's process for a lane; with SQLite there is one machine.
+def worker_at(queue_name: str) -> str:
+    """Return the name of this machine's process for a queue; with SQLite there is one machine.
 
     ``FAIRDASH_MACHINE`` says it where several have one host name.
     """
     if not is_shared():
-        return lane
-    return f"{os.environ.get('FAIRDASH_MACHINE') or socket.gethostname()}-{lane}"
+        return queue_name
+    return f"{os.environ.get('FAIRDASH_MACHINE') or socket.gethostname()}-{queue_name}"
 
 
-def _todo(lane: str) -> Path:
-    return data_folder("lanes") / f"{lane}.todo"
+def _todo(queue_name: str) -> Path:
+    return data_folder("workers") / f"{queue_name}.todo"
 
 
 def _workflows(**which: Any) -> list[WorkflowStatus]:
@@ -373,8 +376,8 @@ def _opened(url: str) -> DBOSClient:
         # A page says that the database is away, rather than wait for it.
         retry_connection_errors=False,
     )
-    for lane in LANES:
-        found.register_queue(lane, worker_concurrency=1, polling_interval_sec=POLL[lane])
+    for queue_name in QUEUES:
+        found.register_queue(queue_name, worker_concurrency=1, polling_interval_sec=POLL[queue_name])
     # Machines that share the work are of one kind.
     found.register_queue(STEPS, worker_concurrency=n_cores(), polling_interval_sec=POLL[QUICK])
     return found
@@ -401,8 +404,8 @@ def n_processes() -> int:
     return max(retry_until_available(ask), 1) * n_cores()
 
 
-def take_over(lane: str) -> int:
-    """Return the jobs of dead workers to a lane's queue, and return their number.
+def take_over(queue_name: str) -> int:
+    """Return the jobs of dead workers to a queue, and return their number.
 
     While the database was away no worker could report: ask only when it has been there for SECONDS_TO_LIVE.
     """
@@ -411,7 +414,7 @@ def take_over(lane: str) -> int:
     with in_words(), _database(database_url()).begin() as database:
         dead = list(database.execute(text(_DEAD), {"seconds": SECONDS_TO_LIVE}).scalars())
     n_left = 0
-    for name in (lane, STEPS) if lane == LONG else (lane,):
+    for name in (queue_name, STEPS) if queue_name == LONG else (queue_name,):
         left = [
             each.workflow_id for each in active(name) if each.status == AT_WORK and each.executor_id in dead
         ]

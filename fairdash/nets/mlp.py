@@ -73,8 +73,8 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
             gain=4.0,
             slope=lambda a: torch.addcmul(a, a, a, value=-1),
         ),
-        # He et al. (2015) in between. Many inputs begin small, and so does the output: a table's rows are
-        # few, and what weights begin with is noise to the prediction. Biases spread the kinks over the rows.
+        # He et al. (2015) for the middle layers. Many inputs, and the output, begin small: a table has few
+        # rows, and initial weights are noise to the prediction. Biases spread the kinks over the rows.
         "relu": Activation(
             function=torch.relu,
             scale=1.0,
@@ -189,7 +189,7 @@ class _Perceptrons(torch.autograd.Function):
                 h = torch.baddbmm(offset, wide, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
             if layer < last:
                 hidden.append(activation.keep(h))
-        # Saved tensors are guarded against changes; the hidden layers are nobody else's.
+        # Saved tensors are protected against changes; only this class uses the hidden layers.
         ctx.save_for_backward(x, *weights)
         ctx.hidden, ctx.activation = hidden, activation
         return h.transpose(1, 2)
@@ -242,7 +242,7 @@ def _initial_layers(
     return layers
 
 
-#: How long the moments of a gradient remember, and what keeps a step finite (Kingma and Ba's).
+#: Decay rates of the gradient's moments, and the constant that keeps a step finite (Kingma and Ba).
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8
 #: Steps after which the moments' corrections are 1 in double precision.
 _STEPS_CORRECTED = 37_000
@@ -305,12 +305,12 @@ class StackedAdam:
         if alive is None:
             alive = torch.ones(len(self._weights), dtype=torch.bool, device=self._weights.device)
         self.alive = alive
-        #: Whether a step looks if all are active. On the CPU that costs nothing and spares a pass; elsewhere
-        #: the host would wait for the device.
+        #: True if each step checks whether all members are active. On the CPU the check is free and saves a
+        #: pass; elsewhere the host would wait for the device.
         self.asks = alive.is_cpu
         self.lr = self._per_member(lr)
         self.weight_decay = self._per_member(weight_decay)
-        # Read where the numbers came from: on the networks' device it would wait for that device.
+        # Read on the device of the numbers: on the networks' device it would wait.
         self._decays = bool(torch.as_tensor(weight_decay).any())
         start = 0
         for p in params:
@@ -340,7 +340,7 @@ class StackedAdam:
     def follow(self, factors: NDArray[np.float64]) -> None:
         """Set the factor of every learning rate at each step, (T,); steps after these have the last one."""
         corrections = _corrections()[np.arange(len(factors)).clip(max=_STEPS_CORRECTED - 1)]
-        # A row a step: what multiplies the learning rate, and what divides the root of the second moment.
+        # One row per step: the factor of the learning rate, and the divisor of the second moment's root.
         rates = torch.from_numpy(np.stack([factors / corrections[:, 0], corrections[:, 1]], axis=1))
         self._rates = rates.to(self._weights.dtype).to(self._weights.device)
 

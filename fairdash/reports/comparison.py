@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,14 +37,6 @@ Array = NDArray[np.float64]
 
 #: Column of exported rows: the first row of the data set is 1.
 ROW = "row (from 1)"
-
-
-class FoundBy(NamedTuple):
-    """Measure named in a sentence, with its mean over the splits and its limit under independence."""
-
-    called: str
-    value: float
-    edge: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +110,7 @@ class Comparison:
 
     @property
     def values_called(self) -> str:
-        """Display name of what has the values in view: the sensitive column, or cells of a crossing."""
+        """Display name of the attribute in view: the sensitive column, or cells of a crossing."""
         is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
@@ -224,11 +215,14 @@ class Comparison:
         return is_link(p_value)
 
     def verdict_p(self, point: ModelKey) -> float:
-        """Return the p-value of the omnibus test; NaN where there was none."""
+        """Return the p-value of the omnibus test; NaN without a test."""
         return self.front.figure(VERDICT, point).p
 
-    def found_by(self, point: ModelKey) -> FoundBy | None:
-        """Return the test's measure with the strongest evidence; None without a test."""
+    def found_by(self, point: ModelKey) -> tuple[str, float, float] | None:
+        """Return the test's measure with the strongest evidence, its mean over the splits and its limit.
+
+        None without a test.
+        """
         verdict = self.front.figure(VERDICT, point)
         if np.isnan(verdict.by):
             return None
@@ -236,7 +230,7 @@ class Comparison:
         called = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
         if self.classes_called and not called.startswith("the sum"):
             called = f"the square of {called}, summed over the classes,"
-        return FoundBy(called, verdict.value, verdict.edge)
+        return called, verdict.value, verdict.edge
 
     @property
     def noise_begins(self) -> ModelKey | None:

@@ -30,8 +30,7 @@ from fairdash.utils.text import number, percent, with_unit
 
 
 def has_groups(comparison: Comparison) -> bool:
-    """Return whether every split has the test rows of a group; a report, which goes around, shows none "
-    "else."""
+    """Return whether every split has the test rows of a group; a report shows only these groups."""
     return min(len(split.test) for split in comparison.result.splits) >= ROWS_PER_GROUP
 
 
@@ -126,7 +125,7 @@ def unsaid(comparison: Comparison) -> list[str]:
         blind += ", and the joint test of several measures misses weak links"
     sentences = {
         f"The {seen.audited} may still depend on {comparison.sensitive_called}. With {n_test:,} test rows, "
-        f"values of {symbol} below {number(comparison.edge(point))} are no evidence of a link. However, "
+        f"values of {symbol} below {number(comparison.edge(point))} do not indicate a link. However, "
         f"{blind}.": True,
         "No result applies to a single person. All results are averages and spreads of groups.": True,
         f"The run used {comparison.sample}. Results on all rows may differ.": bool(comparison.sample),
@@ -194,7 +193,7 @@ def _on_leaks(dataset: Dataset) -> str:
 
 
 def training_facts(comparison: Comparison) -> dict[str, str]:
-    """List how and with what the models were trained."""
+    """List the settings of the training."""
     plan, result = comparison.plan, comparison.result
     objective, settings, kind = OBJECTIVES[plan.objective], plan.settings, SPLITS[plan.split]
     held_out = "none was set aside"
@@ -263,7 +262,7 @@ def limits(comparison: Comparison) -> list[str]:
 
 
 def blended(comparison: Comparison, point: ModelKey) -> str:
-    """Return what a point blends: shares of two trained models."""
+    """Describe the blend at a point: the shares of two trained models."""
     place = comparison.curve_point(point)
     rest = "the standard model" if place.low == 0 else f"the one at λ = {place.low:g}"
     share = percent(place.share, decimals=0)

@@ -41,7 +41,7 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: Points that are shown beside a price that exists.
+#: Points that are shown beside an existing price.
 MOST = 3
 #: A number and its standard error, NaN where there is none.
 Estimate = tuple[float, float]
@@ -203,12 +203,12 @@ class Front:
         """Return the test figures of a measure at a point; NaN if it was not measured."""
         if measure not in self._measured:
             return Figure(math.nan)
-        # The standard model stands in every path.
-        found = self._figures.get((measure, point.method, point.lam))
-        found = found or self._figures.get((measure, None, point.lam))
-        if found is None:
+        # Every path contains the standard model.
+        value = self._figures.get((measure, point.method, point.lam))
+        value = value or self._figures.get((measure, None, point.lam))
+        if value is None:
             raise IndexError(f"no {measure} at {point}")
-        return found
+        return value
 
     @cached_property
     def opening(self) -> float:
@@ -223,7 +223,7 @@ class Front:
         if len(self.validation):
             rows = of_measure(self.validation, measure)
             rows = rows[rows["method"] == method].sort_values("lam")
-            # Floors are of test rows alone, which are about as many.
+            # Floors are of test rows only; the numbers of rows are similar.
             top, floor = rows["value"].iloc[0], self.rows(measure)["floor"].mean()
             if top > floor:
                 gone = (top - rows["value"]) / (top - floor)
@@ -242,12 +242,12 @@ class Front:
     @cached_property
     def _figures(self) -> dict[tuple[str, str | None, float], Figure]:
         """Map of measure, method and λ to the first figure that has them; the method None matches any."""
-        found: dict[tuple[str, str | None, float], Figure] = {}
+        figures: dict[tuple[str, str | None, float], Figure] = {}
         keys = zip(self.test["measure"], self.test["method"], self.test["lam"], strict=True)
         for (measure, method, lam), figure in zip(keys, figures_of(self.test), strict=True):
-            found.setdefault((measure, method, lam), figure)
-            found.setdefault((measure, None, lam), figure)
-        return found
+            figures.setdefault((measure, method, lam), figure)
+            figures.setdefault((measure, None, lam), figure)
+        return figures
 
 
 def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
@@ -269,7 +269,7 @@ def parse_point(front: Front, text: str) -> ModelKey:
 
 
 def point_of(front: Front, method: str, lam: float) -> ModelKey:
-    """Return the point of a method's path at this weight, of which six digits suffice.
+    """Return the point of a method's path at this weight, equal to six digits.
 
     Raises
     ------

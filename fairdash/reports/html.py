@@ -128,7 +128,7 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
 
 
 def _moving(comparison: Comparison) -> list[Block]:
-    """The stage of the trade-off page, which moves λ without a server; nothing where there are no groups."""
+    """Return the stage of the trade-off page, which moves λ without a server; nothing without groups."""
     if not content.has_groups(comparison) or comparison.is_of_one_point:
         return []
     stops = stops_of(comparison)

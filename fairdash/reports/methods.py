@@ -32,9 +32,8 @@ def read_methods() -> pd.DataFrame:
     own = table["method"].str.partition(":")[2].str.lower()
     table["method"] = own.where(own != "", table["method"])
     keys = ["data", "reading", "level"]
-    default = table.loc[table["method"] == DEFAULT_METHOD, [*keys, "error"]]
-    of_default = table[keys].merge(default, how="left", on=keys)["error"]
-    beside = of_default.to_numpy(dtype=float) + table["more"].to_numpy(dtype=float)
+    default = table[table["method"] == DEFAULT_METHOD].set_index(keys)["error"]
+    beside = table.join(default.rename("default"), on=keys)["default"] + table["more"]
     all_splits = table["splits"] == table.groupby("data")["splits"].transform("max")
     table["comparable"] = table["error"].where(all_splits, beside).where(table["reached"] == table["splits"])
     return table

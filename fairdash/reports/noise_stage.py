@@ -19,11 +19,11 @@ from fairdash.simulations import Scene
 
 Array = NDArray[np.float64]
 
-#: Where the noise can stand: standard deviations of ε.
+#: Levels of the noise: standard deviations of ε.
 NOISES = tuple(k / 4 for k in range(41))
-#: Points that F is drawn from: fifty a wave where there are forty.
+#: Points at which F is drawn: fifty per wave if there are forty waves.
 POINTS_OF_F = 2001
-#: Of the plots between their axes, in pixels.
+#: Height of the plots between their axes, in pixels.
 _HEIGHT, _ROW = 400, 27
 
 
@@ -113,7 +113,8 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
     u, _ = scene.draw()
     even = replace(scene, heavy_tails=False)
     (f,), (once,) = (replace(even, noise=noise).draw()[1] for noise in (0.0, 1.0))
-    # Without its ends, which heavy tails would send to 0 and to infinity, and as far as there are rows.
+    # Without the ends, which heavy tails would move to 0 and to infinity, and at most as many values as there
+    # are rows.
     grid = np.linspace(-10, 10, POINTS_OF_F)[1:-1]
     if scene.heavy_tails:
         grid = grid[scene.scale_u(grid) <= u.max()]
@@ -168,7 +169,7 @@ def _ends(scene: Scene, f: Array, noise_of: Array, curve: Array, *, noise: float
 def _moving_bars(
     levels: Sequence[Noise], *, at: int, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
-    """Bars, floors, diamonds, exact values and the numbers beside the names; and how many rows they take."""
+    """Return bars, floors, diamonds, exact values, numbers beside the names, and the number of rows."""
     rows = [rows_of(level.estimates, level.groups, theme=theme) for level in levels]
     lowest = min(float(np.nanmin(each, initial=0.0)) for each in (_x(row) for row in rows))
     figure = estimates_figure(

@@ -1,4 +1,4 @@
-"""Print a document without scripts as a tagged PDF, with the hashes of what it is made of on every page."""
+"""Print a document without scripts as a tagged PDF, with the hashes of its sources on every page."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fairdash.errors import MissingPackageError
 from fairdash.storage import sha256
 
 _HASHED = {"sha256": "input file", "rows_sha256": "cells used"}
-#: Long lines of hashes, so in small type. Only tables that fill a page are broken. WeasyPrint ranks this
-#: below the document's own style, unless it is important.
+#: Small type for long lines of hashes. Only tables that fill a page are broken. WeasyPrint applies the
+#: document's own style over this one, unless it is marked important.
 _STYLE = """table:has(tr:nth-child(25)) {{ break-inside: auto !important; }}
 @page {{
   margin-bottom: 20mm !important;

@@ -21,9 +21,9 @@ from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import counted, label, number
 
-#: Of a point A that was kept; the standard model has a colour of its own.
+#: Colour of a stored point A; the standard model has its own colour.
 KEPT = OTHERS[0]
-#: What the two ways of counting a feature say.
+#: Descriptions of the two ways to compute a feature's importance.
 _FEATURE_AXES = {
     "reliance": "Average change in a prediction when the feature is shuffled",
     "importance": "Increase in test error when the feature is shuffled (MSE ÷ the average's)",
@@ -108,7 +108,7 @@ def _mark(comparison: Comparison, point: ModelKey, text: str, colour: str, symbo
 
 
 def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str, Any]:
-    # Building it takes several times as long as adding marks to it, which a page does for every point.
+    # Building the figure takes several times as long as adding marks, which a page does for every point.
     key = tuple(view.values())
     if key not in front.drawn:
         least_error = UNKNOWN

@@ -190,7 +190,7 @@ def _compared(
     lams = {f"{each:g}": float(each) for each in sorted({0.0, *trained} if lam == 0 else {*trained})}
     chosen = list(lams)[len(lams) // 2] if lam is None else f"{lam:g}"
     if result.paths[result.objective].empty:
-        # The standard model alone has no path to walk.
+        # The standard model alone has no path.
         paths = {objective: frame.assign(share=0.0) for objective, frame in result.frames.items()}
         result = replace(result, paths=paths)
     fronts = fronts_of(result, sensitive=_sensitive(map(str, result.sensitive.columns), sensitive))
@@ -207,12 +207,12 @@ def _compared(
 
 
 def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
-    """Return the figures of all sensitive columns together, as those of one of that name."""
-    found = {}
+    """Return the figures of all sensitive columns together, under the name of one column."""
+    figures = {}
     for objective, table in tables.items():
         own = table[table["column"] == ""]
-        found[objective] = own.assign(column=np.where(own["measure"].isin(ERRORS), "", name))
-    return found
+        figures[objective] = own.assign(column=np.where(own["measure"].isin(ERRORS), "", name))
+    return figures
 
 
 def _sensitive(columns: Iterable[str], column: str | None) -> str:

@@ -83,7 +83,7 @@ def stops_of(comparison: Comparison) -> Stops:
 def _between(
     comparison: Comparison, low: ModelKey, high: ModelKey, shares: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Profiles of blends of two models, (P, G) each, and how far each moves predictions from A's, (P,)."""
+    """Profiles of blends of two models, (P, G) each, and each blend's average change from A, (P,)."""
     result, seen = comparison.result, comparison.objective_seen
     of_low, of_high, of_a = (comparison.predictions(each) for each in (low, high, comparison.a))
     both = [j for j in of_low if j in of_high]
@@ -171,7 +171,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
     table = comparison.profile(comparison.a)
     figures = [{"spec": spec, "alt": profile.alt}]
     moves = [{"figure": 0, **each} for each in of_profile]
-    # Else all of a front would lie inside the noise.
+    # Otherwise the whole front would lie within the noise.
     if not shows_nothing(comparison):
         front = pictures.front(comparison, theme=theme)
         spec, of_front = _moving_front(comparison, stops, front.figure, theme=theme)
@@ -219,7 +219,7 @@ def _moving_profile(
         figure,
         profiles=(stops.mean, stops.low, stops.high),
         names=[comparison.called(each) for each in stops.points],
-        # The lines' names stand where they are furthest apart.
+        # The lines' names are where they are furthest apart.
         named_at=int((b["mean"] - a["mean"]).abs().fillna(0.0).to_numpy().argmax()),
         besides=np.array([level, *a["low"], *a["high"]]),
     )
@@ -269,7 +269,7 @@ def _moving_front(
     spec = plain(figure)
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:
-        # There but not seen: the standard model's own mark stands there.
+        # Present but invisible, because the standard model's own mark is there.
         traces.append(traces[-1] | {"name": "chosen", "opacity": 0, "x": [0.0], "y": [0.0]})
         traces[-1]["marker"] = traces[-1]["marker"] | {"symbol": "circle"}
         (note,) = (each for each in notes if each["text"] == "<b>standard model</b>")

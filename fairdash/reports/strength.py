@@ -16,9 +16,9 @@ from fairdash.tariff import title_of
 from fairdash.training.methods import THE_STANDARD
 from fairdash.utils.text import number
 
-#: A gain or link is taken to show where its z is this.
+#: A gain or link counts as visible if its z is at least this.
 Z = 3.0
-#: One-sided 95 %: what stays possible where there is no sign, and the least z that is called a sign.
+#: Quantile for one-sided 95 % bounds, and the smallest z that counts as a sign.
 _POSSIBLE, _SIGN = 1.645, 0.5
 
 
@@ -42,13 +42,13 @@ def rows_that_would(comparison: Comparison) -> str:
         if np.isnan(p):
             return ""
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
-        # More test rows than these are not asked.
+        # No estimate of needed rows goes beyond this number.
         n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
     return f"{_needed(z, n_rows, what)} No curve is drawn, because all of it would be within the noise."
 
 
 def _needed(z: float, n_rows: int, what: str) -> str:
-    """Return a sentence of how many rows would bring z to 3; z grows with the root of the rows."""
+    """State the number of rows for z = 3; z grows with the root of the rows."""
     if z >= _SIGN:
         return (
             f"If the {what} is as large as these {n_rows:,} rows suggest (z = {z:.1f}), about "
@@ -84,7 +84,7 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     of_tariffs = of_measure(tariffs[tariffs["part"] == "validation"], measure)
     on_validation = of_tariffs.groupby("lam")["value"].mean()
     networks = of_measure(front.validation, measure)["value"]
-    # Where both have models: halfway between the ends of what both reach.
+    # If both have models: halfway between the ends of their ranges.
     most, least = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
     middle = (most + least) / 2
     lam = float((on_validation - middle).abs().idxmin())

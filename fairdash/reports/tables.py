@@ -107,19 +107,19 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
 
 def benchmarks(comparison: Comparison) -> Table:
     """Tabulate benchmarks beside the networks on the front, with error and dependence."""
-    found = comparison.front.baselines
-    models = of_measure(found, comparison.front.error)
+    baselines = comparison.front.baselines
+    models = of_measure(baselines, comparison.front.error)
     names = [
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
         for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
-    # Whoever made the existing prediction may have used it.
-    has_price = (found["method"] == PRICE).any()
+    # The authors of the existing prediction may have used the attribute.
+    has_price = (baselines["method"] == PRICE).any()
     own = " (the existing prediction may)" if has_price else ""
     level = f" {_PRICE_LEVEL}" if has_price and comparison.front.error == "deviance" else ""
     return Table(
         f"Benchmarks that do not see the sensitive attribute{own}",
-        pd.DataFrame({"Benchmark": names, **_figures(found, _shown(comparison), comparison)}),
+        pd.DataFrame({"Benchmark": names, **_figures(baselines, _shown(comparison), comparison)}),
         f"{_FLOORS}{level}",
     )
 
@@ -352,7 +352,7 @@ def _in_unit(comparison: Comparison) -> str:
 
 
 def _estimate(estimate: Estimate) -> str:
-    """Return a number ± its standard error, where there is one."""
+    """Return a number ± its standard error, if known."""
     value, error = estimate
     text = _rounded(value, error)
     return f"{text} ± {number(error, error=error)}" if np.isfinite(error) else text

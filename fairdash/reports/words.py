@@ -16,7 +16,7 @@ from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import counted, error_change, number, p_equals, signed, span, with_unit
 
-#: A change of a prediction below half a per cent of the average.
+#: Changes of a prediction below half a per cent of the average count as none.
 HARDLY = 0.005
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -40,7 +40,7 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
     figures = f"({_evidence(comparison, point)})"
-    # One test is of all classes of an attribute.
+    # One test covers all classes of an attribute.
     of_classes = "" if math.isnan(comparison.verdict_p(point)) else comparison.classes_called
     s = of_classes or comparison.sensitive_called
     name = comparison.called(point)
@@ -60,7 +60,7 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
 
 
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
-    """Return the test's p-value, and the value and edge of a measure that agrees with it, where there is one.
+    """Return the test's p-value, and the value and edge of a measure that agrees with it, if any.
 
     That is the measure in view; where it does not show the link by itself, the one that does is named first.
     """
@@ -80,12 +80,13 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
             f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases under independence"
         )
     alone = f"{in_view} alone does not show it (not above {number(edge)})"
-    found = comparison.found_by(point)
-    if found is None:
+    measure = comparison.found_by(point)
+    if measure is None:
         return f"{test}{alone}"
+    called, value, edge = measure
     return (
-        f"{test}{found.called} is {number(found.value)}, and independence stays below {number(found.edge)} "
-        f"in 95 % of cases; {alone}"
+        f"{test}{called} is {number(value)}, and independence stays below {number(edge)} in 95 % of cases; "
+        f"{alone}"
     )
 
 
@@ -144,7 +145,7 @@ def who_pays(comparison: Comparison) -> str:
     if comparison.is_of_one_point:
         return ""
     moved = comparison.moved
-    # The target's overall level says what is little.
+    # The target's overall level is the scale for “small”.
     little = HARDLY * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
     per_head = moved["per_head"].to_numpy()
     up, down = moved.iloc[per_head.argmax()], moved.iloc[per_head.argmin()]
@@ -232,7 +233,7 @@ def nothing_learned(comparison: Comparison) -> str:
         f"than the average does (its error is {error} times that of the average, ± {number(gain.error_se)})."
     )
     if comparison.sample:
-        # As much as a sample of claims can: all rows follow.
+        # A sample of claims can't show more; all rows follow.
         return f"{said} This preview used {comparison.sample}. The whole run may show the cost of fairness."
     if comparison.front.error == "deviance":
         return f"{said} {rows_that_would(comparison)}"

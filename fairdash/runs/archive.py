@@ -94,7 +94,7 @@ def export_run(run: Run) -> bytes:
     RunError
         It is still at work, has found nothing, or is damaged.
     """
-    status, look = run.status, run.look
+    status, look = run.status, run.available_result
     if not status.is_over:
         raise RunError.of("this run is still at work", "Wait until it has finished, or stop it.")
     if look is None:
@@ -196,8 +196,7 @@ def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
 
 
 def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
-    """Return whether the run that lies there had the same to do, for the same owner, and has found the "
-    "same."""
+    """Return whether the existing run has the same plan, owner and results."""
     found = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
     try:
         return all((place / name).read_bytes() == files[name] for name in found)

@@ -146,9 +146,12 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
 
     Raises
     ------
+    RunError
+        The run was trained on other data.
     StorageError
         The table can't be kept.
     """
+    run.check_data(dataset)
     places = price.index.to_numpy(dtype=np.intp)
     table = dataset.table().iloc[places].reset_index(drop=True)
     name = next(each for each in (PRICE, *(f"{PRICE} {k}" for k in range(2, 99))) if each not in table)

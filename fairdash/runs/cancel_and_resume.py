@@ -27,11 +27,15 @@ def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
         Whether no process has it, whatever the queue says.
     """
     spec, place = job.spec, f"{job.folder_name}/{job.id}"
-    first = job.first_in_line if isinstance(job, Run) and spec.first is not None and not job.look else None
+    first = (
+        job.preview_id
+        if isinstance(job, Run) and spec.first is not None and not job.available_result
+        else None
+    )
     # The process of the preview starts the rest: two processes that start would share its cores.
-    queue.submit(place, lane=job.lane, owner=spec.owner, now=first is None, again=again)
+    queue.submit(place, queue_name=job.queue_name, owner=spec.owner, now=first is None, again=again)
     if first is not None:
-        queue.submit(place, lane=queue.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
+        queue.submit(place, queue_name=queue.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
     return job
 
 
@@ -39,7 +43,7 @@ def cancel(job: Job[Any]) -> None:
     """Stop a job before its next step; a working process checks several times a second."""
     request_stop(job.folder)
     note(job.folder, "asked to stop", who=job.owner)
-    queue.cancel(job.names_in_line)
+    queue.cancel(job.workflow_ids)
 
 
 def resume(job: Job[Any]) -> None:

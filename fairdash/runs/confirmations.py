@@ -60,7 +60,7 @@ def confirm_run(
     StorageError
         The disk is full.
     """
-    if run.look != RESULT:
+    if run.available_result != RESULT:
         raise RunError.of(
             "This run is not done", "Wait until it has finished. A preview can't confirm a choice."
         )

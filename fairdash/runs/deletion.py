@@ -17,6 +17,7 @@ import logging
 import secrets
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -39,7 +40,7 @@ from fairdash.runs.repairs import RepairJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import FIRST, SPEC, Job, Run
 from fairdash.runs.studies import StudyJob
-from fairdash.storage import LOCAL, data_folder, inside, make_parents, write_whole
+from fairdash.storage import LOCAL, data_folder, delete_unfinished, inside, make_parents, write_whole
 from fairdash.utils.text import counted
 
 _MARK = ".deleting"
@@ -195,7 +196,7 @@ def _delete_made(made: DerivedFiles) -> None:
 
 
 def delete_expired(*, now: datetime | None = None) -> int:
-    """Delete expired files with everything derived from them, and finish interrupted deletions.
+    """Delete expired files with everything derived from them, and finish interrupted deletions and uploads.
 
     Parameters
     ----------
@@ -216,6 +217,7 @@ def delete_expired(*, now: datetime | None = None) -> int:
                 mark.unlink(missing_ok=True)
             else:
                 delete_made_from(digest, owner=owner)
+    delete_unfinished(now=time.time() if now is None else now.timestamp())
     return uploads.delete_expired(now=now, delete=delete_made_from)
 
 

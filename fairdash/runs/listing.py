@@ -36,7 +36,7 @@ class RunList:
     def of(self, source: DatasetSource) -> list[Run]:
         """Return the runs of one data set that have results or are still active, newest first."""
         of_source = (run for run in self.runs if run.spec.source == source)
-        return [run for run in of_source if run.look or not run.status.is_over]
+        return [run for run in of_source if run.available_result or not run.status.is_over]
 
 
 def list_runs(*, owner: str | None = LOCAL) -> RunList:

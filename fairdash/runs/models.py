@@ -31,7 +31,8 @@ from fairdash.runs.bundle import (
     tested_premiums,
 )
 from fairdash.runs.listing import kept_answers, newest
-from fairdash.runs.store import Job, JobSpec
+from fairdash.runs.result import check_data
+from fairdash.runs.store import RESULT, Job, JobSpec
 from fairdash.storage import LOCAL
 from fairdash.storage.log import read
 from fairdash.tariff import FAIR_TARIFF
@@ -201,8 +202,9 @@ class ModelJob(Job[ModelSpec]):
         Errors as :func:`refit`.
         """
         spec = self.spec
-        dataset = spec.load()
-        log = [vars(event) for event in read(self.folder.parents[1] / "runs" / spec.run).events]
+        dataset, run = spec.load(), self.folder.parents[1] / "runs" / spec.run
+        check_data(run / RESULT, dataset)
+        log = [vars(event) for event in read(run).events]
         more = {"log": log, "governance": kept_answers(owner=spec.owner)}
         if spec.point.method == FAIR_TARIFF:
             tariff, notes = refit_tariff(dataset, spec)

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairdash.data.dataset import Dataset
+from fairdash.errors import RunError
 from fairdash.evaluation import Gain, SweepResult
 from fairdash.storage import cant_keep, write_whole
 from fairdash.training.split_kinds import SetAside
@@ -52,6 +54,7 @@ class About:
     names: Mapping[str, str] = field(default_factory=dict)
     evaluations: Mapping[str, str] = field(default_factory=dict)
     drawn_from: int | None = None
+    fingerprint: str = ""
 
     def __post_init__(self) -> None:
         if not all(_NAME.fullmatch(each) for each in self.objectives):
@@ -122,7 +125,7 @@ def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
         return plan
     found = sorted(set(members["lam"][members["method"] != STANDARD].tolist()))
     if len(found) != len(plan.lams):
-        raise ValueError("the weights it has found are not as many as the plan's")
+        raise ValueError("it has another number of weights than the plan")
     return replace(plan, lams=tuple(found))
 
 
@@ -182,6 +185,21 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
         )
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise UnreadableError from error
+
+
+def check_data(folder: Path, dataset: Dataset) -> None:
+    """Raise RunError if the result in a folder was computed from other data; nothing is known without one."""
+    path = folder / "about.json"
+    try:
+        trained_on = _json(path)["fingerprint"] if path.is_file() else ""
+    except (OSError, ValueError, KeyError, TypeError):
+        # Damaged: said by those who read the result.
+        return
+    if trained_on not in ("", dataset.fingerprint):
+        raise RunError.of(
+            "the data here are not those that this run was trained on",
+            "Use the run's figures as they are. To price rows or to refit a model, train on these data.",
+        )
 
 
 def _read_set_aside(folder: Path) -> SetAside | None:

@@ -49,7 +49,7 @@ class SearchJob(Job[SearchSpec]):
     folder_name: ClassVar[str] = "searches"
     label: ClassVar[str] = "search"
     spec_kind: ClassVar[type] = SearchSpec
-    lane = queue.LONG
+    queue_name = queue.LONG
 
     def write_result(self, result: SearchResult) -> None:
         """Store the result, all of it or nothing."""

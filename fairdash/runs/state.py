@@ -201,7 +201,7 @@ class JobContext:
             left += [rest * each for each in self.estimate]
         return (min(left), max(left)) if left else None
 
-    def keep(self, write: Callable[[], None]) -> None:
+    def save(self, write: Callable[[], None]) -> None:
         """Write results; if the disk is full, wait for space rather than lose them.
 
         Raises

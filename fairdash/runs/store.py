@@ -44,6 +44,7 @@ from fairdash.runs.result import (
     CURVES,
     UnreadableError,
     add_curve,
+    check_data,
     read_curves,
     read_result,
     write_result,
@@ -142,8 +143,8 @@ class Job(Generic[Spec]):
     folder_name: ClassVar[str]
     label: ClassVar[str]
     spec_kind: ClassVar[type]
-    #: Where it waits: what takes seconds, and is waited for, waits in the quick lane.
-    lane: str = queue.QUICK
+    #: Where it waits: what takes seconds, and is waited for, waits in the quick queue.
+    queue_name: str = queue.QUICK
 
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
         """Open the job; RunError if there is none of this id that is the owner's.
@@ -240,7 +241,7 @@ class Job(Generic[Spec]):
         return is_stop_requested(self.folder)
 
     @property
-    def names_in_line(self) -> tuple[str, ...]:
+    def workflow_ids(self) -> tuple[str, ...]:
         """Names of its parts in the queue."""
         return (self.id,)
 
@@ -318,14 +319,14 @@ class Run(Job[RunSpec]):
     folder_name: ClassVar[str] = "runs"
     label: ClassVar[str] = "run"
     spec_kind: ClassVar[type] = RunSpec
-    lane = queue.LONG
+    queue_name = queue.LONG
 
     @property
-    def names_in_line(self) -> tuple[str, ...]:
-        return (self.id, self.first_in_line)
+    def workflow_ids(self) -> tuple[str, ...]:
+        return (self.id, self.preview_id)
 
     @property
-    def first_in_line(self) -> str:
+    def preview_id(self) -> str:
         """Name of its preview in the queue."""
         return f"{self.id}-{FIRST}"
 
@@ -357,7 +358,7 @@ class Run(Job[RunSpec]):
         return read_curves(next((each for each in kept if each.exists()), None))
 
     @property
-    def look(self) -> str | None:
+    def available_result(self) -> str | None:
         """Available result: ``"result"``, ``"first"`` for the preview, or None."""
         return next((name for name in (RESULT, FIRST) if (self.folder / name).is_dir()), None)
 
@@ -365,7 +366,7 @@ class Run(Job[RunSpec]):
     def available_plan(self) -> Sweep:
         """Return the plan of the available result, with weights as before a pilot."""
         spec = self.spec
-        return spec.first if self.look == FIRST and spec.first is not None else spec.plan
+        return spec.first if self.available_result == FIRST and spec.first is not None else spec.plan
 
     def write_result(self, result: SweepResult, *, first: bool = False) -> None:
         """Store the result, or its preview, all of it or nothing."""
@@ -376,13 +377,17 @@ class Run(Job[RunSpec]):
         if not first:
             (self.folder / CURVES).unlink(missing_ok=True)
 
+    def check_data(self, dataset: Dataset) -> None:
+        """Raise RunError if the run was trained on other data, as an imported one may have been."""
+        check_data(self.folder / (self.available_result or RESULT), dataset)
+
     def read_result(self) -> SweepResult:
         """Read the stored result, or else the preview, with a note if the defaults have changed.
 
         RunError if there is neither or it can't be read.
         """
         try:
-            result = read_result(self._checked(self.look or RESULT), self.available_plan)
+            result = read_result(self._checked(self.available_result or RESULT), self.available_plan)
         except UnreadableError as error:
             raise self.damaged() from error
         said = self.other_defaults

@@ -37,7 +37,7 @@ class StudyJob(Job[Study]):
         return cache_folder(cls.folder_name)
 
     @property
-    def lane(self) -> str:  # type: ignore[override]
+    def queue_name(self) -> str:  # type: ignore[override]
         """Queue of the study: a scene takes seconds and a user waits for it; others take longer."""
         return queue.QUICK if self.spec.kind == "scene" else queue.STUDIES
 
@@ -53,7 +53,7 @@ class StudyJob(Job[Study]):
         paths = self.folder.glob("*.parquet")
         return {path.stem: pd.read_parquet(io.BytesIO(path.read_bytes())) for path in paths}
 
-    def keep(self, name: str, table: pd.DataFrame) -> None:
+    def save(self, name: str, table: pd.DataFrame) -> None:
         """Write a table of the results so far."""
         write_whole(self.folder / f"{name}.parquet", table.to_parquet(index=False))
 

@@ -63,7 +63,7 @@ Work: TypeAlias = "Callable[[SomeJob, JobContext, Unit], None]"
 def main(job_id: str, *, unit: Unit = at_once) -> int:
     """Execute the run, search, model or audit called `job_id`; the exit status is 0 if it succeeds."""
     job = open_job(job_id)
-    if isinstance(job, Run) and job.look is None and job.spec.first is not None:
+    if isinstance(job, Run) and job.available_result is None and job.spec.first is not None:
         work_at(job, preview, ends=False)
     return work_at(job, WORK[type(job)], unit=unit)
 
@@ -133,10 +133,10 @@ def preview(run: Run, context: JobContext, _: Unit) -> None:
     from fairdash.evaluation.work import slowness
 
     spec = run.spec
-    if spec.first is None or run.look is not None:
+    if spec.first is None or run.available_result is not None:
         return
     context.begin("reading the data")
-    # Beside the rest of a large table's run a look at a sample is nothing, and it is what is waited for.
+    # The preview of a sample is a small part of a large run, and what the user waits for.
     is_other_work = spec.first_share < 1 or FAIR_TARIFF in spec.first.methods
     whole = 1.0 if is_other_work else spec.share_of_first
     # Here and at the end, as the other cores may be busy at one of these moments.
@@ -152,7 +152,7 @@ def preview(run: Run, context: JobContext, _: Unit) -> None:
         seconds = work_of_plan(dataset, spec.plan).seconds * min(slow, slowness()) / pace
         context.estimate = (1 - UNSURE) * seconds, (1 + UNSURE) * seconds
         context.begin("starting on all rows", fraction=spec.share_of_first)
-    context.keep(lambda: run.write_result(result, first=True))
+    context.save(lambda: run.write_result(result, first=True))
 
 
 def _train(run: Run, context: JobContext, unit: Unit) -> None:
@@ -175,15 +175,15 @@ def _train(run: Run, context: JobContext, unit: Unit) -> None:
         context.progress(doing, begun + (1 - begun) * share)
 
     dataset = spec.load()
-    told: dict[str, Any] = {"progress": progress, "on_curve": on_curve}
+    callbacks: dict[str, Any] = {"progress": progress, "on_curve": on_curve}
     executor = executor_for(run, dataset) if isinstance(unit, Checkpoints) else None
     if executor is None:
-        result = execute_sweep(dataset, spec.plan, unit=unit, **told)
+        result = execute_sweep(dataset, spec.plan, unit=unit, **callbacks)
     else:
         make, width = executor
-        result = execute_in_parallel(dataset, spec.plan, run.units, executor=make, width=width, **told)
+        result = execute_in_parallel(dataset, spec.plan, run.units, executor=make, width=width, **callbacks)
     context.begin("writing the result", fraction=1.0)
-    context.keep(lambda: run.write_result(result))
+    context.save(lambda: run.write_result(result))
 
 
 def _search(search: SearchJob, context: JobContext, unit: Unit) -> None:
@@ -207,13 +207,13 @@ def _search(search: SearchJob, context: JobContext, unit: Unit) -> None:
         result = search_lam(dataset, plan, rows=split.train, progress=progress, unit=unit)
     else:
         result = search_settings(dataset, plan, rows=split.train, progress=progress, unit=unit)
-    context.keep(lambda: search.write_result(result))
+    context.save(lambda: search.write_result(result))
 
 
 def _make(job: ModelJob | RepairJob, context: JobContext, _: Unit) -> None:
     context.begin("reading the data")
     files = job.files(progress=context.progress)
-    context.keep(lambda: job.write_files(files))
+    context.save(lambda: job.write_files(files))
 
 
 def _audit(audit: AuditJob, context: JobContext, _: Unit) -> None:
@@ -223,7 +223,7 @@ def _audit(audit: AuditJob, context: JobContext, _: Unit) -> None:
     spec = audit.spec
     frame, origin = spec.source.table(owner=spec.owner), origin_of(spec.source)
     result = carry_out(frame, spec.plan, origin=origin, progress=context.progress, **audit.model)
-    context.keep(lambda: audit.write_result(result))
+    context.save(lambda: audit.write_result(result))
 
 
 def _study(study: StudyJob, context: JobContext, _: Unit) -> None:
@@ -233,7 +233,7 @@ def _study(study: StudyJob, context: JobContext, _: Unit) -> None:
         for name, table in step.tables.items():
             # Studies add rows; a table that has not grown need not be written again.
             if written.get(name) != len(table):
-                study.keep(name, table)
+                study.save(name, table)
                 written[name] = len(table)
     forget_the_oldest()
 

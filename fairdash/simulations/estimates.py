@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 #: Evaluations: as fairdash uses the estimator, and as it was published.
 OURS, PUBLISHED = "ours", "published"
-#: Pairs that a slow measure takes at a time, so that progress can be told in between.
+#: Pairs per call of a slow measure, so that it can report progress in between.
 _PIECE = 50
 
 
@@ -138,7 +138,7 @@ def over_stack(
         parts: list[dict[str, Array]] = []
         for start in range(0, len(u), size):
             rows = slice(start, start + size)
-            # These two learn the same network, which is trained once where one follows the other.
+            # These two use the same network, which is trained once for both.
             each = ("chi2_nn", "mi_mine") if both and id == "chi2_nn" else (id,)
             parts.append(
                 {
@@ -160,12 +160,12 @@ def gathered(
 
     The table is `key` for every ``id`` and ``evaluation`` with its ``value``.
     """
-    found: list[pd.DataFrame] = []
+    estimates: list[pd.DataFrame] = []
     for fraction, id, evaluation, values in over_stack(ids, u, v, published=published):
         if values is not None:
-            found.append(key.assign(id=id, evaluation=evaluation, value=values))
-        if found:
-            yield fraction, described(id, evaluation), pd.concat(found, ignore_index=True)
+            estimates.append(key.assign(id=id, evaluation=evaluation, value=values))
+        if estimates:
+            yield fraction, described(id, evaluation), pd.concat(estimates, ignore_index=True)
 
 
 COLUMNS = ["id", "value", "floor", "floor_q95", "published"]

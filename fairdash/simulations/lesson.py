@@ -97,7 +97,7 @@ DATA = Path(__file__).parent / "lesson_data"
 #: Texts beside the scenes, as the address names them; Markdown in the same folder.
 TEXTS = {"notes": "Notes for the lecturer", "exercises": "Exercises"}
 
-#: Whom every scene follows, by age; each stands for the average policyholder of that age.
+#: People in every scene, by age; each represents the average policyholder of that age.
 PEOPLE = {"Ada": 30, "Ben": 40}
 
 
@@ -114,10 +114,10 @@ def table(name: str) -> pd.DataFrame:
 
 def select(name: str, **values: object) -> pd.DataFrame:
     """Return the rows of a committed table with these column values."""
-    found = table(name)
+    rows = table(name)
     for column, value in values.items():
-        found = found[found[column] == value]
-    return found.reset_index(drop=True)
+        rows = rows[rows[column] == value]
+    return rows.reset_index(drop=True)
 
 
 def row_of(frame: pd.DataFrame, column: str, value: float) -> dict[str, Any]:
@@ -130,9 +130,10 @@ def row_of(frame: pd.DataFrame, column: str, value: float) -> dict[str, Any]:
 
 Points = tuple[tuple[float, float], ...]
 
-#: Where the curve's five points stand: u from −10 to 10 is an age from 20 to 60.
+#: Ages of the curve's five points: u from −10 to 10 is an age from 20 to 60.
 PLACES = (-10.0, -5.0, 0.0, 5.0, 10.0)
-#: A price that rises and falls by as much. At 30, 40 and 50 years it is the household scenario's, to 10 €.
+#: A price that rises and falls by the same amount. At 30, 40 and 50 years it equals the household scenario's,
+#: to 10 €.
 HUMP: Points = tuple(zip(PLACES, (-10.0, -5.0, 3.0, -5.0, -10.0), strict=True))
 LOWEST, HIGHEST = -10.0, 10.0
 #: A height of 0 in €, and the € of a unit.
@@ -266,7 +267,7 @@ def noise_readings(n: int) -> pd.DataFrame:
 
 
 def noise_sentence(n: int, steps: int) -> str:
-    """Return the networks' values after so many steps, in Markdown."""
+    """Return the networks' values after this number of steps, in Markdown."""
     row = row_of(noise_readings(n), "steps", steps)
     return (
         f"**After {steps} steps on {n:,} rows without any link the adversary reports {row['own']:.2f} on its "
@@ -308,17 +309,17 @@ def duel_sentence(frozen: bool, step: int) -> str:
     pays = " and ".join(
         f"{name} pays {np.interp(age, curve['age'], prices):.0f} €" for name, age in PEOPLE.items()
     )
-    told = (
+    sentence = (
         f"**After {step} steps the adversary reports {signed(row['j'])}, and a new estimator "
         f"{signed(row['fresh'])}. The error is {row['mse']:.2f} of the variance.** "
         f"Average prices differ by up to {prices.max() - prices.min():.0f} € across ages: {pays}."
     )
     if frozen and step > FROZEN_AT:
-        return told + (
+        return sentence + (
             f" The adversary stopped learning at step {FROZEN_AT}. The predictor has moved away from what "
             "it learned, so its value says little about the remaining link."
         )
-    return told
+    return sentence
 
 
 # Scene 5: what fairness costs, and who pays.

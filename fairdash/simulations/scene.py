@@ -92,7 +92,7 @@ class Scene:
         )
         checks.finish()
         for name in ("noise", "ties"):
-            # 2 and 2.0 are one scene, and one text that its study is known by.
+            # 2 and 2.0 are the same scene, with the same text as its key.
             object.__setattr__(self, name, float(getattr(self, name)))
 
     @property
@@ -144,8 +144,8 @@ class Scene:
 
     @property
     def heavy_scale(self) -> tuple[float, float]:
-        """Mean of V, and what a unit of V is on the logarithm of the scale of heavy tails."""
-        # The law's own mean and spread, not the sample's: a row must not depend on the other rows.
+        """Mean of V, and the length of a unit of V on the logarithmic scale of heavy tails."""
+        # Mean and spread of the law, not of the sample, because a row must not depend on the other rows.
         middles = HALF_WIDTH * (2 * (np.arange(_POINTS_OF_F) + 0.5) / _POINTS_OF_F - 1)
         f = self.shape(middles)
         sd = math.hypot(float(f.std()), self.noise)

@@ -39,7 +39,7 @@ from fairdash.utils.records import from_plain, to_plain
 
 Array = NDArray[np.float64]
 
-#: A change of what a study computes or keeps changes this number, so that older results are not shown.
+#: Version of the studies' computations and files: a change of it hides older results.
 _FORMAT = 4
 
 
@@ -60,7 +60,7 @@ class Study:
         Sensitive column, for ``"proxies"``.
     """
 
-    #: It belongs to all who ask for the same.
+    #: The study belongs to all users who ask for the same one.
     owner: ClassVar[str] = ""
 
     kind: str
@@ -247,7 +247,7 @@ def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, 
     """Dependent pairs and two shifts of V for each level, ``(levels · 3 · repeats, n)`` both."""
     first, second = [], []
     for level, noise in enumerate(noises):
-        # Levels are drawn apart: the noise of one must not be the noise of all.
+        # Each level has its own noise.
         u, v = replace(scene, noise=noise, seed=scene.seed + 1000 * (level + 1)).draw(repeats=repeats)
         first += [u, u, u]
         second += [v, np.roll(v, -1, axis=0), np.roll(v, -2, axis=0)]
@@ -393,7 +393,7 @@ def _gaussians(scene: Scene) -> Iterator[Progress]:
     return gaussian_study(n=scene.n, seed=scene.seed, repeats=3, ids=slow)
 
 
-#: The kind of study that is about a data set.
+#: Kind of the study of a data set.
 PROXIES = "proxies"
 
 KINDS: Mapping[str, Callable[[Scene], Iterator[Progress]]] = {

@@ -4,8 +4,8 @@ This module also checks the supplement's proposition "Mutual Information vs χ²
 HGR² ≤ 1 − 2^(−2I), which is ≤ χ² for χ² ≥ t ≈ 0.345 and ≥ χ² below, by way of I ≤ log(1 + χ²).
 
 For a bivariate normal law 1 + χ² = 1/(1 − ρ²), so I = ½ ln(1 + χ²) nats, and everything is a function of χ²
-alone. With I in bits 2^(−2I) = 1 − ρ²: the bound *equals* HGR², and lies below χ² for every ρ: there is no
-threshold. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
+alone. With I in bits 2^(−2I) = 1 − ρ². The bound *equals* HGR² and is below χ² for every ρ, so no threshold
+exists. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Array = NDArray[np.float64]
 _CELLS = 500
 _POINTS_PER_CELL = 30
 _REACH = 6.0
-#: Spacing of the grid of V in noise standard deviations, and the most points it may have.
+#: Spacing of the grid of V in noise standard deviations, and its points, at most.
 _SPACING = 0.25
 _MOST = 1200
 #: Points at which f is given: forty waves need them.
 _POINTS_OF_F = 2001
-#: A pattern of more values counts as continuous.
+#: A pattern with more values counts as continuous.
 _FEW_VALUES = 20
 #: Noise below this share of the range counts as none: 500 cells no longer resolve it.
 _NO_NOISE = 1 / 150
@@ -112,13 +112,13 @@ def _best(given: Array, p_v: Array) -> tuple[Array, Array]:
     q = given / np.maximum(root, 1e-150) / math.sqrt(len(given))
     # QᵀQ has the size of the coarser grid; its first pair is the constant function.
     gram = q.T @ q - np.outer(root, root)
-    # eigvalsh would do for the value; f and g need the vector.
+    # eigvalsh would give the value, but f and g need the vector.
     vector = np.linalg.eigh(gram)[1][:, -1]
     g = vector / np.maximum(root, 1e-150)
     f = given @ g
     size = float(np.sqrt(np.mean((f - f.mean()) ** 2)))
     f = (f - f.mean()) / size if size > 0 else np.zeros(len(f))
-    # The sign is free: let f rise with W on the whole.
+    # The sign is arbitrary: f rises with W overall.
     return (f, g) if f @ np.arange(len(f)) >= f.sum() * (len(f) - 1) / 2 else (-f, -g)
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from fairdash.errors import StorageError
@@ -21,6 +23,10 @@ _PERSONAL = ("uploads", "sources", "runs", "searches", "models", "audits", "repa
 #: The owner of everything where nobody signs in.
 LOCAL = "local"
 _OWNER = re.compile(rf"{LOCAL}|[0-9a-f]{{32}}")
+#: Names of files and folders (:func:`fairdash.storage.bundle.whole_folder`) while they are written, and the
+#: seconds that takes at most.
+_UNFINISHED = re.compile(r"\..*\.part|\.[0-9a-f]{12}")
+SECONDS_TO_WRITE = 3600.0
 WRITABLE = "Free some space, or set FAIRDASH_HOME to a writable folder."
 
 
@@ -120,6 +126,21 @@ def make_parents(path: Path, *, hint: str = WRITABLE) -> None:
 def inside(folder: Path) -> list[Path]:
     """Return the content of a folder, in order; empty without a folder."""
     return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def delete_unfinished(*, now: float) -> None:
+    """Delete half-written files and folders that killed processes left in the folders of personal data.
+
+    Parameters
+    ----------
+    now
+        Seconds since the epoch: what was changed in the hour before may still be written.
+    """
+    for folder in map(data_folder, _PERSONAL):
+        for path in (*folder.glob(".*"), *folder.glob("*/.*")):
+            with suppress(FileNotFoundError):
+                if _UNFINISHED.fullmatch(path.name) and path.stat().st_mtime < now - SECONDS_TO_WRITE:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def make_private() -> tuple[Path, ...]:

@@ -11,15 +11,16 @@ from fairdash.training.penalties.rank_functions import RIDGE, of_column, scaled_
 
 Array = NDArray[np.float64]
 
-#: Times this, a λ of at most 1 goes from the GLM to averages that hardly follow s.
+#: A λ of at most 1, times this, leads from the GLM to averages that hardly follow s.
 _STRENGTH = 10.0
-#: What the links beyond the averages count for: so much, and so much more at λ = 1. That part grows with λ,
-#: as other links cost accuracy while averages still follow s; up to a λ where the premium is about flat.
+#: Weight of the links beyond the averages: a constant, and an addition at λ = 1. The weight grows with λ,
+#: because other links cost accuracy while averages still follow s, up to the λ at which the premium is about
+#: flat.
 _LINKS, _MORE_LINKS, _UP_TO = 0.1, 2.5, 30.0
-#: What a premium's variance counts for at λ = 1, whether or not it follows s. It grows with λ, too, as it
+#: Weight of a premium's variance at λ = 1, whether or not it follows s. The weight grows with λ, because it
 #: must not shrink a premium whose averages still follow s.
 _SPREAD = 1 / 60
-#: Least variance that is a unit, in the loss's units: a hundredth of the mean premium, squared.
+#: Smallest variance that serves as a unit, in the loss's units: a hundredth of the mean premium, squared.
 _MIN_UNIT = 1e-4
 #: How much of the functions' covariance is their variance alone, so that columns that follow from one another
 #: don't make it singular.
@@ -78,9 +79,9 @@ class AveragesPenalty:
         own = functions.T @ (share[:, None] * functions) + RIDGE * np.eye(v.shape[1])
         self._share, self._functions = share.astype(number), functions.astype(number)
         self._weighed = (share[:, None] * functions).astype(number)
-        # Small matrices stay in float64, whatever rows are computed in: what follows is near singular.
+        # Small matrices stay in float64, whatever the type of the rows, because they are nearly singular.
         self._among, self._own = np.linalg.inv(among), np.linalg.inv(own)
-        # In units of their average: one number for everybody is the base's, and fixes nothing.
+        # In units of their average, because a common factor belongs to the base.
         self._fixed = None if fixed is None else (fixed / (share @ fixed)).astype(number)
         self._centres = np.linspace(-_REACH, _REACH, _BUMPS).astype(number)[:, None]
 
@@ -129,7 +130,7 @@ class AveragesPenalty:
         ac = np.linalg.solve(a, c)
         acb = ac @ self._own
         of_a = acb @ ac.transpose(0, 2, 1)
-        # The last from the ridge, which is a share of the mean diagonal.
+        # The last term comes from the ridge, which is a share of the mean diagonal.
         diagonal = np.einsum("kii->ki", of_a)
         diagonal += RIDGE / _BUMPS * diagonal.sum(axis=1, keepdims=True)
         of_bumps = acb.astype(share.dtype) @ self._functions.T - of_a.astype(share.dtype) @ around

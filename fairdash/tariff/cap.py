@@ -122,7 +122,7 @@ def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -
 
     if abs(lacks(1.0)) <= _ROUNDING * income:
         return 1.0
-    # At these two every premium stands at its lower, and at its upper end.
+    # At these two bounds, every premium is at its lower or at its upper end.
     ends = float((low / p).min()), float((high / p).max())
     for k in ends:
         if abs(lacks(k)) <= _ROUNDING * income:
@@ -142,7 +142,7 @@ def _numbers(values: Any) -> Array:
 
 
 def _check(given: dict[str, Array], weight: Array) -> None:
-    """DataError naming all that is no premium or no weight."""
+    """Return a DataError that names all invalid premiums and weights."""
     checks = Checks(DataError)
     shapes = {each.shape for each in (*given.values(), weight)}
     one = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0

@@ -39,10 +39,10 @@ from fairdash.utils.text import at_lines
 
 Array = NDArray[np.float64]
 
-#: More levels than this are no factor of a tariff, but names of the rows.
+#: A column with more levels identifies rows and is not a factor of a tariff.
 MAX_LEVELS = 1000
 
-#: What R calls the coefficients of an ordered factor.
+#: Names of R's coefficients of an ordered factor.
 _CONTRASTS = frozenset((".L", ".Q", ".C", *(f"^{k}" for k in range(4, 20))))
 
 
@@ -101,7 +101,8 @@ def choose_terms(
         A column has more levels than a tariff can hold.
     """
     check_term_options(options, features)
-    # Not as shares: sums of whole weights are exact, so that a weight of 2 is a row twice to the last bit.
+    # Weights are not divided by their sum: sums of whole weights are exact, so that a weight of 2 equals two
+    # rows to the last bit.
     weight = np.ones(len(features)) if sample_weight is None else sample_weight
     _check_levels(features, options)
     factors: dict[str, Factor] = {}
@@ -246,7 +247,7 @@ def lacking(
 
 
 def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
-    """Refuse a factor of which no level is in its column: with the base everywhere it would not count.
+    """Refuse a factor none of whose levels is in its column, because it would have no effect.
 
     A single value that the tariff does not know may well be one.
     """
@@ -303,7 +304,7 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
         points = _as_filed(options.breakpoints[name])
     else:
         points = _rounded(quantiles(cells[there], weight[there], np.linspace(0, 1, options.n_breakpoints)))
-    # Of each row's weight, what is nearer to a breakpoint counts there.
+    # The part of each row's weight that is nearest to a breakpoint counts there.
     below, above, part = between(cells[there], points)
     shares = np.bincount(below, weight[there] * (1 - part), len(points))
     shares += np.bincount(above, weight[there] * part, len(points))
@@ -317,7 +318,7 @@ def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, optio
     cells = numbers_of(column)
     there = ~np.isnan(cells)
     if isinstance(edges, (int, np.integer)):
-        # A band begins at its edge: one at the smallest number would leave the first without rows.
+        # A band includes its lower edge, so an edge at the smallest number would leave the first band empty.
         found = _rounded(quantiles(cells[there], weight[there], np.linspace(0, 1, int(edges) + 1)[1:-1]))
         inner = tuple(edge for edge in found if edge > cells[there].min()) if there.any() else ()
     else:
@@ -404,5 +405,5 @@ def _rounded(points: Array) -> tuple[float, ...]:
 
 
 def _as_filed(points: Iterable[float]) -> tuple[float, ...]:
-    """Numbers that a spreadsheet holds as they are: it has 15 digits."""
+    """Round numbers to the 15 digits that a spreadsheet keeps."""
     return tuple(dict.fromkeys(float(f"{float(point):.15g}") for point in points))

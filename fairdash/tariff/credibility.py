@@ -25,10 +25,10 @@ from fairdash.tariff.terms import BREAKPOINT, Factor, Term
 
 Array = NDArray[np.float64]
 
-#: Claims from which on a level counts by its own alone: within 30 % of the true mean in 90 % of samples, the
-#: rule of limited fluctuation.
+#: Claims with which a level's own experience has full credibility: within 30 % of the true mean in 90 % of
+#: samples (limited fluctuation).
 MIN_CLAIMS = 30
-#: K by default: between levels, relativities vary by about 1 / √10, a third.
+#: Default of K: relativities of levels vary by about 1 / √10, a third.
 CLAIMS_OF_BASE = 10.0
 
 

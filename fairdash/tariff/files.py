@@ -29,7 +29,8 @@ from fairdash.utils.text import few
 
 #: Characters that a cell of a workbook holds.
 _MAX_CHARACTERS = 32_767
-#: What a spreadsheet takes for a formula (OWASP, "CSV Injection"), and what marks a text that is written so.
+#: First characters of a spreadsheet's formulas (OWASP, "CSV Injection"), and the mark of a text that is
+#: written in another way.
 _ACTIVE = ("=", "+", "-", "@", "\\")
 SHEET, WORDS = "Relativities", "How to rate"
 
@@ -120,7 +121,7 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     from_file = {".csv": cells_of_csv, ".xlsx": _cells_of_xlsx}[_ending(path)]
     what = f"the file {path} can't be read as a tariff"
     try:
-        # Before anything of it is in memory.
+        # This check comes before the file is in memory.
         check_file(Path(path).stat().st_size, b"")
         header, *rows = from_file(Path(path).read_bytes())
     except FairdashError as error:
@@ -154,7 +155,7 @@ def _ending(path: str | PathLike[str]) -> str:
 
 
 def cells_of_csv(content: bytes) -> list[list[Any]]:
-    """Return the cells of a CSV as they are written; ReadingError if it is too large."""
+    """Return the cells of a CSV as text; ReadingError if it is too large."""
     if content.count(b",") + content.count(b"\n") > MAX_EXCEL_CELLS:
         raise too_large(f"the table has more than {MAX_EXCEL_CELLS:,} cells")
     text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
@@ -168,7 +169,7 @@ def _cells_of_xlsx(content: bytes) -> list[list[Any]]:
 
 
 def _as_kept(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its texts as they are written."""
+    """Return the table with its texts as in the file."""
     texts = {name: table[name].map(_written, na_action="ignore") for name in table if name in TEXTS}
     return table.assign(**texts)
 
@@ -200,10 +201,10 @@ def _written(text: str) -> str:
 def _read(text: str) -> str:
     if not text.startswith("\\"):
         return text
-    found = json.loads(text[1:])
-    if not isinstance(found, str):
+    text_read = json.loads(text[1:])
+    if not isinstance(text_read, str):
         raise TypeError("not a text")
-    return found
+    return text_read
 
 
 def _fitting(text: str) -> str:

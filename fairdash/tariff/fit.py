@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Id of the penalty that tariffs have unless told.
+#: Id of a tariff's default penalty.
 AVERAGES = "averages"
 #: Id of a penalty to its method: what a tariff can be fitted with. The first is a tariff's own, as it needs a
 #: model to start from; the others are those of the networks that have no adversary.

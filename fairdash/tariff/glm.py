@@ -12,14 +12,15 @@ from fairdash.training.losses import Loss
 
 Array = NDArray[np.float64]
 
-#: Most of Newton's steps on top of scikit-learn's solver; each doubles the digits.
+#: Newton steps, at most, after scikit-learn's solver; each doubles the digits.
 _NEWTON_STEPS = 5
-#: Rows that a GLM of more than twice as many is fitted to first: Newton's method on all of them then begins
-#: near its end.
+#: A GLM of more than twice this number of rows is fitted to these first, so that Newton's method on all rows
+#: begins near its end.
 SAMPLE = 30_000
-#: Rows that are computed with at once where there are many.
+#: Rows that are processed together.
 BLOCK = 16_384
-#: Most of Newton's steps with a shape, from the constant model, and half the promised decrease that is none.
+#: Newton steps with a shape, at most, from the constant model; and half the predicted decrease that counts as
+#: 0.
 _STEPS, _DECREASE = 50, 1e-12
 
 
@@ -46,7 +47,7 @@ def fit_glm(
     if offset is not None:
         total = weight.sum()
         y, weight = without_offset(y, weight, loss=loss, offset=offset)
-        # The deviance is averaged over the new weights; α counts beside what the old ones give.
+        # The deviance is averaged over the new weights, and α is rescaled from the old ones.
         shape = shape.times(total, weight.sum())
     if start is None and shape.is_ridge and len(y) > 2 * SAMPLE and y[(drawn := _evenly(len(y)))].any():
         start, _ = fit_glm(x[drawn], y[drawn], weight[drawn], loss=loss, shape=shape)
@@ -61,10 +62,10 @@ def fit_glm(
         max_iter=200,
         tol=1e-6,
     )
-    # Columns that are all constant leave the constant model.
+    # If all columns are constant, the constant model is the fit.
     columns = x if x.shape[1] else np.zeros((len(y), 1))
     with warnings.catch_warnings():
-        # It then goes on by L-BFGS, and says of that whether it has settled.
+        # The solver then continues by L-BFGS, and reports whether it has converged.
         warnings.filterwarnings("ignore", message="Line search of Newton solver", category=ConvergenceWarning)
         model.fit(columns, y, sample_weight=weight)
     beta = np.append(model.coef_[: x.shape[1]], model.intercept_)
@@ -131,7 +132,8 @@ def _fit_shape(
         beta, least = beta - length * way, found
         if promised < _DECREASE:
             break
-        # It takes most of the time, and hardly changes any more where a step brings so much less.
+        # The Hessian takes most of the time, and hardly changes once a step improves the fit by less than
+        # this.
         if promised > before / 10 or len(shape.rises):
             curvature = None
     return beta, steps
@@ -149,11 +151,11 @@ def derivatives(
 
 def gram(x: Array, weight: Array) -> Array:
     """Return X' diag(w) X, (P, P), of x (n, P) and w (n,), by blocks of rows that fit the CPU cache."""
-    found = np.zeros((x.shape[1], x.shape[1]))
+    matrix = np.zeros((x.shape[1], x.shape[1]))
     for start in range(0, len(x), BLOCK):
         rows = slice(start, start + BLOCK)
-        found += (x[rows] * weight[rows, None]).T @ x[rows]
-    return found
+        matrix += (x[rows] * weight[rows, None]).T @ x[rows]
+    return matrix
 
 
 def slope_of(x: Array, y: Array, weight: Array, beta: Array, loss: Loss, shape: Shape) -> Array:

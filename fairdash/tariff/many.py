@@ -35,11 +35,11 @@ from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: Training rows that shrinkages are compared on at most: where there are more, none needs to shrink much.
+#: Training rows on which shrinkages are compared, at most: with more rows, none needs to shrink much.
 MAX_ROWS = 30_000
 #: The weights of a pilot: four decades, beyond which a premium is flat.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
-#: Rows that it is fitted to, at most.
+#: Rows of a pilot, at most.
 MAX_PILOT_ROWS = 20_000
 #: Training rows of a split that tariffs see at most: a hundred coefficients learn nothing from more, and each
 #: row takes memory for all of them.
@@ -124,10 +124,10 @@ def fit_tariffs(
             train = at_most(train, MAX_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
             mass = None if weight is None else weight[train]
             own = features.iloc[train]
-            found = choose_terms(own, mass, terms)
-            require_fixed(found, features)
+            chosen = choose_terms(own, mass, terms)
+            require_fixed(chosen, features)
             fitted = fit_terms(
-                found,
+                chosen,
                 own,
                 y[train],
                 s=s[train],
@@ -138,7 +138,7 @@ def fit_tariffs(
                 on_step=on_step,
             )
             made = {"n_iter": fitted.n_iter, "converged": fitted.converged}
-            return {"predictions": fitted.premiums(found, features), **made}
+            return {"predictions": fitted.premiums(chosen, features), **made}
 
         def fitted_to(
             j: int = j, of_split: Callable[[], Found] = of_split, step: Callable[[float], None] = step
@@ -221,14 +221,14 @@ def choose_alpha(
     train, held_out = split.train, split.validation
     train = at_most(train, MAX_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
     mass = None if weight is None else weight[train]
-    found = choose_terms(features.iloc[train], mass, terms)
+    chosen = choose_terms(features.iloc[train], mass, terms)
     # Each table becomes a matrix once for all of them.
-    own, other = ((design(found, table), offset(found, table))
+    own, other = ((design(chosen, table), offset(chosen, table))
                   for table in (features.iloc[train], features.iloc[held_out]))  # fmt: skip
     smooth = 0.0 if options.smooth == AUTO else options.smooth
     start, deviances = None, []
     for alpha in ALPHAS:
-        shape = Shape.of(found, alpha=alpha, smooth=smooth, monotone=options.monotone)
+        shape = Shape.of(chosen, alpha=alpha, smooth=smooth, monotone=options.monotone)
         given: dict[str, Any] = {"offset": own[1], "shape": shape, "options": options, "start": start}
         fitted = fit_stack(
             own[0], y[train], s=None, sample_weight=mass, lams=[0.0], random_state=random_state, **given

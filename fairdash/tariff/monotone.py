@@ -52,8 +52,8 @@ def monotone_cost(
 
     def premiums(rows: NDArray[np.int64], how: FitOptions) -> Array:
         part = {"s": None if s is None else s[rows], "sample_weight": weight[rows]}
-        found = fit_terms(terms, table.iloc[rows], y[rows], options=how, **part, **given)
-        return found.premiums(terms, table)[-1]
+        fit = fit_terms(terms, table.iloc[rows], y[rows], options=how, **part, **given)
+        return fit.premiums(terms, table)[-1]
 
     def compared(both: Array, rows: NDArray[np.int64], train: NDArray[np.int64]) -> dict[str, float]:
         share = weight[rows] / weight[rows].sum()
@@ -62,8 +62,8 @@ def monotone_cost(
             each = options.loss.deviances(y[rows], both[:, rows]) * share
             each /= share @ options.loss.deviances(y[rows], flat)
         more = each[0] - each[1]
-        found = {"monotone": each[0].sum(), "free": each[1].sum()}
-        return found | {"cost": more.sum(), "noise": np.sqrt(len(rows)) * more.std()}
+        fit = {"monotone": each[0].sum(), "free": each[1].sum()}
+        return fit | {"cost": more.sum(), "noise": np.sqrt(len(rows)) * more.std()}
 
     every = np.arange(len(y))
     both = np.stack([fitted.premiums(terms, table)[-1], premiums(every, free)])
@@ -84,10 +84,10 @@ def cost_in_words(monotone: Mapping[str, int | Sequence[str]], cost: pd.DataFram
         for name, given in monotone.items()
     )
     rows = cost.index[-1]
-    found = cost.loc[rows]
+    costs = cost.loc[rows]
     where = "held-out rows" if rows == HELD_OUT else "its training rows"
     return (
-        f"Constraints: {names}. On {where} the deviance is {found['monotone']:.4f} times that of one flat "
-        f"premium. Without constraints it is {found['free']:.4f}, a difference of {found['cost']:+.4f} ± "
-        f"{found['noise']:.4f}."
+        f"Constraints: {names}. On {where} the deviance is {costs['monotone']:.4f} times that of one flat "
+        f"premium. Without constraints it is {costs['free']:.4f}, a difference of {costs['cost']:+.4f} ± "
+        f"{costs['noise']:.4f}."
     )

@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 def lams_of_tariffs(dataset: Dataset, plan: Sweep, split: Split) -> Array:
     """Return the plan's number of weights, spread over its tariffs' dependence, or else its own weights."""
     count, seed = len(plan.lams), plan.random_state
-    found = find_lams(dataset, split, _options_of(plan), count=count, random_state=seed)
-    return np.array(plan.lams if found is None else found)
+    lams = find_lams(dataset, split, _options_of(plan), count=count, random_state=seed)
+    return np.array(plan.lams if lams is None else lams)
 
 
 def tariffs_of_plan(

@@ -47,11 +47,11 @@ from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 
-#: How a repaired price is made of x where s is not known.
+#: Ways to compute a repaired price from x if s is unknown.
 PROJECTIONS = ("trees", "factors", "network")
 #: Dependences between the price's and the floor that a network may have.
 _STEPS = 20
-#: With fewer rows none are held out to say how many trees there are.
+#: With fewer rows, none are held out to choose the number of trees.
 _MIN_TO_STOP = 200
 
 
@@ -213,7 +213,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             ],
             sample_weight=weight,
         )
-        # The price enters once, and rises where it is to.
+        # The price enters once, and the repaired price rises with it.
         features = features[[name for name in features.columns if name != self._price_column]]
         self.columns_ = list(features.columns)
         if self.projection == "network":
@@ -356,17 +356,17 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     def _numbers(self, raw: pd.DataFrame) -> Array:
         """Sensitive columns as (n, d) numbers, a class as its place among those of the fit."""
-        made: list[Array] = []
+        numbers: list[Array] = []
         for k, levels in enumerate(self.levels_):
             column = raw.iloc[:, k]
             if levels is None:
-                made.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
+                numbers.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
                 continue
             place = {name: code for code, name in enumerate(levels)}
-            # Rare classes are the last one, “all others”, and so is a class that is new.
+            # Rare classes are merged into the last one, “all others”; a new class also belongs there.
             codes = column.astype(str).map(place).fillna(len(levels) - 1)
-            made.append(np.asarray(codes, dtype=np.float64))
-        return np.column_stack(made)
+            numbers.append(np.asarray(codes, dtype=np.float64))
+        return np.column_stack(numbers)
 
     def _fit_projection(
         self, features: pd.DataFrame, price: Array, full: Array, weight: Array | None, seed: int
@@ -388,7 +388,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.projection_ = _boosted(len(price), seed, monotonic_cst=monotone)
         self.projection_.fit(table, full if self.monotone else full - price, sample_weight=weight)
         self.offset_ = float(np.average(full - self._projected(table), weights=mass))
-        # Of early stopping: half the mean square of what is left on a tenth of the rows, with a minus.
+        # Score for early stopping: minus half the mean square of the residuals on a tenth of the rows.
         stopped = self.projection_.do_early_stopping_
         left = -2 * self.projection_.validation_score_.max() if stopped else np.nan
         self.share_without_s_ = _share(left, np.average((full - price) ** 2, weights=mass))
@@ -427,8 +427,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _projected(self, table: Array) -> Array:
         """The repaired price by trees: of the difference from the original one, which steps blur less, but
         where the price itself has to rise."""
-        told = np.asarray(self.projection_.predict(table), dtype=float)
-        return told if self.monotone else told + table[:, -1]
+        predictions = np.asarray(self.projection_.predict(table), dtype=float)
+        return predictions if self.monotone else predictions + table[:, -1]
 
     def _with_price(self, features: pd.DataFrame, price: Array) -> Array:
         return np.column_stack([self.encoder_.transform(features), price])
@@ -469,7 +469,7 @@ def _boosted(n_rows: int, seed: int, **options: Any) -> Any:
 
 
 def _share(left: float, change: float) -> float:
-    """Share of a squared change that is reached, by what is left of it, in [0, 1]."""
+    """Share of a squared change that is reached, from the remaining change, in [0, 1]."""
     return float(np.clip(1 - left / change, 0.0, 1.0)) if change > 0 else np.nan
 
 

@@ -37,14 +37,14 @@ from fairdash.tariff.terms import (
 
 Array = NDArray[np.float64]
 
-#: Names of the column of what is multiplied, and of what is added.
+#: Names of the columns of factors to multiply and of points to add.
 RELATIVITY, POINTS = "relativity", "points"
 TEXTS = ("factor", "kind", "level", "by", "by_level")
 NUMBERS = ("from", "to", "at", "by_from", "by_to", "share", "claims")
 #: Columns in their order; ``value`` stands for one of :data:`RELATIVITY` and :data:`POINTS`.
 _COLUMNS = ("factor", "kind", "level", "from", "to", "at", "by", "by_level", "by_from", "by_to")
 _AS_MADE = "Give a table as relativities() makes it."
-#: How the base is called where a table has no column “kind”.
+#: Names of the base in a table without a column “kind”.
 BASES = ("", "base", "base rate", "(intercept)", "intercept")
 _FILL = "Fill the column “level”, or “at”."
 
@@ -83,7 +83,7 @@ def relativities_table(
     given: dict[int, float] = {}
     for term, own, counts in zip(terms, values, claims, strict=True):
         if isinstance(term, Factor) and term.kind == FIXED:
-            # As they were filed, to the last digit, which their logarithms do not keep.
+            # The filed relativities, to the last digit, which logarithms do not preserve.
             given |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
             row | {"value": value, "share": share, "claims": count}
@@ -169,9 +169,9 @@ def in_words(table: pd.DataFrame) -> str:
     if len(pairs):
         nothing = "relativity 1" if multiplies else "0 points"
         says.append(f"A pair that is not in the table, or has a missing cell, has {nothing}.")
-    if "claims" in table and len(found := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
-        listed = ", ".join(map(_with_claims, found.head(5).to_dict("records")))
-        more = f" and {len(found) - 5} more rows" if len(found) > 5 else ""
+    if "claims" in table and len(rare := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
+        listed = ", ".join(map(_with_claims, rare.head(5).to_dict("records")))
+        more = f" and {len(rare) - 5} more rows" if len(rare) > 5 else ""
         says.append(
             f"Fewer than {MIN_CLAIMS} training rows have a claim at {listed}{more}. Review these values."
         )
@@ -390,7 +390,7 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     order = np.concatenate([place, missing])
     factor = Factor(
         column=name,
-        # Given or not, rating does not tell levels apart: their relativities are the table's.
+        # Levels are not checked here, because their relativities are in the table.
         kind=kind if kind in (BREAKPOINT, BAND) else LEVEL,
         cells=tuple(cells if kind in (BREAKPOINT, BAND) else map(str, cells)),
         base=0,

@@ -20,8 +20,7 @@ from fairdash.training.splits import Split
 from fairdash.utils.classes import one_column_each
 from fairdash.utils.trees import boosted_trees
 
-#: Folds, and so models, whose mean is the price. A mean is as accurate with this learning rate as with half
-#: of it, and needs fewer trees.
+#: Number of folds, and so of models; the price is their mean.
 N_FOLDS, LEARNING_RATE = 5, 0.2
 
 

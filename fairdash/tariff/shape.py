@@ -39,9 +39,9 @@ from fairdash.utils.text import few
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-#: Weight of the squares of what goes the wrong way: as large as leaves of it what does not count.
+#: Weight of the squared violations of monotonicity, so large that the rest is negligible.
 _FORCE = 1e4
-#: Smaller steps of a monotone factor are none: exp() may round such steps the other way.
+#: Smaller steps of a monotone factor count as 0, because exp() may round them the other way.
 MIN_STEP = 1e-9
 
 
@@ -94,7 +94,7 @@ class Shape:
         for term, block in zip(terms, blocks_of(terms), strict=True):
             square, rise = np.zeros((term.width, term.width)), np.zeros((0, term.width))
             if isinstance(term, Factor) and term.kind != FIXED:
-                # Values without that of missing cells, of coefficients one by one.
+                # Values without the one for missing cells, for coefficients one by one.
                 values = term.values(np.eye(term.width))[:, : term.n_places].T
                 if is_curve(term):
                     bends = np.diff(values, 2, axis=0)
@@ -205,7 +205,7 @@ def _require_curves(
 
 
 def _order_problem(factor: Factor, given: object) -> tuple[str, str]:
-    """Return what is wrong with the order of a category's levels, "" if nothing is, and the remedy."""
+    """Return the fault in the order of a category's levels, "" without one, and the remedy."""
     name = factor.column
     hint = f"List its levels, that of the lowest relativity first: {few(factor.cells)}."
     if isinstance(given, str) or not isinstance(given, Sequence):

@@ -17,14 +17,14 @@ from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: Smoothness that is to be found.
+#: Requests a search for the smoothness.
 AUTO: Final = "auto"
-#: Weights γ that are compared, the smoothest first; and the one that the search begins at.
+#: Weights γ that are compared, the smoothest first; and the first one of the search.
 SMOOTHS, _FIRST = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0), 0.1
 #: Folds of the cross-validation, the rows that it takes at most and at least, and how often it goes over the
 #: factors.
 FOLDS, MAX_ROWS, MIN_ROWS, _SWEEPS = 5, 30_000, 100, 2
-#: Standard errors above the least deviance that are borne for a smoother curve.
+#: A smoother curve is chosen up to this number of standard errors above the smallest deviance.
 _TOLERANCE = 0.5
 
 
@@ -72,7 +72,7 @@ def choose_smooth(
     weight = np.ones(n) if sample_weight is None else sample_weight / sample_weight.mean()
     target = TargetScale.of(y, loss, weight).apply(y)
     fixed = np.zeros(n) if offset is None else offset
-    # The drawn rows alone: a copy of a long table's design would take as much memory again.
+    # Only the sampled rows: a copy of a long table's design would double the memory.
     x, target, weight, fixed = x[rows], target[rows], weight[rows], fixed[rows]
     place = np.arange(len(rows))
     held_out = [place[k::FOLDS] for k in range(FOLDS)]
@@ -103,7 +103,7 @@ def choose_smooth(
                 for rows, start in zip(training, starts, strict=True)]  # fmt: skip
         for column in chosen:
             each = np.stack([losses(chosen | {column: smooth}) for smooth in SMOOTHS])
-            # A step too far leads to numbers that are not finite, which nothing chooses.
+            # Too large a step gives numbers that are not finite, which are never chosen.
             with np.errstate(over="ignore", invalid="ignore"):
                 excess = each - each[np.nanargmin(each.sum(axis=1))]
                 noise = np.sqrt(len(rows)) * excess.std(axis=1)

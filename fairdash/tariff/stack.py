@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Pairs of steps and changes of slope that are remembered.
+#: Pairs of steps and changes of the gradient in the L-BFGS memory.
 _MEMORY = 10
-#: Share of the decrease that the slope promises which a step has to bring (Armijo).
+#: Share of the predicted decrease that a step must reach (Armijo).
 _SUFFICIENT = 1e-4
-#: Share of the slope that may be left along the way where a step ends (Wolfe).
+#: Share of the slope that may remain at the end of a step (Wolfe).
 _FLAT = 0.9
-#: Trials of a step. A problem for which none brings enough counts as settled: rounding is all that is left.
+#: Trials per step. If no trial decreases the objective enough, the problem has converged up to rounding.
 _TRIALS = 20
-#: The start by a parabola counts a larger λ as this: a premium that is nearly flat is no good place to begin.
+#: The quadratic start treats a larger λ as this one, because a nearly flat premium is a bad starting point.
 _NEAR = 3.0
-#: Most rounds of an active set.
+#: Rounds of an active set, at most.
 _ROUNDS = 20
 
-#: What is minimised: value (M,) and slope (M, P) at x (M, P), for the problems `which` (M,).
+#: The objective: value (M,) and gradient (M, P) at x (M, P), for the problems `which` (M,).
 Objective = Callable[[Array, NDArray[np.int64]], tuple[Array, Array]]
 
 
@@ -119,7 +119,7 @@ class TariffStack:
         self.mean = float(mean) if is_balanced else None
         constant = np.full_like(y, math.log(mean) if self.loss.has_log_link else mean)
         self.unit = float(share @ self.loss.unit_deviance(constant, y))
-        # Of scikit-learn's objective, half the mean deviance plus half of α ‖β‖², twice.
+        # Twice scikit-learn's objective, which is half the mean deviance plus half of α ‖β‖².
         self.shape = (shape or Shape.ridge(len(start) - 1, options.alpha)).times(1.0, self.unit)
         fixed = np.zeros_like(y) if offset is None else offset
         eta = x @ start + fixed
@@ -131,7 +131,7 @@ class TariffStack:
             inverse = solve_triangular(self._root.T, np.eye(len(start)), lower=True)
             self.z = inverse.astype(self.number) @ x.astype(self.number).T
         self.start = np.repeat((self._root @ start)[None], len(lams), axis=0)
-        #: (m, P + 1) what takes coordinates to the steps of monotone factors.
+        #: (m, P + 1) map from coordinates to the steps of monotone factors.
         self.rises = solve_triangular(self._root.T, self.shape.rises.T, lower=True).T
         self.y, self.share, self.fixed = (each.astype(self.number) for each in (y, share, fixed))
         self.y_seen, self.fixed_seen = self.y[rows], self.fixed[rows]
@@ -151,7 +151,7 @@ class TariffStack:
 
     @property
     def has_many_rows(self) -> bool:
-        """Return whether the penalty uses so few of the rows that a start on them saves time."""
+        """Return whether the penalty uses few enough rows that a start on them saves time."""
         return self.z.shape[1] > 2 * self.z_seen.shape[1]
 
     def _curvature(self, eta: Array, x: Array, share: Array) -> Array:
@@ -198,7 +198,8 @@ class TariffStack:
     def _value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         at, lacks = z.astype(self.number), np.zeros((len(z), 1), dtype=self.number)
         if self.mean is not None:
-            # What must be added for the premiums to add up; it falls by their average along each coordinate.
+            # Correction that makes the premiums add up; its gradient is minus their average along each
+            # coordinate.
             logs = at @ self.z + self.fixed + np.log(self.share)
             part = softmax(logs, axis=1)
             lacks = self.number(math.log(self.mean)) - logsumexp(logs, axis=1, keepdims=True)
@@ -215,7 +216,7 @@ class TariffStack:
         return error + (pull * beta).sum(axis=1) + psi, slope
 
     def _deviance(self, at: Array, lacks: Array) -> tuple[Array, Array, Array]:
-        """L (M,) with `lacks` (M, 1) added to η, its slope (M, P + 1), and (M, 1) that by what is added.
+        """L (M,) with `lacks` (M, 1) added to η, and its gradients, (M, P + 1) and by `lacks` (M, 1).
 
         By blocks of rows that stay in the processor's cache.
         """
@@ -272,7 +273,7 @@ def minimise(
     moves: list[Array] = []
     turns: list[Array] = []
     values = [value]
-    # Problems without a memory go along the slope itself, whose length says little.
+    # Problems without a memory follow the gradient, whose length is no guide to the step.
     blank = np.ones_like(settled)
     for step in range(max_iter):
         open_ = np.flatnonzero(~settled)
@@ -287,7 +288,7 @@ def minimise(
         n_iter += moved
         values.append(value)
         settled |= ~moved & blank
-        # What is remembered may lead nowhere where the slope jumps: such a problem begins anew.
+        # The memory may mislead if the gradient jumps; the problem then starts again.
         blank = ~moved
         for remembered in (*moves, *turns):
             remembered[blank] = 0.0
@@ -347,7 +348,7 @@ def minimise_monotone(
 
 
 def _direction(slope: Array, moves: list[Array], turns: list[Array]) -> Array:
-    """Where to go, (K, P): minus the slope times what is known of the inverse curvature."""
+    """Direction of the step, (K, P): minus the gradient times the approximate inverse Hessian."""
     q = slope.copy()
     known = []
     for s, y in zip(reversed(moves), reversed(turns), strict=True):

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: What a row of a table of relativities is; all but the first and the last two are kinds of factors.
+#: Kinds of rows of a table of relativities; all but the first and the last two are kinds of factors.
 KINDS = ("base", "level", "fixed", "band", "breakpoint", "missing", "interaction")
 BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = KINDS
 
@@ -152,7 +152,7 @@ class Factor:
             return (self.places(table)[:, None] == others).astype(float)
         cells = numbers_of(table[self.column])
         missing, points = np.isnan(cells), np.array(self.cells)
-        # Missing cells begin at the first point if they have a value of their own, and else lie at the base.
+        # Missing cells start at the first point if they have a value of their own, and otherwise at the base.
         cells = np.where(missing, points[0 if self.has_missing else self.base], cells)
         steps = np.clip((cells[:, None] - points[:-1]) / np.diff(points), 0.0, 1.0)
         return np.column_stack([steps, missing]) if self.has_missing else steps
@@ -171,13 +171,13 @@ class Factor:
     def at(self, table: pd.DataFrame, values: Array) -> Array:
         """Return each row's part of η, (K, n), by values (K, n_values); 0 for rows without a value."""
         places = self.places(table)
-        found = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
+        values_there = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
         if self.kind != BREAKPOINT:
-            return found
+            return values_there
         cells = numbers_of(table[self.column])
         missing = np.isnan(cells)
         _, above, part = between(np.where(missing, self.cells[0], cells), self.cells)
-        return np.where(missing, found, found * (1 - part) + values[:, above] * part)
+        return np.where(missing, values_there, values_there * (1 - part) + values[:, above] * part)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
         """Return the mask of rows without a value, (n,)."""

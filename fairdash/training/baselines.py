@@ -23,9 +23,10 @@ from fairdash.training.losses import Loss
 from fairdash.training.splits import Split, require_varied_target, with_held_out
 from fairdash.utils.trees import boosted_trees
 
-#: Trees at most; how many are kept is found on held-out rows.
+#: Trees, at most; held-out rows choose how many are used.
 MAX_TREES = 150
-#: Trees that are added before a look at the held-out rows, and those that end it without a lower loss.
+#: Trees that are added before each check on the held-out rows, and trees without a lower loss that end the
+#: training.
 TREES_AT_ONCE, PATIENCE = 40, 30
 #: Weights of the squared coefficients that are compared, in units of a row: none to a constant.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -87,7 +88,7 @@ def train_baselines(
         unit, {str(j): partial(unit, str(j), partial(of_split, split)) for j, split in enumerate(splits)}
     )
     for j, found in enumerate(founds):
-        # What was kept comes back in an order of its own.
+        # Stored baselines come back in another order.
         for method in (each for each in BASELINES if each in found):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})
             predictions.append(found[method])
@@ -100,18 +101,20 @@ def _of_split(
     """Id of each baseline to its predictions (n,)."""
     y = dataset.target.to_numpy(dtype=float)
     weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
-    found = {MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train]))}
+    predictions = {MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train]))}
     if not {LINEAR, TREES} <= set(leave_out):
         rows = encode_rows(dataset, split.train, loss)
         inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
         require_varied_target(dataset.target, [split, inner])
-        found[LINEAR] = rows.target_scale.undo(linear_predictions(rows, weight, split, inner, loss))
+        predictions[LINEAR] = rows.target_scale.undo(linear_predictions(rows, weight, split, inner, loss))
         if TREES not in leave_out:
-            found[TREES] = rows.target_scale.undo(_trees(rows, weight, split, inner, loss, random_state))
+            predictions[TREES] = rows.target_scale.undo(
+                _trees(rows, weight, split, inner, loss, random_state)
+            )
     if dataset.prediction is not None:
         price = dataset.prediction.to_numpy(dtype=float)
-        found[PRICE] = price * _level(price[split.train], y[split.train], weight[split.train], loss)
-    return found
+        predictions[PRICE] = price * _level(price[split.train], y[split.train], weight[split.train], loss)
+    return predictions
 
 
 def _level(
@@ -164,7 +167,7 @@ def _trees(
 ) -> NDArray[np.float64]:
     """Predictions (n,) in the loss's units by as many trees as are best on `inner`'s validation rows."""
 
-    # Held-out rows that the run knows stop it: scikit-learn's own would part groups.
+    # The run's own held-out rows stop the training, because scikit-learn's split would divide groups.
     model = boosted_trees(loss=loss.of_trees, random_state=random_state, warm_start=True)
 
     def grow(train: NDArray[np.int64], count: int) -> None:
@@ -179,7 +182,7 @@ def _trees(
         best = int(np.argmin(losses))
     predictions: NDArray[np.float64]
     if inner.train is split.train:
-        # The same trees again, as far as they are kept.
+        # The same trees, up to the chosen number.
         predictions = next(islice(model.staged_predict(rows.x), best, None))
     else:
         model.set_params(warm_start=False)

@@ -24,7 +24,7 @@ Step: TypeAlias = Callable[[], object]
 _RUNS_BEFORE = 1
 #: Replays that may wait on the GPU. A host that went further ahead would notice a cancellation late.
 _MAX_AHEAD = 32
-#: What a user reads where a step could not be recorded.
+#: Message for a step that could not be recorded.
 NOT_RECORDED = (
     "The GPU could not record the training steps, so it ran their operations one at a time, which is slower."
 )
@@ -55,7 +55,7 @@ def cuda_graph(step: Step) -> Step:
     return replay
 
 
-#: How a step is recorded on a device; on others each operation is launched by itself.
+#: The recorder of each device; on others each operation is launched by itself.
 RECORDERS: Mapping[str, Callable[[Step], Step]] = {"cuda": cuda_graph}
 
 
@@ -74,7 +74,7 @@ class Repeated:
         self._step = self._run = step
         self._record = RECORDERS.get(device)
         self._runs = 0
-        #: Whether the device refused to record the step, which is launched operation by operation instead.
+        #: True if the device refused to record the step, which is then launched operation by operation.
         self.is_refused = False
 
     def __call__(self) -> None:
@@ -85,7 +85,7 @@ class Repeated:
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
-                # Recording runs nothing: if the step itself is at fault, it will raise below.
+                # Recording runs nothing: if the step itself is wrong, it raises an error below.
                 log.info("The step could not be recorded: %s", error)
                 self.is_refused = True
         self._runs += 1
@@ -94,7 +94,7 @@ class Repeated:
 
 @contextmanager
 def stream_of_its_own(device: str) -> Iterator[None]:
-    """Run what follows on a stream of its own, which recording requires; wait for it at the end."""
+    """Run the block on a stream of its own, which recording requires, and wait for it at the end."""
     if device != "cuda":
         yield
         return

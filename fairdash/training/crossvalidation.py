@@ -40,13 +40,13 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
-#: Share of a fold's training rows that stopping early looks at; never the rows that it is scored on.
+#: Share of a fold's training rows that decide when to stop; never rows on which the fold is scored.
 STOPPING_SHARE = 0.2
 #: Share of a search's time that training takes; the rest is measuring.
 TRAINING_SHARE = 0.9
-#: A fold of fewer rows says too little about dependence of its own.
+#: A fold with fewer rows has too few for a dependence of its own.
 ENOUGH_ROWS = 50
-#: Permutations behind a floor; a measure that takes seconds a value gets few.
+#: Permutations for a floor; measures that take seconds per value get few.
 N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
 
 
@@ -118,7 +118,7 @@ def cross_validate(
     stacks: dict[tuple[object, ...], int] = {}
     for each in candidates:
         stacks.setdefault((each.method, each.settings.stack_key), len(stacks))
-    # Neighbours share a stack, and in it a fold's rows.
+    # Neighbouring settings share a stack, and in it a fold's rows.
     order = sorted(
         itertools.product(range(len(candidates)), range(n_folds)),
         key=lambda cf: (stacks[candidates[cf[0]].method, candidates[cf[0]].settings.stack_key], cf[1], cf[0]),
@@ -153,7 +153,7 @@ def cross_validate(
 
 def _for_as_many_steps(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
     """Return the candidate with as many steps on the folds' training rows as on all rows."""
-    # Of all rows, too, some would tell when to stop.
+    # Even if all rows are used, some decide when to stop.
     learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
     fewest = min(len(split.train) for split in splits)
     return replace(candidate, settings=candidate.settings.with_steps_of(learned, on=fewest))
@@ -249,7 +249,7 @@ def dependence_out_of_fold(
     random_state: int,
     unit: Unit = at_once,
 ) -> tuple[Dependence, NDArray[np.bool_]]:
-    """Measure candidates on their held-out predictions of all folds together, and see to what that hides.
+    """Measure candidates on the held-out predictions of all folds together, and correct the bias of pooling.
 
     Of the folds together there are enough rows for a low floor. But where the folds' models follow the
     sensitive column in ways that differ, as models near a constant can, those ways cancel. So the excess is
@@ -277,7 +277,7 @@ def dependence_out_of_fold(
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
     if not all(_is_enough(dataset, rows) for rows in out_of_fold.held_out):
         return together, diluted
-    # The folds' permutations together make up as many as one floor of all rows has.
+    # The folds together use as many permutations as one floor of all rows.
     few = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
     each = enumerate(out_of_fold.held_out)
     by_fold = np.stack([of(rows, n_permutations=few, name=f"{f}").excess for f, rows in each], axis=1)
@@ -312,9 +312,9 @@ def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
 def _folds(
     dataset: Dataset, candidates: Sequence[StackedModel], *, n_folds: int, random_state: int
 ) -> tuple[tuple[NDArray[np.int64], ...], tuple[Split, ...]]:
-    """Rows that each fold is scored on, and what it is trained on."""
+    """Rows on which each fold is scored, and its training rows."""
     n_rows = dataset.n_rows
-    # Two rows to score, and enough to train on whatever is set aside for stopping.
+    # Two rows to score, and enough to train on besides those that decide when to stop.
     if n_rows < max(2 * n_folds, 20):
         raise OptionError.of(
             "There are too few rows for so many folds",
@@ -343,7 +343,7 @@ def _folds(
     return held_out, tuple(splits)
 
 
-#: Weight decays that are compared: from hardly any to what a thousand rows of a hundred columns want.
+#: Weight decays to compare: from nearly none to the best one for a thousand rows of a hundred columns.
 WEIGHT_DECAYS = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2, 6e-2)
 #: Learning rate of all of them: at 2e-3 the epochs of a run don't suffice for the weak signals of claims.
 LEARNING_RATE = 4e-3

@@ -29,20 +29,20 @@ from fairdash.utils.records import to_plain
 METHODS_BESIDE = ("chi2_kde", "hgr_nn")
 #: λ grid that spans the whole trade-off on Crime and the household data; elsewhere as many are found.
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
-#: That of a preview, before it is known where the front is: four decades.
+#: λ grid of a preview, which does not know where the front is: four decades.
 LAMS_OF_FIRST_LOOK = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
-#: That of a preview by tariffs, whose λ goes further: a whole one leaves hardly a difference.
+#: λ grid of a preview by tariffs, whose λ goes further: the largest one leaves hardly a difference.
 LAMS_OF_FIRST_TARIFFS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
 N_SPLITS = 5
-#: A split of so many rows shows little of chance, and takes long: there are fewer then, the fewest that an
-#: interval may stand on.
+#: A split with this number of rows has little noise and takes long, so a run then has only as many splits as
+#: an interval needs.
 MANY_ROWS, N_SPLITS_OF_MANY_ROWS = 100_000, 3
-#: Of the rows that are not test rows: choices are made on them.
+#: Share of the other rows that is used for validation: choices use these rows.
 VALIDATION_SHARE = 0.2
-#: Up to so many rows a preview of all of them takes seconds on two cores; of a larger table it sees so many,
-#: drawn at random.
+#: With up to this number of rows, a preview of all of them takes seconds on two cores; of a larger table it
+#: uses a random sample of this size.
 MAX_ROWS, ROWS_DRAWN = 12_000, 5_000
-#: Numbers in a table up to which a preview by tariffs sees all rows: some 20 seconds.
+#: Numbers in a table up to which a preview by tariffs uses all rows: about 20 seconds.
 MAX_NUMBERS = 15_000_000
 
 
@@ -69,7 +69,7 @@ def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSe
 
 
 def default_n_splits(n_rows: int) -> int:
-    """Return the number of splits for a table with so many rows."""
+    """Return the number of splits for a table with `n_rows` rows."""
     return N_SPLITS if n_rows < MANY_ROWS else N_SPLITS_OF_MANY_ROWS
 
 
@@ -80,7 +80,7 @@ def training_rows(n_rows: int) -> int:
 
 #: Settings that follow from the data.
 _OF_DATA = {"loss", "tweedie_power", "balance", *BUDGETED}
-#: The names of a plan's fields in sentences, where a field's own is none.
+#: Names of a plan's fields in sentences, if the field's own name is unclear.
 _TITLES = {
     "lams": "weights λ",
     "n_splits": "splits",
@@ -122,7 +122,7 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
     """
     values = {name: list(each) if isinstance(each, tuple) else each for name, each in plan.items()}
     if values["tune"]:
-        # Others are found and take their place.
+        # The pilot finds other weights, which replace these.
         del values["lr"], values["weight_decay"]
     now = current_defaults()
     changed = [

@@ -20,10 +20,10 @@ from fairdash.training.methods import METHODS
 from fairdash.training.settings import TrainingSettings
 from fairdash.utils.registry import get_entry
 
-#: torch's names of the devices, in words that end "training on …".
+#: Names of torch's devices in sentences that end in “training on …”.
 TITLES = {"cuda": "the GPU (CUDA)", "mps": "the GPU (Apple)", "cpu": "the CPU"}
 
-#: What a user reads where ``"auto"`` leaves a GPU alone.
+#: Message if ``"auto"`` does not use a GPU.
 TOO_SMALL = (
     "Trained on the CPU, which is faster than {gpu} for so small a training: it takes one core an estimated "
     "{seconds:.1f} s, and a GPU is worth its start from {least:g} s."
@@ -95,11 +95,11 @@ BYTES_PER_STACK_ON_CPU = 24 * 2**20
 SHARE_OF_GPU = 0.5
 MAX_MODELS_PER_STACK = 2000
 _BYTES = 4
-#: A weight has a gradient and two moments beside it.
+#: A weight needs memory for a gradient and two moments.
 _A_WEIGHT = 4
-#: A hidden unit of a row has its slope, and for a moment what comes back to it.
+#: A hidden unit of a row needs memory for its slope, and briefly for its gradient.
 _A_UNIT = 2.5
-#: Rows that are predicted at once: bounds the memory of K hidden layers.
+#: Rows per prediction, which bound the memory of K hidden layers.
 ROWS_AT_ONCE = 4096
 
 

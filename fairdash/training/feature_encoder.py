@@ -100,7 +100,7 @@ class FeatureEncoder:
             numbers=tuple(numbers),
             median=median,
             mean=mean,
-            # A constant column keeps its unit, and so does one that only rounding varies.
+            # A constant column is not rescaled, nor is one whose variation is rounding.
             scale=np.where(varies(table.T, mass) & (spread > 0), spread, 1.0),
             categories=tuple(categories),
             levels=tuple(tuple(features[c].astype("category").cat.categories.tolist()) for c in categories),
@@ -278,7 +278,7 @@ def _bins(values: Array, share: Array) -> tuple[Array, Array]:
     edges = np.searchsorted(_middles(share), np.arange(1, _BINS) / _BINS - 1e-9)
     knots = values[np.concatenate([[0], np.minimum(edges, len(values) - 1), [len(values) - 1]])]
     heights = (np.arange(_BINS + 1)[:, None] > np.arange(_BINS)).astype(float)
-    # At knots that coincide the functions jump: a heap of equal numbers is told from those below it.
+    # At repeated knots the functions jump, which separates a heap of equal numbers from those below it.
     reached = np.stack([np.interp(values, knots, column) for column in heights.T], axis=1)
     return knots, heights - share @ reached
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Test rows looked at, at most. A permutation's noise falls with their root, its time rises with them.
 MAX_ROWS = 2_000
-#: Permutations that a figure is the mean of.
+#: Permutations whose mean is the figure.
 N_PERMUTATIONS = 3
 
 
@@ -123,7 +123,7 @@ def permutation_importance(
     error = mean((plain - y) ** 2)
     shape = (len(plain), len(blocks))
     gain, reliance = np.zeros(shape), np.zeros(shape)
-    # All rounds of a feature at once: a GPU waits for each prediction to be asked for.
+    # All permutations of a feature together, because a GPU waits for each request.
     permuted = x.repeat(1, len(shuffles(0)[0]), 1)
     for feature, columns in enumerate(blocks.values()):
         orders = torch.from_numpy(np.stack([np.concatenate(rounds) for rounds in shuffles(feature)]))

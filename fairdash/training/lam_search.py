@@ -32,6 +32,7 @@ from fairdash.training.search import SearchResult
 from fairdash.training.settings import StackedModel
 from fairdash.training.splits import Split
 from fairdash.training.sweep import SearchPlan, check_lams
+from fairdash.utils.options import option
 from fairdash.utils.registry import get_entry
 
 MEASURE, EXCESS, ERROR = "measure", "excess", "error"
@@ -156,9 +157,9 @@ class LamSearch(SearchPlan):
 
     target: Target
     lams: tuple[float, ...]
-    n_folds: int = 10
+    n_folds: int = option(10, "Folds", "Of the cross-validation.", within="[2, inf)", word="folds")
     find_lams: bool = False
-    refine: int = 0
+    refine: int = option(0, "", "Number of weights to try in a second, finer round.", within="[0, inf)")
 
     def _check(self, checks: Checks) -> None:
         super()._check(checks)
@@ -172,12 +173,6 @@ class LamSearch(SearchPlan):
             "No weight λ is above 0",
             "Give at least one to try.",
         )
-        checks.require(
-            self.refine >= 0,
-            "refine",
-            "The number of weights in the second round is negative",
-            "Use 0 or more.",
-        )
 
     @property
     def measure(self) -> str:
@@ -185,7 +180,7 @@ class LamSearch(SearchPlan):
         return self.target.measure or METHODS[self.method].selection_measure
 
 
-#: The name by which notebooks know what is found here.
+#: Name of the result for notebooks.
 LamChoice = SearchResult
 
 
@@ -278,7 +273,7 @@ def search_lam(
 
 
 def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
-    """Return the weights that a pilot finds; those of the plan where there is no dependence to lose."""
+    """Return the weights that a pilot finds, or the plan's if there is no dependence to remove."""
     every = np.arange(dataset.n_rows)
     found = find_lams(
         dataset,
@@ -328,7 +323,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]
     if met.empty:
-        # One standard error, as independent data have it: what is nearer by less is no nearer.
+        # One standard error of independent data: weights that are closer by less than this are equally good.
         noise = (fair["floor_q95"] - fair["floor"]).clip(lower=0) / NormalDist().inv_cdf(0.95)
         nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
         best = nearest.sort_values("loss").iloc[0]

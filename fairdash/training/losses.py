@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-    #: NumPy's where tariffs are fitted, torch's where networks are.
+    #: Arrays of NumPy for tariffs, tensors of torch for networks.
     Numbers = TypeVar("Numbers", NDArray[np.float64], Tensor)
 
 
@@ -144,7 +144,7 @@ class Loss:
         unit = mean(np.full((1, len(rows)), np.average(y[train], weights=weight[train])))
         # One model after the other: memory has no room for the deviances of all.
         own = [mean(predictions[k : k + 1, rows]) for k in range(len(predictions))]
-        # A constant target leaves nothing to be better at.
+        # With a constant target, no model can improve on the average.
         return [each / unit if unit > 0 else 1.0 for each in own]
 
     def prediction_problem(self, y_pred: pd.Series) -> Problem | None:

@@ -20,10 +20,10 @@ STANDARD = "standard"
 #: Id of tariffs (:mod:`fairdash.tariff`), which are no networks: a front may be theirs alone, or have them
 #: beside it.
 FAIR_TARIFF = "fair_tariff"
-#: The fair method where none is named: as fair as the adversarial ones at the same error, by measures that
-#: are not its own, and quickest (docs/training.md).
+#: Default fair method: as fair as the adversarial ones at the same error, by measures other than its own, and
+#: the fastest (docs/training.md).
 DEFAULT_METHOD = "hgr_spline"
-#: More attributes than anybody has: such a method sees all of them together.
+#: More attributes than any table has: the method uses all of them together.
 ALL = 1_000
 
 
@@ -211,7 +211,7 @@ METHODS: Mapping[str, Method] = by_id(
         source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
     ),
 )
-#: What a path on a front may be of: the networks, and tariffs.
+#: Kinds of paths on a front: networks, and tariffs.
 PATHS: Mapping[str, Method] = MappingProxyType(
     {
         **METHODS,
@@ -297,16 +297,16 @@ THE_STANDARD = ModelKey(STANDARD, 0.0)
 
 
 def apart_in_words(method: str, n_attributes: int) -> str:
-    """Say which links with combinations of attributes a method of :data:`PATHS` may leave; "" for none.
+    """Name the links with combinations of attributes that a method of :data:`PATHS` may leave.
 
     An adversary sees all attributes at once. Smooth functions see every two, and others each by itself.
     """
-    found = PATHS[method]
-    if n_attributes <= found.together or method == STANDARD:
+    path = PATHS[method]
+    if n_attributes <= path.together or method == STANDARD:
         return ""
     words = {1: "each sensitive attribute by itself", 2: "two attributes at a time"}
-    seen = words.get(found.together, f"{found.together} attributes at a time")
+    seen = words.get(path.together, f"{path.together} attributes at a time")
     return (
-        f"“{found.title}” treats {seen}, so a link with their combination may remain. Audit the price along "
+        f"“{path.title}” treats {seen}, so a link with their combination may remain. Audit the price along "
         "all of them. A repair (FairPostprocessor) lowers the link with all of them together."
     )

@@ -21,8 +21,8 @@ from fairdash.training.objectives import Objective
 from fairdash.training.penalties.base import BasePenalty
 from fairdash.training.settings import ROWS_TO_CATCH_UP, batches_an_epoch
 
-#: Steps that an epoch has at least, if smaller batches would have as many: where batches are large it then
-#: goes through the rows more than once.
+#: Steps of an epoch, at least, if smaller batches would give as many: with large batches an epoch then goes
+#: through the rows more than once.
 _STEPS = 8
 
 
@@ -133,7 +133,8 @@ class Batches:
         if rows_a_step > batch_size:
             self.per_epoch = min(self.per_epoch, max(batches_an_epoch(fewest, rows_a_step), _STEPS))
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        # Of their own, so that dropout somewhere in the stack leaves the others' batches as they are.
+        # Random numbers of their own, so that dropout elsewhere in the stack does not change the others'
+        # batches.
         self.dropout_generators = [torch.Generator().manual_seed(seed + 1) for seed in seeds]
         self.tables = tables
         self.dropout = dropout
@@ -162,7 +163,7 @@ class Batches:
         self._next.zero_()
         for _ in range(self.per_epoch):
             for buffer in self._draws:
-                # The models of a split leave out by the same random numbers.
+                # The models of a split share the random numbers of dropout.
                 draws = [torch.rand(buffer.shape[1:], generator=each) for each in self.dropout_generators]
                 buffer.copy_(torch.stack(draws))
             yield
@@ -291,8 +292,7 @@ class MinimaxTrainer:
             for step in range(self.adversary_steps - 1):
                 rows = slice(step % pieces, None, pieces)
                 weight = None if batch.weight is None else batch.weight[:, rows]
-                climbed = penalty.adversary_objective(u[:, rows], batch.s[:, rows], weight)
-                self.ascent.step(torch.autograd.grad(climbed.sum(), self.ascent.parameters))
+                self.ascent.step(penalty.adversary_gradients(u[:, rows], batch.s[:, rows], weight))
         u.requires_grad_()
         psi = penalty(u, *given)
         if self.ascent is None:
@@ -302,10 +302,9 @@ class MinimaxTrainer:
             self.ascent.step(gradients)
         else:
             (slope,) = torch.autograd.grad(psi.sum(), u)
-            climbed = penalty.adversary_objective(u.detach(), *given)
-            self.ascent.step(torch.autograd.grad(climbed.sum(), self.ascent.parameters))
-        # Below zero the adversary lags behind; going further down would only build up the opposite
-        # dependence, so nothing is pushed there. λ = 0 stays exactly the standard model.
+            self.ascent.step(penalty.adversary_gradients(u.detach(), *given))
+        # Below zero the adversary is behind the predictor; a further decrease would only build up the
+        # opposite dependence, so no gradient is applied. λ = 0 remains exactly the standard model.
         pushed = (self.lam > 0) & (psi.detach() > 0)
         push = torch.where(pushed[:, None, None], self.lam[:, None, None] * slope, 0.0)
         return psi.detach(), push

@@ -45,11 +45,12 @@ if TYPE_CHECKING:
 
     from fairdash.training.stack import StackData, State
 
-#: What a leg takes, about, on a slow core; and how many there are at most, each then a twentieth of a stack.
+#: Seconds of a training step, about, on a slow core; and the number of steps, at most, each of which is then
+#: a twentieth of a stack.
 SECONDS_A_LEG, MAX_LEGS = 5.0, 20
 #: Seconds that a slow core takes for a unit of :func:`work_of` and a training row.
 _SECONDS_A_ROW = 1e-6
-#: Those that a GPU takes for a mini-batch instead, however many models there are.
+#: Seconds that a GPU takes for a mini-batch, for any number of models.
 _SECONDS_A_BATCH = 3e-4
 _IN_HALVES = "Memory was too small for a whole stack of models, so it was trained in halves."
 
@@ -161,14 +162,14 @@ def train_models(
             keeps_networks=networks,
         ),
     )
-    # How many models a device holds depends on what else is on it: that is found once.
+    # The number of models that a device holds depends on its other work, so it is determined once.
     ends = unit("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
-    # What takes longest goes first, so that processes that share the stacks end at about the same time.
+    # The longest stacks go first, so that processes that share them end at about the same time.
     stacks = sorted(
         itertools.pairwise([0, *ends]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
     )
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
-    # Filled stack by stack: joined at the end they would be in memory twice.
+    # Filled stack by stack, because joining at the end would need twice the memory.
     predictions = np.empty((len(models), dataset.n_rows))
     done, halved = 0.0, False
 
@@ -202,7 +203,7 @@ def train_models(
     train_all(stacks)
     founds = [parts[start][0] for start in sorted(parts)]
     of_stacks = [found.get("note", "") for found in founds]
-    # In the order in which they were told.
+    # In the order of the request.
     told = [of_stack for _, of_stack in parts.values()]
     members = pd.DataFrame(
         {
@@ -359,10 +360,10 @@ class StackTrainer:
             scales = [self.encoded(model).target_scale for model in stack]
 
             def predict(x: Tensor) -> NDArray[np.float64]:
-                found = trained.predict(x)
-                for scale, each in zip(scales, found, strict=True):
+                predictions = trained.predict(x)
+                for scale, each in zip(scales, predictions, strict=True):
                     each[:] = scale.undo(each)
-                return found
+                return predictions
 
             found = {
                 "note": trained.note,
@@ -386,7 +387,7 @@ class StackTrainer:
                 data.x,
                 device=self.device,
                 blocks=self.encoded(stack[0]).encoder.blocks,
-                # The share stays where it is; this is the place to be cancelled at.
+                # The share of work is unchanged; this call only allows a cancellation.
                 on_feature=lambda: report.step(1.0),
             )
         return {**found, **leaning}
@@ -406,7 +407,7 @@ class StackTrainer:
         )
 
     def models_per_stack(self, model: StackedModel) -> int:
-        """Return how many such models fit a stack, limited by a CPU's cache or a GPU's memory."""
+        """Return how many of these models fit in a stack, by a CPU's cache or a GPU's memory."""
         rows = self.encoded(model).x
         memory = StackMemory.of(
             model.method,
@@ -444,7 +445,7 @@ class StackTrainer:
         return self._stacked[key]
 
 
-#: What rows are encoded by: split, the loss's power and the architecture's embedding.
+#: Key of an encoding: split, the loss's power and the architecture's embedding.
 _Key: TypeAlias = "tuple[int, float, str | None]"
 
 
@@ -514,6 +515,6 @@ def _leg(
     try:
         found = trainer.train(stack, report, state=before, until=until)
     except OutOfMemoryError:
-        # Found, too: who goes on with this must not try the same stack again.
+        # This is stored as well, so that a resumed run does not try the same stack again.
         return {"fits": False}
     return {**found, "curves": report.end(), "fits": True}

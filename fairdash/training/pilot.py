@@ -25,7 +25,7 @@ from fairdash.utils.seeds import Stream, rng_of
 
 #: The weights of a pilot: four decades.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(3e-3, 30, 16))
-#: Rows that a pilot trains on and is measured on, at most.
+#: Rows of a pilot's training and of its measures, at most.
 MAX_TRAINING_ROWS, MAX_MEASURED_ROWS = 60_000, 20_000
 N_PERMUTATIONS = 39
 
@@ -83,7 +83,7 @@ def find_lams(
 
 
 def seconds_of_pilot(settings: TrainingSettings, n_train: int, *, method: str) -> float:
-    """Estimate a pilot's time on a slow core, where a split has so many training rows."""
+    """Estimate a pilot's time on a slow core for this number of training rows per split."""
     n_train = min(n_train, MAX_TRAINING_ROWS)
     model = StackedModel(method, 0.0, _settings_of(settings, n_train), 0, 0)
     return (1 + len(PILOT_LAMS)) * seconds_of([model], n_train)
@@ -160,9 +160,9 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     """
     falling = np.minimum.accumulate(dependence)
     wanted = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
-    # Flat parts belong to the smallest weight that reaches them, and a fall within rounding has no slope.
+    # A flat part belongs to the smallest weight that reaches it, and a decrease within rounding has no slope.
     first = np.concatenate([[True], np.diff(falling) < -1e-12])
-    # Before the first weight the curve is taken to begin half a decade below it.
+    # The curve is assumed to begin half a decade below the first weight.
     place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
     found = 10 ** np.interp(-wanted, -falling[first], place[first])
     rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in found})

@@ -40,10 +40,10 @@ class SweepProgress:
     device: str = ""
 
 
-#: Whoever looks at curves does not see more.
+#: Readers of curves do not need more digits.
 SECONDS_BETWEEN_CURVES = 0.2
 
-#: Hears of a training's progress; it may raise :class:`fairdash.errors.Cancelled`.
+#: Receives the progress of a training; it may raise :class:`fairdash.errors.Cancelled`.
 OnProgress = Callable[[SweepProgress], None]
 
 
@@ -117,7 +117,7 @@ class StackReporter:
             self._tell()
 
     def _tell(self) -> None:
-        # A table takes longer than a step of a small network.
+        # Creating a table takes longer than a step of a small network.
         if not self._untold:
             return
         each, n_lams = self._untold, len(self.lams)

@@ -291,9 +291,9 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 Regressor = TypeVar("Regressor", bound="FairRegressor")
 
 _KIND = "fairdash.FairRegressor"
-#: Counted up when a file can no longer be read by the fairdash before.
+#: The version increases when an earlier fairdash can no longer read a file.
 _FORMAT = 2
-#: What fit has learned beside the predictor, and is plain.
+#: Plain values that fit has learned besides the predictor.
 _FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
 #: Arrays of the encoder; the last two only where it has functions of numbers.
 _OF_ENCODER = ("median", "mean", "scale", "knots", "heights")

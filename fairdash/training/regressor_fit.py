@@ -112,7 +112,7 @@ def fit_regressor(
 
 
 def _settings(model: FairRegressor, *, n_rows: int = 1) -> TrainingSettings:
-    """All options checked; those of the training, on so many rows."""
+    """Check all options, and return those of the training on this number of rows."""
     get_entry(METHODS, model.method, option="method")
     get_entry(OBJECTIVES, model.objective, option="objective")
     check_options(lam=model.lam, validation_fraction=model.validation_fraction)
@@ -399,13 +399,13 @@ def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
     if wanted is None:
         return []
     several = not isinstance(wanted, (str, Integral))
-    found: list[Hashable] = []
+    matched: list[Hashable] = []
     lacking = []
     for each in wanted if several else [wanted]:
         if isinstance(each, str) and each in columns:
-            found.append(each)
+            matched.append(each)
         elif _is_whole(each) and 0 <= each < len(columns):
-            found.append(columns[int(each)])
+            matched.append(columns[int(each)])
         else:
             lacking.append(str(each))
     checks = Checks(OptionError)
@@ -416,10 +416,10 @@ def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
         "Name columns of the DataFrame, or count them from 0.",
     )
     checks.require(
-        lacking or len(set(found)) < len(columns),
+        lacking or len(set(matched)) < len(columns),
         "sensitive_columns",
         f"X has {len(columns)} feature(s), and all are sensitive",
         "The predictor never sees a sensitive column: add others to X.",
     )
     checks.finish()
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(matched))

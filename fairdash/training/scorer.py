@@ -27,7 +27,7 @@ class DependenceScorer(BaseEstimator):
     ``set_score_request(sensitive_features=True)``), and so do ``sample_weight`` and ``groups``.
     """
 
-    __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012 scikit-learn's own way to say so
+    __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012 this is scikit-learn's convention
 
     def __init__(
         self,

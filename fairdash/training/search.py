@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -30,6 +29,7 @@ from fairdash.training.crossvalidation import (
 from fairdash.training.methods import METHODS
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.sweep import STANDARD, SearchPlan
+from fairdash.utils.options import option
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,17 +112,13 @@ class SettingsSearch(SearchPlan):
         With every option that can't be used.
     """
 
-    lam: float = 1.0
+    lam: float = option(
+        *(1.0, "At the weight λ"), "Settings are ranked by loss + λ × excess dependence.", within="[0, inf)"
+    )
     grid: SearchGrid = field(default_factory=SearchGrid)
 
     def _check(self, checks: Checks) -> None:
         super()._check(checks)
-        checks.require(
-            math.isfinite(self.lam) and self.lam >= 0,
-            "lam",
-            "The weight λ is negative or not a number",
-            "Use 0 or more.",
-        )
         checks.finish()
         self.grid.candidates(self.settings)
 

@@ -103,7 +103,7 @@ class TrainingSettings:
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
-        # These refuse what is unknown.
+        # These raise errors on unknown names.
         self.loss_function  # noqa: B018
         self.network  # noqa: B018
 
@@ -146,21 +146,21 @@ class TrainingSettings:
 #: Steps of the predictor in a training: more rows make larger batches, not more steps.
 STEPS = 720
 _MIN_BATCH, _MAX_BATCH = 256, 2048
-#: Rows of a batch that an adversary sees at each step of catching up, others at the next.
+#: Rows of a batch that an adversary uses at each catch-up step; the next step uses others.
 ROWS_TO_CATCH_UP = 256
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 60
-#: Of the epochs of a training, one in so many is warm-up.
+#: One in this number of epochs is warm-up.
 _EPOCHS_A_WARM_UP = 6
-#: A weight decay counts beside the mean loss of a row, and so for less the more rows there are.
+#: A weight decay is added to the mean loss of a row, so with more rows it is smaller.
 _WEIGHT_DECAY_OF_ALL_ROWS, _MAX_WEIGHT_DECAY = 40.0, 3e-2
-#: What :func:`budget_of` gives, and an estimator may have as ``"auto"``.
+#: The value of :func:`budget_of`, which an estimator may set as ``"auto"``.
 BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
 
 
 def budget_of(
     n_rows: int, *, batch_size: int | None = None, n_epochs: int | None = None
 ) -> dict[str, int | float]:
-    """Return the schedule for so many training rows: a budget of steps, whatever the number of rows.
+    """Return the schedule for this number of training rows, with the same budget of steps for all.
 
     Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 2,048 rows
     and beyond that with a 180th of the table, and the epochs become fewer, so that about :data:`STEPS` steps
@@ -201,7 +201,7 @@ def budget_of(
 
 
 def weight_decay_of(n_rows: int) -> float:
-    """Return the default weight decay for so many training rows, before any tuning."""
+    """Return the default weight decay for this number of training rows, before any tuning."""
     return min(_MAX_WEIGHT_DECAY, _WEIGHT_DECAY_OF_ALL_ROWS / n_rows)
 
 
@@ -211,7 +211,7 @@ def _power_of_2(value: float) -> int:
 
 
 def batches_an_epoch(n_rows: int, batch_size: int) -> int:
-    """Whole mini-batches in so many rows; one of them all where they are fewer than a batch.
+    """Number of whole mini-batches in this number of rows; one if the rows don't fill a batch.
 
     A last, smaller batch would have noisier means and variances: its rows wait for the next shuffle.
     """

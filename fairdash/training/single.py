@@ -94,8 +94,8 @@ def train_single(
     scale = TargetScale.of(y[train], loss, None if weight is None else weight[train])
     if s is None or lam == 0:
         method, lam, s = STANDARD, 0.0, np.zeros((len(y), 1))
-    # One model's time goes into launching operations, not into arithmetic: float64 costs nothing, and
-    # makes row weights and repeated rows agree. MPS does not have it.
+    # With one model, most time is spent on launching operations and not on arithmetic: float64 costs nothing,
+    # and makes row weights and repeated rows agree. MPS does not have it.
     number = torch.float32 if device == "mps" else torch.float64
 
     def table(values: NDArray[np.float64]) -> torch.Tensor:

@@ -177,7 +177,7 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
     splits: list[Split] = []
     for j in range(round((1 - TEST_SHARE - _MIN_BEFORE) / _STEP) + 1):
         split = _window(time, 1 - TEST_SHARE - j * _STEP, validation_share)
-        # Rows of one time are never parted, so that windows on few times may be the same.
+        # Rows with the same time stay together, so that windows on few times may be equal.
         if split is not None and not any(np.array_equal(split.test, each.test) for each in splits):
             splits.append(split)
     if len(splits) < n_splits:
@@ -247,8 +247,8 @@ SPLITS: Mapping[str, SplitKind] = by_id(
 )
 
 
-#: Share of the rows, from how many rows on by default, and never more than so many: a test on these leaves
-#: little in doubt, and training has better uses for the others.
+#: Default share of test rows, the number of rows from which it holds, and the largest number of test rows: a
+#: test on these leaves little uncertainty, and training has better uses for the others.
 SHARE, FROM_ROWS, MAX_ROWS = 0.2, 5_000, 10_000
 
 
@@ -342,7 +342,7 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
         rows = np.flatnonzero(time >= times[-max(held, 1)])
     elif (codes := as_groups(dataset.groups, n)) is not None:
         order = rng.permutation(codes.max() + 1)
-        # The first groups, in a random order, that together have no more rows than are wanted.
+        # The first groups, in random order, whose rows do not exceed the number wanted.
         within = np.bincount(codes)[order].cumsum() <= wanted
         rows = np.flatnonzero(np.isin(codes, order[within]))
     else:

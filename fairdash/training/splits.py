@@ -83,16 +83,16 @@ def undefined_in_words(
     DataError
         An attribute has one value in every part.
     """
-    found = {str(name): of_one_value(column, parts) for name, column in sensitive.items()}
+    constant = {str(name): of_one_value(column, parts) for name, column in sensitive.items()}
     for name, columns in attributes_of(sensitive).items():
-        if all(len(found[column]) == len(parts) for column in columns):
+        if all(len(constant[column]) == len(parts) for column in columns):
             what = f"it has the same value in the {of.format('all')}, so dependence on it is undefined"
             hint = "Split the rows otherwise, or choose a column with several common values."
             raise DataError.of(what, hint, column=name)
     return tuple(
         f"“{name}” has the same value in the {of.format(f'{len(places)} of {len(parts)}')} "
         f"({', '.join(str(j + 1) for j in places)}). Dependence on it is undefined there; means omit it."
-        for name, places in found.items()
+        for name, places in constant.items()
         if places
     )
 
@@ -175,7 +175,7 @@ def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None =
 
 
 def at_most(rows: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the rows, or `most` of them drawn at random, sorted, where there are more."""
+    """Return the rows, or a sorted random sample of `most` of them if there are more."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from fairdash.training.penalties.base import BasePenalty
 
 
-#: Hears of an epoch; see :func:`train_stack`.
+#: Receives each epoch; see :func:`train_stack`.
 OnEpoch: TypeAlias = Callable[[int, NDArray[np.float64], NDArray[np.float64]], None]
 
 
@@ -137,7 +137,7 @@ class TrainedStack:
     def predict(self, x: Tensor) -> NDArray[np.float64]:
         """Return predictions (K, N) on the scale of the given target, for encoded rows x (S, N, p)."""
         found = _predictions(self.predictor, x, self.which_split, self.loss)
-        # In place: of many rows they are gigabytes.
+        # In place, because many rows take gigabytes.
         found *= self.factor[:, None]
         found += self.shift[:, None]
         return found
@@ -257,7 +257,7 @@ def _minimax_trainer(
     """Predictors, adversaries and their optimisers; and the rows on `device`, s as the penalty sees it."""
     ((method, _),) = {(model.method, model.settings.stack_key) for model in models}
     settings, seeds = models[0].settings, [model.seed for model in models]
-    # Ranks and the like are taken in double precision, which not every device has.
+    # Ranks and similar values are computed in double precision, which not every device has.
     s, penalty_class = data.s.to(data.x.dtype), get_entry(METHODS, method, option="method").penalty_class()
     if penalty_class is not None:
         s = data.sensitive_for(penalty_class)
@@ -381,25 +381,28 @@ def _predictions(
     """Predictions (K, N) as the networks give them."""
     device = predictor.biases[0].device
     tables = Tables(which_split, len(x), device=device)
-    found = np.empty((len(which_split), x.shape[1]))
+    predictions = np.empty((len(which_split), x.shape[1]))
     for start in range(0, x.shape[1], ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
-        found[:, rows] = loss.prediction(predictor(tables.inputs(x[:, rows].to(device)))).squeeze(-1).cpu()
-    return found
+        predictions[:, rows] = (
+            loss.prediction(predictor(tables.inputs(x[:, rows].to(device)))).squeeze(-1).cpu()
+        )
+    return predictions
 
 
-#: Weights and moments of both players, who is alive, the best epochs so far, and the random numbers to come.
+#: State: weights and moments of both players, active models, the best epochs so far, and the random
+#: generators.
 State: TypeAlias = "Mapping[str, NDArray[np.generic]]"
 
 
 def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], *, epoch: int) -> State:
     """Return the state after an epoch; `best` is the memory of early stopping, empty without it."""
-    found: dict[str, NDArray[np.generic]] = {
+    arrays: dict[str, NDArray[np.generic]] = {
         name: tensor.cpu().numpy().copy() for name, tensor in _tensors(trainer, best)
     }
-    found["random"] = np.stack([each.get_state().numpy() for each in batches.all_generators])
-    found["steps"] = np.array([0 if each is None else each.steps for each in _players(trainer)])
-    return found | {"epoch": np.array(epoch)}
+    arrays["random"] = np.stack([each.get_state().numpy() for each in batches.all_generators])
+    arrays["steps"] = np.array([0 if each is None else each.steps for each in _players(trainer)])
+    return arrays | {"epoch": np.array(epoch)}
 
 
 def go_on(state: State, trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor]) -> int:

@@ -106,7 +106,7 @@ class TrainingPlan:
         checks.finish()
 
     def _check(self, checks: Checks) -> None:
-        """Note what is wrong with the options that a plan adds to these."""
+        """Check the options that a plan adds to these."""
 
     def set_aside(self, dataset: Dataset) -> NDArray[np.int64]:
         """Draw the holdout rows; see :func:`fairdash.training.split_kinds.draw_set_aside` for errors."""
@@ -129,7 +129,7 @@ class SearchPlan(TrainingPlan):
     """
 
     method: str = DEFAULT_METHOD
-    n_folds: int = option(5, "Folds", "", within="[2, inf)")
+    n_folds: int = option(5, "Folds", "Of the cross-validation.", within="[2, inf)", word="folds")
 
     def _check(self, checks: Checks) -> None:  # noqa: ARG002 - as the other plans have it
         get_entry(METHODS, self.method, option="method")
@@ -224,11 +224,11 @@ class Sweep(TrainingPlan):
         )
 
     def device_for(self, n_rows: int) -> Device:
-        """Return the device for so many rows; ``"auto"`` is a GPU if the models are enough work."""
+        """Return the device for this number of rows; ``"auto"`` is a GPU if the models are enough work."""
         return resolve_device(self.device, seconds=seconds_of(self.models(), training_rows(n_rows)))
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
-        """Describe values that were defaults `then` and no longer are; empty if there are none."""
+        """Describe the former defaults in `then` that have changed; empty without any."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
@@ -275,9 +275,9 @@ def default_plan(
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=own,
-        # With many rows no decay that is compared does better than the default, which is smaller.
+        # With many rows, no decay in the grid is better than the default, which is smaller.
         tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
-        # Prices are filed as tables; a table of hundreds of columns beside few rows is none.
+        # Prices are filed as tables, but a table of hundreds of columns for few rows is not useful.
         tariff=own.loss_function.has_log_link if tariff is None else tariff,
         device=device,
     )
@@ -363,7 +363,7 @@ def train_sweep(
         settings = settings_of_splits(tuning, sweep.settings)
     aside = reused(unit, "set aside", lambda: sweep.set_aside(dataset))
     trains_more = confirms and trains_for_set_aside(sweep, dataset.n_rows)
-    # Models of all other rows are about as much work as those of a split.
+    # Models of all other rows take about as much work as those of a split.
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
     is_known = standard is not None and brief and all(len(split.validation) for split in splits)
     models = sweep.models(settings)
@@ -392,7 +392,7 @@ def train_sweep(
             within(unit, "set-aside"),
         )
 
-    # Neither needs the other.
+    # The two are independent.
     tasks: dict[str, Callable[[], Any]] = {"train": train}
     if trains_more:
         tasks["set-aside"] = predict_set_aside
@@ -414,7 +414,7 @@ def train_sweep(
         first = np.flatnonzero(trained.members["split"] == 0)
         members = trained.members.iloc[first]
         kept = SetAside.of(dataset, aside, members=members, predictions=trained.predictions[first])
-    # Of models that were chosen by, these rows have no predictions: nothing can come to show them.
+    # Models that were chosen with these rows have no predictions for them, so nothing can show them.
     trained.predictions[:, aside] = np.nan
     return replace(trained, set_aside=kept)
 

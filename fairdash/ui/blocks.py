@@ -51,7 +51,7 @@ def show_table(table: Table, keys: Keys) -> None:
     """Show a table below its title, with its note."""
     if not table.file:
         st.markdown(f"**{safe(table.title)}**")
-    # A grid takes no two columns of one name, and shows headers as they are.
+    # A grid needs unique column names, and shows headers without Markdown.
     kept, names = ~table.frame.columns.duplicated(), [visible(name, keep="") for name in table.columns]
     shown: Any
     if table.file and len(table.frame) <= MAX_ROWS:
@@ -62,7 +62,12 @@ def show_table(table: Table, keys: Keys) -> None:
             name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
         }
         shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
-    st.dataframe(shown, hide_index=True, alt=table.title)
+    if presented() and len(table.frame) <= MAX_ROWS:
+        # The text of a grid stays small, and nobody reads it in a hall. Cells of this table are Markdown.
+        large = pd.DataFrame(table.rows, columns=[safe(each) for each in names]).loc[:, kept].map(safe)
+        st.table(large, hide_index=True, alt=table.title)
+    else:
+        st.dataframe(shown, hide_index=True, alt=table.title)
     if table.note:
         st.caption(safe(table.note))
     if table.file:
@@ -107,7 +112,7 @@ def show_stage(
     form = picture_format()
 
     def released() -> None:
-        # Whatever the browser says, it is a stop or nothing.
+        # The browser may send anything; only a stop of the slider is accepted.
         at = st.session_state[key].released
         places = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
         if isinstance(at, int) and 0 <= at < places:

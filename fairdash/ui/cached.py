@@ -73,12 +73,12 @@ def forget_what_was_deleted() -> None:
         _Seen.deletion = last
 
 
-#: By what a value is found again; arguments whose names begin with _ are not looked at.
+#: Key of a cached value; arguments whose names begin with _ are ignored.
 _STANDS_FOR: dict[str | type[Any], Callable[[Any], object]] = {
     CatalogueSource: DatasetSource.to_json,
     UploadSource: DatasetSource.to_json,
     Dataset: lambda dataset: dataset.fingerprint,
-    Run: lambda run: (run.id, run.look),
+    Run: lambda run: (run.id, run.available_result),
 }
 
 
@@ -280,12 +280,12 @@ def check_of(
     )
 
 
-#: What the data page says of a data set besides its pictures: remarks on the target's zeros and tail, how
-#: finely each sensitive column can be cut, a line on each column, and fixes that would bring further ones in.
+#: Content of the data page besides its pictures: remarks on the target's zeros and tail, the resolution of
+#: each sensitive column, a line on each column, and fixes that would add columns.
 Summary = tuple[tuple[str, ...], Mapping[str, str], tuple[ColumnProfile, ...], tuple[Problem, ...]]
 
 
-#: Fixes that bring a column in as a feature.
+#: Fixes that turn a column into a feature.
 _OF_FEATURES = ("convert", "dash_zero", "keep")
 
 

@@ -58,7 +58,7 @@ class Making:
                 try:
                     self._content = self._make()
                 except Exception as error:
-                    # Not hidden: the page shows it, and the log has its trace.
+                    # The page shows the error, and the log has its traceback.
                     self._failure = in_plain_words(error)
         return self._failure
 
@@ -84,7 +84,7 @@ def download_file(
     """
     making = Making(make)
     kept = KEY("making", key)
-    # The file of the button that was clicked; the new one is that of the next click.
+    # The file of the clicked button; the new file is for the next click.
     last: Making | None = st.session_state.get(kept)
     if last is not None and st.session_state.get(key):
         last.wait_until_asked(SECONDS_TO_ASK)
@@ -112,7 +112,7 @@ def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
     owner = current_owner()
 
     def made() -> bytes:
-        # Asked again: the run may have been deleted since the button was drawn.
+        # Checked again, because the run may have been deleted since the button was drawn.
         Run(run.id, owner=owner)
         content = make()
         note_export(run.folder, content, file=button["name"], who=owner)

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from fairdash.errors import FairdashError, Fix, Problem
-from fairdash.figures.theme import Theme, theme_of
+from fairdash.figures.theme import Theme, room_of, theme_of
 from fairdash.storage import make_private
 from fairdash.ui.keys import Address, Keys, name_in
 from fairdash.ui.text import safe
@@ -44,7 +44,7 @@ FIX_LABELS = {
     "number_names": "Number them",
 }
 
-#: Height in pixels of what stands for pictures while they are made.
+#: Height in pixels of the placeholder for pictures.
 PICTURES = 480
 _PLOTLY = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
@@ -127,7 +127,7 @@ ENLARGED = 18
 
 def presented() -> bool:
     """Return whether the page is in presentation mode."""
-    # On opening, the switch stands below what asks; the address knows already.
+    # When the page opens, the switch comes after this call, but the address already has its value.
     asked = st.query_params.get(Address.PRESENT) == "true"
     return bool(st.session_state.get(Address.PRESENT, asked))
 
@@ -138,15 +138,22 @@ def ask_for_presentation() -> None:
 
 
 def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
-    """Return the figure with no text below so many pixels, and more room for it."""
+    """Return the figure with text of at least this number of pixels, and more room for it."""
     figure.update_layout(font_size=text, title_font_size=text + 4, hoverlabel_font_size=text)
-    figure.update_layout(title_subtitle_font_size=text, height=1.15 * figure.layout.height)
+    title = figure.layout.title
+    # Titles of several lines grow with their text.
+    more = (text / 13 - 1) * room_of(str(title.text), str(title.subtitle.text))
+    height = 1.15 * figure.layout.height + more
+    figure.update_layout(title_subtitle_font_size=text, height=height)
+    if more:
+        figure.update_layout(margin_t=figure.layout.margin.t + 1.3 * more, title_automargin=False)
+        figure.update_layout(title_y=title.y - more / height)
     figure.update_annotations(font_size=text)
     return figure
 
 
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
-    """A chart with its camera button; `alt` says in words what it shows."""
+    """Show a chart with its camera button; `alt` describes it in words."""
     if presented():
         figure = enlarged(figure)
     form = picture_format()
@@ -155,7 +162,7 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
 
 
 def say_what_was_open() -> None:
-    """Make the folders of personal data private, and say which were not; once a server."""
+    """Make the folders of personal data private, and name those that were not; once per server."""
     folders = _made_private()
     if folders:
         names = safe(", ".join(map(str, folders)))

@@ -18,16 +18,16 @@ from fairdash.ui.owner import USER_HEADER
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: Names that no web site can take.
+#: Host names that no web site can have.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HEALTH = "/_stcore/health"
-#: How many people are here and what the server keeps for them; Streamlit tells anyone who asks.
+#: Metrics of sessions and storage, which Streamlit would show to anyone.
 _METRICS = "/_stcore/metrics"
-#: Has the server answer there.
+#: Adds the check to the server's requests.
 METRICS = "FAIRDASH_METRICS"
 _HEADERS = (
-    # No other site shows the app in a frame of its own and has people click there.
+    # Headers that forbid other sites to show the app in a frame and collect clicks.
     (b"x-frame-options", b"DENY"),
     (b"content-security-policy", b"frame-ancestors 'none'"),
 )
@@ -58,7 +58,7 @@ class Guard:
             await self.app(scope, receive, _marking(send))
         elif scope["type"] == "websocket":
             await receive()
-            # Before it is accepted: the server answers 403.
+            # The check runs before the connection is accepted: the server answers 403.
             await send({"type": "websocket.close", "code": 1008, "reason": refusal})
         else:
             await _refuse(refusal, _marking(send))
@@ -71,7 +71,7 @@ def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
         return "This server does not have that name. Open it as localhost, or set browser.serverAddress."
     if not origins:
         return None
-    # Behind a proxy the page may have come by https: ports that are not written are those of its scheme.
+    # Behind a proxy the page may use https, so a missing port means that of its scheme.
     scheme = origins[0].partition("://")[0].lower()
     origin = _split(origins[0]) if len(origins) == 1 and scheme in _DEFAULT_PORTS else None
     if origin is None or origin != _split(f"{scheme}://{hosts[0]}"):

@@ -25,10 +25,10 @@ from fairdash.utils.text import error_change
 
 KEY = Keys(__file__)
 _AT = KEY("at")
-#: λ to begin with.
+#: First λ.
 BEGIN = 1.0
 RUNS_SHOWN = 8
-#: Page, title and words of each.
+#: Page, title and text of each card.
 DOORS = (
     (
         "lesson",
@@ -121,18 +121,18 @@ def show_doors() -> None:
 
 
 def show_recent_runs() -> None:
-    """The newest runs, and which ones can't be read; nothing where there are none."""
-    found = list_runs(owner=current_owner())
-    if not (found.runs or found.damaged):
+    """Show the newest runs, and name those that can't be read; nothing without runs."""
+    listed = list_runs(owner=current_owner())
+    if not (listed.runs or listed.damaged):
         return
     st.subheader("Recent runs")
-    for recent in found.runs[:RUNS_SHOWN]:
+    for recent in listed.runs[:RUNS_SHOWN]:
         _show_run(recent)
-    if found.runs:
+    if listed.runs:
         st.page_link(page("runs"), label="All runs: find, name, compare, export", icon=":material/history:")
-    if found.damaged:
+    if listed.damaged:
         st.warning(
-            f"These runs can't be read and were left unchanged: {', '.join(found.damaged)}. Other runs are "
+            f"These runs can't be read and were left unchanged: {', '.join(listed.damaged)}. Other runs are "
             "unaffected."
         )
 
@@ -148,7 +148,7 @@ def _show_run(run: Run) -> None:
     )
 
 
-#: Where the visit goes: the page's name, and what to look at there.
+#: Stops of the tour: the page's name, and what to notice there.
 STEPS = (
     ("data", "Data: choose a table, a target and a sensitive attribute."),
     ("lesson", "Trade-off: make a guess to see all models."),
@@ -156,7 +156,7 @@ STEPS = (
     ("home", "The sentence above the slider says how much prices differ, and at what cost."),
     ("train", "Train here, then download tariff and report from the Trade-off page."),
 )
-#: What the address asks for besides.
+#: Further parameters of the address.
 _ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
 
 

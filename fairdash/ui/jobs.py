@@ -116,7 +116,7 @@ def show_or_start(
 
 
 SECONDS_BETWEEN_STUDY_LOOKS = 0.7
-#: A study follows a slider only after the slider has rested this long: each one is a process to start.
+#: A study starts only after the slider has rested for this time, because each study starts a process.
 SECONDS_OF_REST = 0.6
 
 Tables = Mapping[str, pd.DataFrame]
@@ -140,7 +140,7 @@ def so_far(study: Study) -> tuple[Tables, bool]:
 
 
 def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:
-    """Start a study once the page rests, show its bar and what it has so far; one full rerun at its end.
+    """Start a study once the page rests, show its progress and first results, and rerun the page at its end.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def _follow(study: Study, show: Callable[[Tables], None] | None, asked: str, dra
                 start_study(study)
         return
     if time.monotonic() - st.session_state[asked][1] >= SECONDS_OF_REST:
-        # A fragment's own runs have nobody around them who says what goes wrong.
+        # When a fragment runs by itself, no caller reports its errors.
         with plain_errors():
             start_study(study)
     if status.state == RUNNING:

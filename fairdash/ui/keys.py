@@ -83,16 +83,16 @@ class Keys:
     def __init__(self, file: str) -> None:
         path = Path(file)
         parts = path.with_suffix("").parts
-        # The last "ui" or "pages" is the room; "pages" stays in the name, which "ui" needn't.
+        # The last "ui" or "pages" in the path is the room; "pages" stays in the name, and "ui" is left out.
         start = max((place for place, part in enumerate(parts) if part in _ROOMS), default=0)
         self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
-        # A page's script runs at every look: the same file may come again.
+        # A page's script runs at every rerun, so the same file may register again.
         if _TAKEN.setdefault(self.prefix, path) != path:
             raise ValueError(f"Two files want the keys of {self.prefix}: {_TAKEN[self.prefix]} and {path}")
 
     def __call__(self, name: str, *parts: object) -> str:
         """Return the key of the file's widget `name`; each combination of `parts` has a key of its own."""
-        # As JSON: ("a", "b c") and ("a b", "c") stay apart.
+        # As JSON, so that ("a", "b c") and ("a b", "c") differ.
         return " ".join(
             [self.prefix, name, *(json.dumps(part, ensure_ascii=False, default=str) for part in parts)]
         )

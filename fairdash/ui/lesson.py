@@ -14,14 +14,14 @@ from fairdash.ui.text import explain
 
 KEY = Keys(__file__)
 
-#: After the scenes.
+#: Title of the step after the scenes.
 RECAP = "recap"
-#: Terms of the glossary that a scene has.
+#: Glossary terms of each scene.
 _TERMS = {"1": ("hgr",), "2": ("hgr", "f_and_g"), "3": ("hgr",), "4": ("hgr", "f_and_g"), "5": ("hgr", "lam")}
-#: For a hall: text larger than elsewhere in presentation mode, and titles twice as large.
+#: Style for a lecture hall: text larger than in presentation mode elsewhere, and titles twice as large.
 _HALL = f"""<style>html:root {{ font-size: {HALL_TEXT}px }}
 [data-testid=stMain] h1 {{ font-size: 2rem !important }}</style>"""
-#: Without the app around it, on paper.
+#: Print style without the app's frame.
 _PRINT = """<style>@media print {
 [data-testid=stSidebar], [data-testid=stHeader], [data-testid=stCheckbox] { display: none }
 }</style>"""
@@ -44,7 +44,7 @@ def show_lesson() -> None:
             _show_recap()
     if presented():
         st.html(_HALL)
-        # The lecturer explains the terms, and the scene keeps the whole screen.
+        # In presentation mode the lecturer explains the terms, and the scene fills the screen.
         return
     with st.container(horizontal=True):
         for window, title in lesson.TEXTS.items():

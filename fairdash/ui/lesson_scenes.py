@@ -39,9 +39,9 @@ Pictures = list[dict[str, Any]]
 
 #: Share of the window's height that a picture takes, and in presentation mode, with larger text around it.
 _SHARE, _PRESENTED_SHARE = 0.6, 0.43
-#: Text for a hall, in pixels.
+#: Text size for a lecture hall, in pixels.
 HALL_TEXT = 24
-#: Milliseconds that playing takes from end to end.
+#: Milliseconds of the animation.
 _WHOLE_GAME = 4000
 
 
@@ -113,7 +113,7 @@ def show_moving(
             "symbol": slider.symbol,
             "help": "",
             "stops": list(slider.values.values()),
-            # Not a comb.
+            # Any shape but a comb.
             "ticks": list(range(len(slider.values))) if len(slider.values) < 12 else [],
             "at": slider.at(),
             "play": _WHOLE_GAME / (len(slider.values) - 1),
@@ -182,7 +182,7 @@ def guess_in_words(name: str) -> str:
     return f"Your guess: *{guess}*. {verdict}"
 
 
-#: A page of the lab, and the address that brings this scene's state to it.
+#: A page of the lab, and the address that opens this scene's state there.
 Lab = tuple[str, Mapping[str, str]]
 
 
@@ -212,8 +212,7 @@ def _play(
         show_moving(scene, pictures(answered), slider=slider, variants=variants)
 
 
-#: Scene 1: a curve that is dragged, with two dials that the browser computes as it moves.
-#: Dots that the browser moves with the curve.
+#: Scene 1: a curve to drag, with two dials that the browser updates, and dots that move with the curve.
 _DOTS = 200
 
 
@@ -405,7 +404,7 @@ _WEIGHT = Control(
 def show_payers() -> None:
     columns = st.columns([3, 1])
     with columns[0]:
-        # The two ask different questions, on different axes.
+        # The two parts ask different questions, on different axes.
         objective = choose(
             "Fair means", lesson.OBJECTIVES, name=Address.OBJECTIVE, key=KEY("objective"), hidden_label=True
         )
@@ -423,7 +422,7 @@ def show_payers() -> None:
 def _payers(objective: str, *, answered: bool, look: Theme, large: bool) -> Pictures:
     points, standard = lesson.payers_points(objective), lesson.payers_by_age(objective, 0.0)
     edge, around = lesson.payers_floor(objective), lesson.payers_ages(objective)
-    # Before the guess there is the standard model alone.
+    # Before the guess, only the standard model is shown.
     shown = [lam if answered else 0.0 for lam in lesson.payers_lams()]
     fronts = [
         payers_front_figure(points if answered else points[:1], lam=lam, edge=edge, around=points, theme=look)

@@ -24,13 +24,13 @@ from fairdash.ui.text import safe
 
 HERE = Path(__file__).parent
 
-# A file of our own: Streamlit fetches the pictures of named icons for a tab from elsewhere.
+# Our own icon file, because Streamlit loads named icons for a tab from another server.
 st.set_page_config(page_title="fairdash", page_icon=HERE / "icon.svg", layout="wide")
 st.logo(HERE / "wordmark.svg", icon_image=HERE / "icon.svg")
-# Below the header, and no further: what a page answers should stand in the first window.
+# Directly below the header, so that the answer is in the first window.
 st.html("<style>[data-testid=stMainBlockContainer] { padding-top: 4rem }</style>")
 if st.context.theme.type == "dark":
-    # Streamlit writes in white on the theme's colour, which is light here so that it can be read as text.
+    # Streamlit's buttons have white text on the theme's colour, which is light here, so the text is dark.
     st.html(
         "<style>[data-testid=stBaseButton-primary], [data-testid=stMultiSelect] span[title] "
         "{ color: #0b0f14 }</style>"
@@ -49,6 +49,6 @@ with plain_errors():
     ask_for_presentation()
 with plain_errors(), st.sidebar:
     show_who()
-    # After the page, which may have put another data set into use.
+    # After the page, because the page may have chosen another data set.
     st.caption(f"Data in use: {safe(source_title()) or 'none'}")
 freeze_imports()

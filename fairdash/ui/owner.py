@@ -20,7 +20,7 @@ from fairdash.ui.text import safe
 
 KEY = Keys(__file__)
 
-#: The variable that names the header.
+#: Environment variable with the name of the header.
 USER_HEADER = "FAIRDASH_USER_HEADER"
 
 

@@ -68,7 +68,7 @@ def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
 
 def sections() -> dict[str, list[StreamlitPage]]:
     """All pages by section, for ``st.navigation``."""
-    found: dict[str, list[StreamlitPage]] = {}
+    sections_now: dict[str, list[StreamlitPage]] = {}
     for name, (section, *_) in PAGES.items():
-        found.setdefault(section, []).append(page(name))
-    return found
+        sections_now.setdefault(section, []).append(page(name))
+    return sections_now

@@ -11,9 +11,10 @@ from fairdash.jobs.process import ONE_THREAD
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
-#: Settings of .streamlit/config.toml that no environment changes: they keep the app on this machine.
+#: Settings of .streamlit/config.toml that no environment variable changes, because they keep the app on this
+#: machine.
 _PRIVATE = ("server.address", "server.showEmailPrompt", "browser.gatherUsageStats", "client.showErrorDetails")
-#: On unless they are turned off, and here nobody turns them off.
+#: Protections that are on by default, and stay on here.
 _ON = ("server.enableXsrfProtection", "server.enableCORS")
 #: Variables that name folders, from the folder in which the app was started.
 _FOLDERS = ("FAIRDASH_HOME", "FAIRDASH_DATA")

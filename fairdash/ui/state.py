@@ -62,7 +62,7 @@ def choose_source(source: DatasetSource) -> None:
     try:
         name = save_source(source, owner=current_owner())
     except StorageError as error:
-        # What is there can be seen all the same, in this session.
+        # In this session the data can still be used.
         name = source.id
         st.session_state[_UNSAVED] = {**st.session_state.get(_UNSAVED, {}), name: source}
         show_problems(error)
@@ -208,7 +208,7 @@ def _write(name: str, key: str) -> None:
     st.query_params[name] = str(st.session_state[key])
 
 
-#: Points to begin with: a curve that rises, falls and rises.
+#: First points: a curve that rises, falls and rises.
 _POINTS = ((-10.0, 0.0), (-5.0, 6.0), (0.0, -4.0), (5.0, 6.0), (10.0, 0.0))
 _MAX_POINTS = 40
 

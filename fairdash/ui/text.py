@@ -25,7 +25,7 @@ def safe(name: object) -> str:
 
 
 def fixed(value: float, decimals: int = 3) -> str:
-    """Format a number with so many decimals, rounded as the browser does in tables and charts.
+    """Format a number with this number of decimals, rounded as the browser does in tables and charts.
 
     Python rounds ties to even, JavaScript away from 0: 0.5625 would be 0.562 in a sentence and 0.563
     in the table below it.
@@ -34,7 +34,7 @@ def fixed(value: float, decimals: int = 3) -> str:
     return str(abs(rounded) if rounded == 0 else rounded)
 
 
-#: Id to one sentence in Markdown, without symbols that come later; the symbol stands in bold.
+#: Terms by id: one sentence in Markdown, without later symbols; the symbol is bold.
 GLOSSARY: Mapping[str, str] = MappingProxyType(
     {
         "hgr": "**HGR** (maximal correlation) is the largest correlation between any function of one "

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: The node below and the one above each number, and its share of the way between them, in [0, 1].
+#: Lower and upper node of each number, and its position between them, in [0, 1].
 Between = tuple[Index, Index, Array]
 
 

@@ -19,7 +19,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 Array = NDArray[np.float64]
 
-#: Bins of all columns of a node, from which a table counts as wide, and the fewest bins of a column there.
+#: Bins of all columns of a node with which a table counts as wide, and the smallest number of bins per column
+#: there.
 _MAX_BINS_A_NODE, _MIN_BINS = 50_000, 32
 
 

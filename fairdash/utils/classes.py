@@ -25,11 +25,11 @@ from fairdash.utils.text import counted, few
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: A class of fewer rows is taken together with others: no figure of so few people is shown or trusted.
+#: Smaller classes are merged: figures of few people are neither shown nor reliable.
 MIN_ROWS = 20
-#: With more classes every figure is a table that nobody reads, and most have too few rows.
+#: With more classes, every figure is a long table, and most classes have too few rows.
 MAX_CLASSES = 25
-#: What rare classes are called together.
+#: Name of the merged rare classes.
 OTHERS = "all others"
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from fairdash.errors import MissingPackageError
 
-#: Package that is imported to the extra that brings it, as in pyproject.toml.
+#: Imported package to the extra that installs it, as in pyproject.toml.
 EXTRA_OF: Mapping[str, str] = MappingProxyType(
     {
         "pyarrow": "readers",

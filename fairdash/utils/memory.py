@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: There where a driver of a GPU is.
+#: Exists if a GPU driver is installed.
 _GPUS = tuple(map(Path, ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")))
 _CONTAINERS = tuple(map(Path, ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")))
 
@@ -28,14 +28,14 @@ def most_memory() -> int:
 
 
 def _of_machine() -> int:
-    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for path in _CONTAINERS:
         try:
-            found.append(int(path.read_text()))
+            limits.append(int(path.read_text()))
         except (OSError, ValueError):
-            # Not in such a container, or it says "max".
+            # Missing outside of such a container, or "max".
             continue
-    return min(found)
+    return min(limits)
 
 
 def can_limit() -> bool:
@@ -97,7 +97,7 @@ def _set(limit: int) -> None:
 
     import numpy as np
 
-    # The library behind it takes its working memory at the first product, and ends the process if it can't.
+    # The library allocates its working memory at the first product, and ends the process if that fails.
     np.ones((64, 64)) @ np.ones((64, 64))
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     if most != resource.RLIM_INFINITY:
@@ -105,7 +105,7 @@ def _set(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 
-#: What torch and Arrow say in exceptions that mean other things as well.
+#: Messages of torch and Arrow in exceptions whose types have other meanings, too.
 _SIGNS = ("can't allocate memory", "alloc of size", "Failed to launch worker thread")
 
 

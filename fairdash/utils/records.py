@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 
-#: Whole numbers beyond this are none that fairdash has written; arrays can't hold them either.
+#: Larger whole numbers were never written by fairdash, and arrays can't store them.
 MAX_WHOLE = 2**63 - 1
 
 
@@ -74,7 +74,7 @@ def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool =
 def _converter(own_way: bool) -> Converter:
     from cattrs import Converter
 
-    # The first fault is raised as it is: FairdashErrors are words for the user.
+    # The first error is raised unchanged, because FairdashErrors are sentences for the user.
     converter = Converter(detailed_validation=False, forbid_extra_keys=True)
     for kind in (str, bool, int):
         converter.register_structure_hook(kind, _exactly)
@@ -82,7 +82,7 @@ def _converter(own_way: bool) -> Converter:
     converter.register_structure_hook_func(
         _is_row, lambda values, kind: _row(values, kind, converter.structure)
     )
-    # A record that reads itself from one line is kept as that line, and one that writes itself as it does.
+    # A record that parses itself from one line is stored as that line.
     converter.register_unstructure_hook_func(_reads_a_line, str)
     converter.register_structure_hook_func(_reads_a_line, lambda text, kind: kind.parse(text))
     if own_way:
@@ -116,7 +116,7 @@ def _any_of_several(value: object, kind: Any) -> object:
 
 
 def _exactly(value: object, kind: type) -> object:
-    """Refuse what is of another type: cattrs would make a text of a number, and a number of a text."""
+    """Refuse values of another type, because cattrs would convert numbers to text and back."""
     if type(value) is not kind or (type(value) is int and abs(value) > MAX_WHOLE):
         raise TypeError(f"not a {kind.__name__}")
     return value
@@ -139,5 +139,5 @@ def _row(values: object, kind: Any, structure: Callable[[Any, Any], Any]) -> Any
     kinds = get_args(kind)
     if get_origin(kind) is tuple and kinds[-1] is not ...:
         return tuple(structure(each, own) for each, own in zip(values, kinds, strict=True))
-    found = [structure(each, kinds[0]) for each in values]
-    return found if get_origin(kind) is list else tuple(found)
+    fields = [structure(each, kinds[0]) for each in values]
+    return fields if get_origin(kind) is list else tuple(fields)

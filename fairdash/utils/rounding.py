@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Roundings that may lie between numbers that stand for one: sums of some thousand terms, as a network's last
-#: layer or a mean takes them, are off by ten or so in whatever order they are added, and no data that
-#: somebody has measured vary in their last five bits alone.
+#: Floating-point steps between two values of the same number, at most: sums of some thousand terms, as in a
+#: network's last layer or in a mean, differ by about ten steps between orders of summation, and measured data
+#: never vary in their last five bits only.
 ROUNDINGS = 32
 #: Relative size of a rounding in double precision, and in the single precision of networks.
 DOUBLE, SINGLE = (float(np.finfo(kind).eps) for kind in (np.float64, np.float32))

@@ -7,7 +7,7 @@ import pandas as pd
 
 from fairdash.utils.text import visible
 
-#: A spreadsheet takes a text that begins so for a formula (OWASP, "CSV Injection").
+#: A spreadsheet treats a text with this beginning as a formula (OWASP, "CSV Injection").
 _ACTIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
 
 
@@ -30,6 +30,6 @@ def _escape(value: object) -> object:
     if not isinstance(value, str):
         return value
     active = value.startswith(_ACTIVE)
-    # A carriage return alone is not put in quotes: what stands behind it would begin a row of its own.
+    # A single carriage return is not quoted, and the text after it would begin a new row.
     plain = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
     return visible(f"'{plain}" if active else plain)

@@ -24,7 +24,7 @@ class Stream(IntEnum):
     #: Initial weights of the models of a split; and permutations behind a floor of one pair of columns.
     INITIAL_WEIGHTS = 1
     PAIR_PERMUTATIONS = 1
-    #: Order of a split's mini-batches; and half-samples behind the interval of a pair.
+    #: Order of a split's mini-batches; and half-samples for the interval of a pair.
     MINI_BATCHES = 2
     PAIR_HALVES = 2
     #: Permutations of a whole table, the same for all splits; rows that are measured of a long pair; and rows
@@ -61,7 +61,7 @@ class Stream(IntEnum):
     AUDIT_DRAWS = 24
     #: Rows on which an audit's trees are grown.
     AUDIT_ROWS = 25
-    #: What an audit's models of a price and of a cost draw; and the permutations behind its proxies.
+    #: Streams of an audit's models of price and cost, and of the permutations for its proxies.
     AUDIT_MODELS = 29
     AUDIT_PROXIES = 30
     #: Errors added to an audit's sensitive attribute; and draws behind the limits of its segments.

@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from itertools import islice
 
-#: Categories of characters that show nothing, but steer: controls (of a terminal too), format characters such
-#: as U+202E, which turns what follows around, halves of characters, and ends of lines and paragraphs.
+#: Categories of invisible characters with an effect: controls (of a terminal too), format characters such as
+#: U+202E, which reverses the text around it, surrogates, and ends of lines and paragraphs.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-#: What stands between the attributes in the name of a crossing.
+#: Separator of the attributes in the name of a crossing.
 CROSS = " × "
 
 
@@ -41,7 +41,7 @@ def _escape(char: str) -> str:
     return "".join(f"\\u{units[k : k + 2].hex()}" for k in range(0, len(units), 2))
 
 
-#: What Unicode's own names and decompositions do not give.
+#: Replacements that Unicode's names and decompositions do not give.
 _ASCII = {"λ": "lambda", "€": "EUR", "→": "->", "±": "+/-", "≤": "<=", "≥": ">=", "≈": "~"}
 _ASCII |= {"×": "x", "÷": "/", "·": "*"} | dict.fromkeys("−–—", "-")
 _ASCII |= dict.fromkeys("“”„", '"') | dict.fromkeys("‘’", "'")
@@ -190,7 +190,7 @@ def percent(share: float, *, decimals: int = 1) -> str:
     >>> percent(0.0512), percent(-0.0001), percent(0.25, decimals=0)
     ('5.1 %', '0.0 %', '25 %')
     """
-    # z: what rounds to 0 has no sign.
+    # z: a number that rounds to 0 has no sign.
     return f"{100 * share:z.{decimals}f} %"
 
 

@@ -16,6 +16,7 @@ from fairdash.auditing.models.premiums import (
     PREMIUMS,
     corrective_of,
     explained,
+    fit_trees,
     learn_costs,
     networks_out_of_fold,
 )
@@ -69,7 +70,7 @@ def test_shares_of_an_additive_price_are_the_analytic_ones():
 
 def test_trees_alone_say_as_much_without_networks_and_shap(monkeypatch):
     table = table_of(policies(300).drop(columns="y"))
-    surrogate = OF_A_PRICE.fit(table.features, table.price, table.weight, random_state=0)
+    surrogate = fit_trees(OF_A_PRICE, table.features, table.price, table.weight, random_state=0)
     by_columns, *_ = shares_of_link(shapley_values(surrogate, table.features), table)
     monkeypatch.setattr(attribution, "has", lambda _: False)
     fits, _, whole, shares = drivers_of(table)
@@ -88,10 +89,10 @@ def test_networks_predict_rows_that_they_have_not_seen_of_a_sample():
     assert explained(noise, networks_out_of_fold(table, noise, random_state=0), table).ci_low < 0
 
 
-@pytest.mark.parametrize(("learner", "scale"), [(OF_A_PRICE, np.asarray), (OF_A_COST, np.log)])
-def test_shapley_values_add_up_on_the_scale_of_the_trees(learner, scale):
+@pytest.mark.parametrize(("trees", "scale"), [(OF_A_PRICE, np.asarray), (OF_A_COST, np.log)])
+def test_shapley_values_add_up_on_the_scale_of_the_trees(trees, scale):
     table = table_of(policies(300).drop(columns="y"))
-    fitted = learner.fit(table.features, table.price, table.weight, random_state=0)
+    fitted = fit_trees(trees, table.features, table.price, table.weight, random_state=0)
     rest = scale(fitted.predict(table.features)) - shapley_values(fitted, table.features).sum(axis=1)
     assert np.ptp(rest) < 1e-9
 

@@ -119,7 +119,7 @@ def test_what_can_not_be_priced_is_refused_with_its_cause(rows, name, change, co
 def test_outputs_are_chosen_by_name(rows):
     # Its first output is held to the library's above.
     assert (priced_by("two_targets", rows, output="variable[1]")[0] < 0).all()
-    for output, words in (("output_probability", "which is no price"), ("p", "it has no output “p”")):
+    for output, words in (("output_probability", "which is not a price"), ("p", "it has no output “p”")):
         with pytest.raises(StorageError, match=words):
             read_model(file("classifier"), table=NUMBERS, output=output)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 
 from fairdash.evaluation import common_grid, densities, transfers_by_group
 from fairdash.figures.comparison import objectives_figure
-from fairdash.figures.front import RunPath, runs_front_figure
+from fairdash.figures.front import runs_front_figure
 from fairdash.figures.groups import spread_figure, transfers_figure
 from fairdash.figures.theme import LIGHT, escaped
 from fairdash.training.splits import random_splits
@@ -152,8 +153,8 @@ VIEW = {"error": "mse", "error_title": "Test error (MSE)", "measure": "hgr_kde",
 
 def test_every_method_of_every_run_has_a_line_points_and_a_name_of_its_own() -> None:
     runs = [
-        RunPath(letter="A", title=EVIL, test=rows_of(path(0.0, "hgr_nn", "pearson"), "mse", "hgr_kde")),
-        RunPath(letter="B", title="later", test=rows_of(path(0.05, "hgr_nn"), "mse", "hgr_kde")),
+        ("A", EVIL, rows_of(path(0.0, "hgr_nn", "pearson"), "mse", "hgr_kde"), math.nan),
+        ("B", "later", rows_of(path(0.05, "hgr_nn"), "mse", "hgr_kde"), math.nan),
     ]
     figure = runs_front_figure(runs, theme=LIGHT, subtitle=EVIL, **VIEW)
     lines, points = ([each for each in figure.data if each.mode == mode] for mode in ("lines", "markers"))

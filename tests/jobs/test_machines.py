@@ -23,12 +23,12 @@ from fairdash.runs.launch import start_run
 from fairdash.runs.state import DONE, RUNNING
 from fairdash.runs.store import create_run
 from tests.conftest import missing
-from tests.jobs.test_lanes import LONGER, assert_equal, source, undisturbed, units
+from tests.jobs.test_queues import LONGER, assert_equal, source, undisturbed, units
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 from tests.serving import until
 from tests.ui.conftest import open_page
 
-# Variants: without PostgreSQL, test_lanes and test_resumed hold that a job ended by force goes on.
+# Variants: without PostgreSQL, test_queues and test_resumed hold that a job ended by force goes on.
 pytestmark = [pytest.mark.variant, pytest.mark.processes]
 __all__ = ["undisturbed"]
 
@@ -104,7 +104,7 @@ def machine(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     started: list[Process] = []
 
     def start(name: str) -> Process:
-        command = [sys.executable, "-m", "fairdash", "worker", "--database", postgres.url, "--lanes", "long"]
+        command = [sys.executable, "-m", "fairdash", "worker", "--database", postgres.url, "--queues", "long"]
         environment = os.environ | {"FAIRDASH_MACHINE": name}
         started.append(subprocess.Popen(command, env=environment, start_new_session=True))
         return started[-1]

@@ -22,7 +22,7 @@ from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.launch import start_run
 from fairdash.runs.state import CANCELLED, DONE
 from tests.jobs.test_checkpoints import program
-from tests.jobs.test_lanes import LONGER, assert_equal, source, undisturbed, units
+from tests.jobs.test_queues import LONGER, assert_equal, source, undisturbed, units
 from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
 from tests.serving import until
 from tests.tiers import few

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from safetensors.numpy import load, save
 
+from fairdash.data import UploadSource, keep_upload
 from fairdash.reports.html import render_report
 from fairdash.runs import archive, worker
 from fairdash.runs.comparison import parse_comparison
@@ -44,13 +45,25 @@ HOSTILE: list[Any] = [
 ]  # fmt: skip
 
 
-def rich() -> Run:
-    """A run that is done and has everything that one may have."""
-    run = create_run(SOURCE, replace(PLAN, confirmation_share=0.3, validation_share=0.2, tune=True))
+def rich(kind: str = "networks") -> Run:
+    """A run that is done and has everything that one may have; of networks, tariffs, or with three classes."""
+    source, plan = (
+        SOURCE,
+        replace(PLAN, confirmation_share=0.3, validation_share=0.2, tune=kind == "networks"),
+    )
+    if kind == "tariffs":
+        plan = replace(plan, methods=("standard", "fair_tariff"))
+    if kind == "classes":
+        table = source.load().table().assign(Region=np.array(["east", "north", "west"])[np.arange(200) % 3])
+        upload = keep_upload(table.to_csv(index=False).encode(), name="household.csv")
+        roles = replace(source.load().roles, sensitive=("Region",))
+        source = UploadSource(sha256=upload.sha256, name=upload.name, roles=roles)
+        plan = replace(plan, methods=("standard", "hgr_spline"))
+    run = create_run(source, plan)
     assert worker.main(run.id) == 0, run.status
     run.rename("A name")
     note(run.folder, "asked for", who="local", data="household", columns={"sensitive": ["Age"]})
-    confirm_run(run, method="pearson", lam=1.0, owner="local")
+    confirm_run(run, method=plan.methods[-1], lam=1.0, owner="local")
     return run
 
 
@@ -229,7 +242,12 @@ def look_at(run: Run, *, whole: bool = True) -> None:
     run.curves()
     log, openings = read(run.folder), read_confirmations(run)
     assert all(event.said for event in log.events)
-    about = {"run_id": run.id, "created": run.spec.created, "dataset": None, "is_preview": run.look == FIRST}
+    about = {
+        "run_id": run.id,
+        "created": run.spec.created,
+        "dataset": None,
+        "is_preview": run.available_result == FIRST,
+    }
     for objective in [*run.read_result().frames][: None if whole else 1]:
         found = parse_comparison(run, objective=objective)
         assert not whole or render_report(found, **about, openings=openings, log=log)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +21,27 @@ SEEDS, BATCHES = 200, 20
 pytestmark = pytest.mark.usefixtures("light_runs")
 
 
-@pytest.fixture(scope="module")
-def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+@lru_cache
+def exported(kind: str, home: Path) -> bytes:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("away")))
-        return export_run(rich())
+        patch.setenv("FAIRDASH_HOME", str(home))
+        return export_run(rich(kind))
 
 
-def test_the_archive_itself_is_taken_and_shown(content: bytes) -> None:
+@pytest.fixture(scope="module")
+def away(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Home of another machine."""
+    return tmp_path_factory.mktemp("away")
+
+
+@pytest.fixture
+def content(away: Path) -> bytes:
+    return exported("networks", away)
+
+
+@pytest.mark.parametrize("kind", few(["networks", "tariffs", "classes"], "networks", "tariffs"))
+def test_the_archive_itself_is_taken_and_shown(kind: str, away: Path) -> None:
+    content = exported(kind, away)
     run = import_run(content).run
     look_at(run)
     assert export_run(run) == content
@@ -35,7 +50,18 @@ def test_the_archive_itself_is_taken_and_shown(content: bytes) -> None:
 @pytest.mark.bad_input(58)
 @pytest.mark.parametrize("batch", few(range(BATCHES), 0))
 def test_each_changed_archive_is_shown_or_refused(content: bytes, batch: int) -> None:
-    for seed in range(batch, SEEDS, BATCHES):
+    are_shown_or_refused(content, range(batch, SEEDS, BATCHES))
+
+
+@pytest.mark.variant
+@pytest.mark.bad_input(58)
+@pytest.mark.parametrize("kind", ["tariffs", "classes"])
+def test_so_are_those_of_tariffs_and_of_classes(kind: str, away: Path) -> None:
+    are_shown_or_refused(exported(kind, away), range(30))
+
+
+def are_shown_or_refused(content: bytes, seeds: Iterable[int]) -> None:
+    for seed in seeds:
         said, changed = change(content, seed)
         try:
             run = import_run(changed).run

@@ -8,17 +8,20 @@ import shutil
 import zipfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from fairdash.errors import OptionError, RunError
-from fairdash.runs import archive
+from fairdash.runs import archive, worker
 from fairdash.runs.archive import export_run, import_run
+from fairdash.runs.audits import keep_priced
 from fairdash.runs.cancel_and_resume import cancel, enqueue
 from fairdash.runs.listing import list_runs
+from fairdash.runs.models import create_model
 from fairdash.runs.store import Run, create_run
-from fairdash.storage import sha256
-from fairdash.storage.bundle import SEAL
-from tests.runs.changed_archives import unpacked
+from fairdash.storage import LOCAL, sha256
+from fairdash.storage.bundle import SEAL, open_sealed_text, sealed_text
+from tests.runs.changed_archives import packed, unpacked
 from tests.runs.finished import PLAN, SOURCE, finished
 
 
@@ -49,6 +52,22 @@ def test_it_comes_in_as_it_was_and_twice_in_is_one(done: Run) -> None:
     assert [run.id for run in list_runs().runs] == [done.id]
 
 
+def test_a_run_is_tied_to_its_data_by_their_fingerprint(done: Run) -> None:
+    files = unpacked(export_run(done))
+    shutil.rmtree(done.folder)
+    spec = open_sealed_text(files["spec.json"].decode())
+    spec["source"]["options"]["n"] = 300
+    run = import_run(packed(files | {"spec.json": sealed_text(spec).encode()})).run
+    run.check_data(SOURCE.load())
+    assert run.read_result().fingerprint == SOURCE.load().fingerprint
+    prices = pd.Series([1.0, 2.0])
+    with pytest.raises(RunError, match="not those that this run was trained on"):
+        keep_priced(run, run.spec.load(), prices, title="Prices", owner=LOCAL)
+    model = create_model(run.spec.source, run.spec.plan, run=run.id, method="pearson", lam=1.0)
+    assert worker.main(model.id) == 1
+    assert "not those that this run was trained on" in model.status.message
+
+
 def test_another_run_of_its_id_stays_and_it_gets_an_id_of_its_own(content: bytes, done: Run) -> None:
     create_run(SOURCE, PLAN, first=PLAN).folder.rename(done.folder)
     found = import_run(content)
@@ -73,7 +92,7 @@ def test_a_first_look_that_was_not_followed_comes_in_too() -> None:
     content = export_run(run)
     shutil.rmtree(run.folder)
     again = import_run(content).run
-    assert (again.look, again.status.state) == ("first", "cancelled")
+    assert (again.available_result, again.status.state) == ("first", "cancelled")
     assert again.read_result().predictions.shape == (6, 200)
 
 

@@ -50,7 +50,7 @@ def wait(job, wanted=lambda status: status.is_over):
     try:
         until(lambda: wanted(job.status))
     except AssertionError:
-        logs = {path.name: path.read_text() for path in data_folder("lanes").glob("*.log")}
+        logs = {path.name: path.read_text() for path in data_folder("workers").glob("*.log")}
         pytest.fail(f"still {job.status}; logs: {logs}")
     return job.status
 
@@ -156,7 +156,7 @@ def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
     ):
         assert (worker.main(job.id), job.status.state) == (1, FAILED)
         assert "uploaded file is not stored here" in job.status.message
-        assert getattr(job, "look", None) is None
+        assert getattr(job, "available_result", None) is None
     keep_upload(content, name="mine.csv", owner=mine)
     assert source.load(owner=mine).n_rows == 300
 

@@ -24,7 +24,7 @@ from tests.runs.finished import PLAN, SOURCE
 
 @pytest.fixture
 def run(done: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     return done
 
 
@@ -119,7 +119,7 @@ def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_pat
 
 @pytest.fixture(autouse=True)
 def _nobody_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
 
 
 def model_of(run: Run) -> ModelJob:
@@ -155,9 +155,9 @@ def test_nothing_of_it_remains(done: Run, tmp_path: Path) -> None:
 def test_one_that_waits_is_taken_out_of_the_line() -> None:
     run = create_run(SOURCE, PLAN, first=PLAN)
     enqueue(run)
-    assert queue.states_of(run.names_in_line).keys() == set(run.names_in_line)
+    assert queue.states_of(run.workflow_ids).keys() == set(run.workflow_ids)
     delete_run(run)
-    assert queue.states_of(run.names_in_line) == {}
+    assert queue.states_of(run.workflow_ids) == {}
     assert not run.folder.exists()
 
 

@@ -33,7 +33,7 @@ ASKED = {"methods": ("standard", "pearson"), "lams": LAMS, "n_splits": 2, "tarif
 PLAN = Sweep(**ASKED, settings=TrainingSettings(**QUICK, balance=True))
 
 
-def policies(n: int = 1500) -> pd.DataFrame:
+def policies(n: int = 600) -> pd.DataFrame:
     rng = np.random.default_rng(0)
     age = rng.integers(18, 80, n)
     table = pd.DataFrame({"age": age, "bonus": np.round(50 + (age - 50) ** 2 / 20 + rng.normal(0, 10, n))})

@@ -48,14 +48,14 @@ def preview(of: UploadSource) -> Run:
 
 
 def test_all_rows_show_what_a_sample_misses() -> None:
-    dataset = source(40_000, slope=0.25, link=0.3).load()
+    dataset = source(20_000, slope=0.25, link=0.3).load()
     plan = preview_of(default_plan(dataset))
     assert plan.methods == ("standard", FAIR_TARIFF)
     whole, sample = (execute_sweep(dataset, plan, is_preview=True, share=share) for share in (1.0, 0.05))
     assert sample.gain is not None
     assert whole.gain is not None
     assert (whole.gain.is_beyond_noise, sample.gain.is_beyond_noise) == (True, False)
-    assert (whole.rows, len(sample.target)) == (None, 2000)
+    assert (whole.rows, len(sample.target)) == (None, 1000)
     test = whole.frame.query("part == 'test'").set_index("lam").sort_index()
     assert test["verdict_p"][0.0] <= 0.05
     assert test["deviance"][:0.1].is_monotonic_increasing

@@ -48,7 +48,7 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
     *_, last = progress
     job = create_study(study)
     for name, table in last.tables.items():
-        job.keep(name, table)
+        job.save(name, table)
     write_status(job.folder, RunStatus(state=DONE, fraction=1.0))
 
 
@@ -138,7 +138,7 @@ def test_finished_studies_are_drawn() -> None:
 
 def test_slow_estimators_join_the_others_as_they_finish() -> None:
     reading = scene_estimates(Scene(), ["hgr_spline"]).assign(id="hgr_nn", value=0.75)
-    create_study(Study("scene", Scene())).keep("readings", reading)
+    create_study(Study("scene", Scene())).save("readings", reading)
     ticks = figure(opened("patterns"), "Value of each")["layout"]["yaxis"]["ticktext"]
     assert "HGR_NN &nbsp;<b>0.75</b>" in ticks
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pandas as pd
 import pytest
 
-from fairdash.jobs import queue
+from fairdash.jobs import cancellation, queue
 from fairdash.runs import state, studies, worker
 from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.launch import start_study
@@ -29,8 +29,8 @@ def test_a_study_is_found_again_by_what_it_is() -> None:
     assert STUDY.key != Study("power", Scene(n=50)).key
     assert Study("power", Scene(noise=2)).key == Study("power", Scene(noise=2.0)).key
     assert STUDY.key != Study("noise_axis", Scene(n=51)).key
-    assert create_study(STUDY).lane == queue.STUDIES
-    assert create_study(Study("scene", Scene())).lane == queue.QUICK, "it does not wait for longer ones"
+    assert create_study(STUDY).queue_name == queue.STUDIES
+    assert create_study(Study("scene", Scene())).queue_name == queue.QUICK, "it does not wait for longer ones"
 
 
 def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,17 +46,18 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
 
     put(monkeypatch, slow)
     monkeypatch.setattr(state, "SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(cancellation, "SECONDS_BETWEEN_CHECKS", 0.0)
     assert worker.main(job.id) == 1
     assert [look.state for look in looks] == [RUNNING, RUNNING, RUNNING]
     assert [look.doing for look in looks] == ["step 0", "step 1", "step 2"]
     assert len(job.tables()["table"]) == 2
     assert job.status.state == CANCELLED
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     assert start_study(STUDY).status.state == QUEUED
 
 
 def test_a_study_asked_for_again_is_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     cancel(create_study(STUDY))
     job = start_study(STUDY)
     assert job.status.state == QUEUED
@@ -76,7 +77,7 @@ def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.Monkey
     (job.folder / name).write_text("{")
     assert worker.main(job.id) == (0 if name == "status.json" else 1)
     assert job.status.state in (CANCELLED, FAILED)
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     assert start_study(STUDY).status.state == QUEUED
     assert worker.main(job.id) == 0
     assert job.status.state == DONE

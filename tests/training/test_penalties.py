@@ -11,6 +11,7 @@ import torch
 from fairdash.nets import StackedAdam
 from fairdash.training.methods import METHODS
 from fairdash.training.penalties import adversarial
+from fairdash.training.penalties.base import BasePenalty
 from fairdash.training.settings import TrainingSettings
 
 SETTINGS = TrainingSettings(adversary_hidden=(8, 8))
@@ -187,6 +188,21 @@ def test_degenerate_predictions(method, kind, dtype, monkeypatch):
     else:
         # Below 0 by an adversary that has not climbed yet; single precision leaves 1e-5 in weighted means.
         assert (psi < 1e-3).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gradients_of_hgr_nn_by_hand_are_autograds(weighted):
+    u, s = _gaussian(0.5, 64)
+    u[2] = 3.0  # a constant
+    penalty, v = _penalty("hgr_nn", s, [0, 1, 2])
+    weight = _weights(u) if weighted else None
+    wanted = BasePenalty.adversary_gradients(penalty, u, v, weight)
+    # The last bias moves nothing, and has rounding for a gradient.
+    for _ in range(2):
+        for own, other in zip(penalty.adversary_gradients(u, v, weight), wanted, strict=True):
+            assert own.shape == other.shape
+            torch.testing.assert_close(own, other, rtol=1e-8, atol=1e-10)
+    assert max(float(each.abs().max()) for each in wanted) > 0.01
 
 
 @pytest.mark.parametrize("weighted", [False, True])

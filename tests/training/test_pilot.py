@@ -116,7 +116,7 @@ def test_tariffs_have_weights_of_their_own_dependence():
     from tests.runs.test_tariffs_first import source
 
     for link, is_found in ((0.6, True), (0.0, False)):
-        dataset = source(3000 if is_found else 1000, slope=0.9, link=link).load()
+        dataset = source(1500 if is_found else 600, slope=0.9, link=link).load()
         plan = default_plan(dataset, methods=["standard", "fair_tariff"])
         (split, *_) = plan.splits(dataset)
         lams = lams_of_tariffs(dataset, plan, split)

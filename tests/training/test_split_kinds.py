@@ -126,7 +126,7 @@ def test_out_of_fold_predictions_are_by_models_that_saw_none_of_the_group():
 def test_verdicts_of_a_sweep_follow_the_groups():
     data = replace(over_years(), time=None)
     options = {"lams": [1.0], "methods": ["standard"], "n_splits": 2, "settings": QUICK, "device": "cpu"}
-    options["measures"] = ["hgr_kde"]
+    options |= {"measures": ["hgr_kde"], "references": False, "importance": False}
     grouped = fd.sweep(data, **options)
     assert grouped.sweep.split == "group"
     by_hand = fd.sweep(replace(data, group=None), groups=data.group, **options)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from fairdash.data.source import CatalogueSource
 from fairdash.evaluation.result import SweepResult
@@ -28,6 +28,8 @@ from fairdash.training.sweep import Sweep
 
 # A new AppTest looks for components in all installed packages, which took longer than the page (Streamlit 1.67).
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+# A browser's pages are compiled once a server; AppTest compiled them at every run.
+local_script_runner.ScriptCache = cache(local_script_runner.ScriptCache)
 
 ROOT = Path(__file__).parents[2]
 SOURCE = CatalogueSource(dataset="household", options={"n": 600})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import fairdash as fd
 from fairdash.auditing.filing.governance import FIELDS, kept_governance
+from fairdash.auditing.models.files.foreign import read_model
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
@@ -37,6 +38,7 @@ from fairdash.utils.options import options_of
 from fairdash.utils.text import unbroken
 from tests.auditing.test_model import onnx_bytes
 from tests.runs.finished import PLAN, finished
+from tests.shared import quick_models
 from tests.ui.conftest import box, button, calm, charts, click, named, numbers, open_page, words
 from tests.ui.test_data_page import csv
 
@@ -56,6 +58,14 @@ def uploaded(frame: pd.DataFrame, name: str = "policies.csv") -> UploadSource:
     made = UploadSource(sha256=upload.sha256, name=name, roles=roles, reading=ReadingOptions())
     save_source(made, owner=LOCAL)
     return made
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick() -> Iterator[None]:
+    """Small models, and files of models that jobs read without a process of their own."""
+    with quick_models(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairdash.auditing.models.model_answers.ForeignModel", read_model)
+        yield
 
 
 @pytest.fixture

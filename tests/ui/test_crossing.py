@@ -21,7 +21,7 @@ from tests.ui.conftest import PLAN, charts, open_page, stage, words
 
 
 @pytest.fixture
-def run():
+def run(light_runs):
     rng = np.random.default_rng(0)
     age, sex, km = rng.uniform(20, 70, 900), rng.random(900) < 0.5, rng.normal(size=900)
     price = 100 + (age - 45) * np.where(sex, 1, -1) + 5 * km + rng.normal(size=900)
@@ -31,7 +31,7 @@ def run():
     kept = keep_upload(table.assign(price=price).to_csv(index=False).encode(), name="people.csv")
     roles = Roles(target="price", sensitive=("age", "sex"), features=("km", "turn"))
     source = UploadSource(sha256=kept.sha256, name="people.csv", roles=roles)
-    plan = replace(PLAN, methods=("standard", "jdcov"), lams=(1.0, 30.0))
+    plan = replace(PLAN, methods=("standard", "jdcov"), lams=(1.0, 30.0), n_splits=1)
     made = Run.create(RunSpec(source=source, plan=plan, owner=LOCAL, defaults=current_defaults()))
     assert worker.main(made.id) == 0
     return made

@@ -66,8 +66,8 @@ def test_a_grid_that_makes_no_sense_is_refused_at_the_field():
 
 
 def test_several_methods_and_another_loss_are_trained_and_compared(monkeypatch):
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
-    at = open_page("train")
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
+    at = open_page("train", dataset=save_source(SOURCE))
     at = at.multiselect(key=METHOD).set_value(["hgr_spline", "pearson"]).run()
     at = at.selectbox(key="train.form loss").set_value("poisson").run()
     at = at.checkbox(key="train.form balance").set_value(True).run()
@@ -185,7 +185,7 @@ def test_a_weight_found_is_shown_and_taken_over_by_one_click():
 
 
 def test_a_search_is_what_the_form_asks_for(monkeypatch):
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     at = open_page("train").multiselect(key=METHOD).set_value(["hgr_spline"]).run()
     at = field(at, "Epochs").set_value(2).run()
     at = at.number_input(key="train.searching folds").set_value(2).run()

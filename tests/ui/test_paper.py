@@ -10,12 +10,6 @@ from tests.serving import ROOT
 from tests.ui.conftest import calm, charts, open_page, words
 
 
-def open_part(part):
-    at = open_page("paper")
-    at.session_state["paper.figures part"] = part
-    return at.run()
-
-
 def test_the_answer_is_counted_from_the_committed_cells():
     found = count(read_result("table1_crime"), "crime")
     at = open_page("paper")
@@ -68,7 +62,7 @@ def test_the_command_that_makes_a_result_again_is_named():
 @pytest.mark.parametrize("part", ["fig1", "fig2", "fig3", "household"])
 def test_every_figure_is_drawn(part):
     assert part in committed()
-    at = calm(open_part(part))
+    at = calm(open_page("paper", part=part))
     (title,) = charts(at)
     assert title.startswith("<b>")
     assert f"in a checkout of fairdash: `{read_result(part).command}`" in words(at)

@@ -29,7 +29,7 @@ EVIL = "![x](http://evil.example/a.png) <b>$x^2$</b>"
 @pytest.fixture(autouse=True)
 def _nobody_works(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Jobs wait; and the server has no run of another test in memory."""
-    monkeypatch.setattr(queue, "ensure_worker", lambda lane: None)
+    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()

@@ -19,7 +19,7 @@ from fairdash.evaluation import DEFAULT_MEASURE, knee, wide
 from fairdash.jobs.steps import at_once
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import fronts_of
-from fairdash.reports.stage import four_numbers, stops_of
+from fairdash.reports.stage import four_numbers, stage_of, stops_of
 from fairdash.runs import worker
 from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.listing import list_runs
@@ -74,15 +74,32 @@ def said(at):
     return re.sub(r"\\(.)", r"\1", at.markdown[0].value)
 
 
+@pytest.fixture
+def drawn_once(monkeypatch):
+    """Draws the stage once for each stop: a panel changes nothing in it."""
+    drawn = {}
+
+    def once(*found, at, theme):
+        if at not in drawn:
+            drawn[at] = stage_of(*found, at=at, theme=theme)
+        return drawn[at]
+
+    monkeypatch.setattr("fairdash.reports.stage.stage_of", once)
+
+
+@pytest.mark.usefixtures("drawn_once")
 @pytest.mark.parametrize("objective", few(OBJECTIVES, "demographic_parity"))
 def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, another_result, objective):
     named = {"Age": "driver's age", "Cost": "yearly *price*"}
     another_result(replace(finished_run.read_result(), names=named))
-    at = open_page("tradeoff", run=finished_run.id, objective=OBJECTIVES[objective].title)
+    lams = [4.0, 2.3, 0.0]
+    at = open_page("tradeoff", run=finished_run.id, objective=OBJECTIVES[objective].title, lam="4")
     for panel in PANELS:
-        at = look(at, panel)
-        for lam in (4.0, 2.3, 0.0):
+        at = calm(look(at, panel))
+        for lam in lams[1:]:
             at = calm(move(at, lam))
+        assert lam_shown(at) == f"{lam:g}"
+        lams.reverse()
     assert OBJECTIVES[objective].meaning in words(at)
     # People read names, and find the headers in a tip.
     assert [name for name in named.values() if name not in said(at)] == []
@@ -173,13 +190,14 @@ def test_what_can_t_be_reached_or_chosen_is_said(finished_run, another_result):
     assert "a point chosen on test rows looks better" in words(at)
 
 
+@pytest.mark.usefixtures("drawn_once")
 def test_a_first_look_starts_by_itself_and_is_refined():
     source = CatalogueSource(dataset="household", options={"n": 300})
     at = open_page("tradeoff", dataset=save_source(source))
     (run,) = list_runs().runs
     assert run.spec.source == source
     assert run.spec.first.n_splits == 1
-    until(lambda: run.look is not None)
+    until(lambda: run.available_result is not None)
     at = at.run()
     assert "Preview" in words(at)
     assert "1 random split" in str(charts(at)["<b>What fairness costs</b>"]["layout"]["title"])

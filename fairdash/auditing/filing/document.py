@@ -158,7 +158,7 @@ def _limits(result: Findings) -> Iterator[Block]:
     ]
 
 
-#: What an audit fills in below a heading, by id.
+#: Parts that an audit fills in below a heading, by id.
 PARTS: Mapping[str, Callable[[Findings], Iterator[Block]]] = MappingProxyType(
     {
         "subject": _decided(

@@ -16,7 +16,7 @@ from fairdash.utils.text import visible
 FILE = "governance.yaml"
 #: Bytes of it at most.
 _LARGEST = 10**6
-#: Field to what is asked for.
+#: Fields with their question.
 FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "purpose": "Purpose of the price or model: product, lines of business, and decisions based on it.",
@@ -70,18 +70,18 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
     if len(content) > _LARGEST:
         raise fault
     try:
-        # Texts alone: no tag of YAML is followed, and a date stays as it is written.
-        found = yaml.load(content.decode(), Loader=yaml.BaseLoader) or {}  # noqa: S506
+        # The values are texts: no YAML tag is followed, and a date keeps its spelling.
+        written = yaml.load(content.decode(), Loader=yaml.BaseLoader) or {}  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise fault from error
-    if not isinstance(found, dict) or not all(isinstance(each, str) for each in found.values()):
+    if not isinstance(written, dict) or not all(isinstance(each, str) for each in written.values()):
         raise fault
-    if unknown := [str(each) for each in found if each not in FIELDS]:
+    if unknown := [str(each) for each in written if each not in FIELDS]:
         raise StorageError.of(
             f"{name} has an unknown field: “{unknown[0]}”",
             f"Fields are: {', '.join(FIELDS)}.",
         )
-    return {field: found[field].strip() for field in FIELDS if found.get(field, "").strip()}
+    return {field: written[field].strip() for field in FIELDS if written.get(field, "").strip()}
 
 
 def governance_yaml(answers: Mapping[str, str]) -> bytes:

@@ -45,7 +45,7 @@ _WORDS = {
     "premium": {**PREMIUMS, "price": "Today’s price"},
     "criterion": {name: each.title for name, each in CRITERIA.items()},
 }
-#: Table to its caption; others are called as their file.
+#: Captions of tables; other tables are named after their file.
 _TITLES = {
     **{f"measures_{number}": "Results with their intervals" for number in QUESTIONS},
     "curve": "Average price along the attribute",
@@ -164,13 +164,13 @@ _READING = [
 
 
 def summary_of(result: Findings) -> list[Block]:
-    """Return what a command prints: verdict, notes, every answer, and the verdicts in a table."""
+    """Return the command's output: verdict, notes, every answer, and the verdicts in a table."""
     answers = {title: str(blocks[0]) for _, title, blocks in answers_of(result)}
     return [*verdict_of(result), *notes_of(result), "", answers, *verdict_tables(result)]
 
 
 def verdict_of(result: Findings) -> list[Block]:
-    """Return the primary verdict: a remark on units, the headline, its words, and what has changed."""
+    """Return the primary verdict: a remark on units, the headline, a sentence, and changes."""
     since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
     said = (result.units_remark, result.headline, result.in_words, since)
     return [Text(each, "answer") for each in said if each]

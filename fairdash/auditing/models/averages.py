@@ -9,13 +9,13 @@ p_b, the best estimate μ, and 1_b for rows in b, a row contributes to p_b E[P |
 - best estimate: 1_b Y;
 - unaware h(x) = E[Y | x]: 1_b h + g_b (Y − h);
 - aware a(x) = E_S[μ(x, S)]: 1_b a + g_b p_k / g_k (Y − μ), where k is the row's band, and E[μ(X, s) 1_b] at
-  the row's s, less its mean;
+the row's s, minus its mean;
 - corrective C: p_b Y, because its law is the same in all bands;
 - hyperaware k(x) = E[C | x]: 1_b k + g_b (C − k) + α_b (Y − μ) + L_b.
 
 C is the value, in the common law, at the rank U of μ among rows with the same s. α_b is the derivative of
 E[C g_b] by μ: the slope of C along μ times (g_b less its mean given U and s), plus the mean of g_b given U.
-L_b is the influence of the row on the laws of μ given s, and on how often its s occurs.
+L_b is the influence of the row on the laws of μ given s, and on the frequency of its s.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Index = NDArray[np.intp]
 BANDS = 5
 #: Probabilities of a band below this count as this, so that no row weighs more than 1 / 0.02 times.
 _LEAST = 0.02
-#: Levels of the quantiles of costs, and coarser ones, within which derivatives are averaged.
+#: Levels of the quantiles of costs, and coarser ones for averages of derivatives.
 _LEVELS, _CELLS = 50, 10
 
 
@@ -58,23 +58,23 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     _, band = np.unique(table.bands(BANDS), return_inverse=True)
     one = np.eye(band.max() + 1)[band]
     premiums = dict(costs.premiums)
-    # A row that is in its own law ranks too near the middle.
+    # A row that is part of its own law gets a rank too near the middle.
     best = premiums["best_estimate"]
     for out in folds_of(table):
         premiums["corrective"] = np.where(
             out, corrective_of(best, table, learned=~out), premiums["corrective"]
         )
-    # Its mean is that of the best estimate.
+    # The mean equals the best estimate's.
     premiums["corrective"] = premiums["corrective"] + share @ (best - premiums["corrective"])
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
-    # What the trees have left of two means given x, and the probabilities of bands given x.
+    # Residuals of the two means given x, and of the probabilities of bands given x.
     left = [values - premiums[name] for name, values in means.items()]
-    told = _by_splines(table, np.column_stack([*left, one]))
-    premiums |= {name: premiums[name] + told[:, k] for k, name in enumerate(means)}
-    g = told[:, len(means) :].clip(_LEAST, 1.0)
+    predictions = _by_splines(table, np.column_stack([*left, one]))
+    premiums |= {name: premiums[name] + predictions[:, k] for k, name in enumerate(means)}
+    g = predictions[:, len(means) :].clip(_LEAST, 1.0)
     g /= g.sum(axis=1, keepdims=True)
     p, cost = share @ one, costs.cost
-    # Costs are at the level of the price, which is estimated, too.
+    # Costs are scaled to the level of the price, which is also an estimate.
     level = (table.price - cost) / table.mean_price
     s = pd.Series(table.sensitive).groupby(band)
     frames = []
@@ -100,7 +100,7 @@ def _by_splines(table: AuditTable, targets: Array) -> Array:
 
 
 def _contributions(costs: Costs, band: Index, one: Array, g: Array) -> dict[str, Array]:
-    """Return what each row adds to p_b E[P | b], (n, B), by premium."""
+    """Return the contribution of each row to p_b E[P | b], (n, B), by premium."""
     table, share, cost, made = costs.table, costs.table.share, costs.cost, costs.premiums
     p, missed = share @ one, (cost - made["best_estimate"])[:, None]
     unaware, aware = made["unaware"], made["aware"]
@@ -136,7 +136,7 @@ def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
     given_both = _mean_in(band * _CELLS + cell, len(p) * _CELLS, g, table).reshape(len(p), _CELLS, -1)
     steep = np.clip(slope[level] / np.maximum(slopes[band, level], 1e-12), 0.2, 5.0)[:, None]
     alpha = steep * (g - given_both[band, cell]) + given_rank[cell]
-    # A row's influence on its own law, on the quantiles of the common one, and on how often its s occurs.
+    # A row's influence on its own law, on the quantiles of the common law, and on the frequency of its s.
     grid = (at * _CELLS).astype(np.intp)
     step = (rank[:, None] <= at) - at
     law = np.einsum("nl,nlb->nb", step * slope, given_both[:, grid][band])
@@ -148,14 +148,14 @@ def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
 
 def _along_s(values: Array, table: AuditTable, band: Index) -> Array:
     """Straight lines of values (n,) along s, one in each band, (n,)."""
-    made = np.empty(table.n)
+    influence = np.empty(table.n)
     for k in np.unique(band):
         rows = band == k
         weight, s = table.weight[rows], table.sensitive[rows]
         away = s - np.average(s, weights=weight)
         slope = float(weight @ (away * values[rows])) / max(float(weight @ away**2), 1e-300)
-        made[rows] = np.average(values[rows], weights=weight) + slope * away
-    return made
+        influence[rows] = np.average(values[rows], weights=weight) + slope * away
+    return influence
 
 
 def _law(values: Array, weight: Array, at: Array) -> Array:

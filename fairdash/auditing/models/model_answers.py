@@ -37,9 +37,10 @@ Nodes = list[tuple[Any, float]]
 NUMBER = 11
 TITLE = "What does the model do?"
 MODEL_PRICE = "model price"
-#: Rows that are priced again for each value of each column, at most; and rows that count as the same s.
+#: Rows that are priced again for each value of each column, at most; and rows that count as having the same
+#: s.
 MAX_ROWS, END = 2_000, 0.1
-#: Levels of a number's quantiles that stand for its values.
+#: Levels of the quantiles that represent a number's values.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Prices that differ by less than this share are the same: files hold numbers of 32 bits.
@@ -56,7 +57,7 @@ def priced(
     output: str | None = None,
     check_column: str | None = None,
 ) -> tuple[pd.DataFrame, Pricing, tuple[str, ...]]:
-    """Return the frame with the model's price as a new column, the model, and notes on what it was taken for.
+    """Return the frame with the model's price as a new column, the model, and notes on its interpretation.
 
     `columns` are the model's inputs. `link` and `output` are as in :func:`fairdash.audit`. The price is
     compared with `check_column`, which is then no longer in the frame.
@@ -94,7 +95,7 @@ def priced(
             made = np.asarray(told(rows[taken]), dtype=float)
         except FairdashError:
             raise
-        except Exception as error:  # Anything that somebody's model raises; the cause is kept.
+        except Exception as error:  # A user's model may raise any error; the cause is kept.
             listed = ", ".join(f"“{each}”" for each in taken)
             cause = next(iter(str(error).splitlines()), "")
             why = f"The model can't price the rows ({type(error).__name__}: {cause})"
@@ -108,7 +109,7 @@ def priced(
             raise DataError.of("The model does not give one finite price per row", "Return an array (n,).")
         return made
 
-    # The additional answer changes these alone.
+    # The additional answer changes only these.
     price.columns = taken  # type: ignore[attr-defined]
     made = price(frame)
     if check_column is not None:
@@ -297,7 +298,7 @@ def _in_words(table: pd.DataFrame, name: str, delta: str, n: int) -> tuple[str, 
 def _customer(
     frame: pd.DataFrame, model: Pricing, label: Any, *, columns: list[str], name: str
 ) -> tuple[dict[str, pd.DataFrame], str]:
-    """One row's price, beside those with the nearest s, and what each of its columns does to it."""
+    """Explain one row's price: beside those with the nearest s, and by the effect of each column."""
     if label not in frame.index or not frame.index.is_unique or pd.isna(frame.loc[label, name]):
         hint = "Give the label of one row whose sensitive attribute is known."
         raise OptionError.of("There is no such row", hint, column="customer")
@@ -322,11 +323,11 @@ def _customer(
         columns=["column", "value", "change"],
     ).sort_values("change", key=np.abs, ascending=False, ignore_index=True)
     facts = {"price": price, "mean_near_in_s": float(beside.mean()), "mean_of_all": everyone}
-    told = (
+    sentence = (
         f"The customer in row {label} pays {amount(price)}. The customers closest in “{name}” pay "
         f"{amount(facts['mean_near_in_s'])} on average, and {percent(lower)} of them pay less."
     )
     if len(moved):
-        told += f" “{moved['column'][0]}” changes this price most: {amount(float(moved['change'][0]))}."
+        sentence += f" “{moved['column'][0]}” changes this price most: {amount(float(moved['change'][0]))}."
     summary = pd.DataFrame([{**facts, "share_near_that_pays_less": lower, "near": len(near)}])
-    return {"customer": summary, "customer_columns": moved}, told
+    return {"customer": summary, "customer_columns": moved}, sentence

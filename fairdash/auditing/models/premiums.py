@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -34,9 +34,11 @@ from fairdash.utils.seeds import Stream, seed_of
 from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
+#: Options of boosted trees (scikit-learn's histogram gradient boosting).
+Trees = Mapping[str, Any]
 Rows = NDArray[np.bool_]
 
-#: Rows that a level counts the mean of all rows for, when levels are put in order of their means.
+#: Weight, in rows, of the overall mean in a level's mean when levels are ordered.
 _SHRINK = 20
 #: The premiums by id, in the order from all of s to nothing of it.
 PREMIUMS: Mapping[str, str] = MappingProxyType(
@@ -48,7 +50,7 @@ PREMIUMS: Mapping[str, str] = MappingProxyType(
         "corrective": "Corrective",
     }
 )
-#: What is compared of each policy: id to what it is called.
+#: Comparisons of each policy: id to name.
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "proxy_effect": "unaware less aware",
@@ -56,7 +58,7 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         "cost_of_parity": "corrective less best estimate",
     }
 )
-#: Values of s that stand for all of them, at most.
+#: Values of s that represent all of them, at most.
 N_NODES = 30
 #: The kernel of :func:`corrective_of` is narrower than the rule's for a smooth curve by this factor.
 _NEARER = 0.25
@@ -112,32 +114,18 @@ class Fitted:
     def predict_at(self, features: pd.DataFrame, nodes: Array) -> Array:
         """Predict rows with the last column set to each of some values, (n, K)."""
         rows = self.encode(features, np.zeros(len(features)))
-        told = np.empty((len(rows), len(nodes)))
+        predictions = np.empty((len(rows), len(nodes)))
         for k, node in enumerate(nodes):
             rows[:, -1] = node
-            told[:, k] = self.model.predict(rows)
-        return told
+            predictions[:, k] = self.model.predict(rows)
+        return predictions
 
 
-@dataclass(frozen=True, kw_only=True)
-class Learner:
-    """Boosted trees (scikit-learn's histogram gradient boosting) with some options."""
-
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def fit(
-        self, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
-    ) -> Fitted:
-        """Fit y (n,) to features and additional numeric columns."""
-        seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
-        return Fitted.of(boosted_trees(**self.options, random_state=seed), features, y, weight, *more)
-
-
-#: A price follows its features closely, even in a class of 20 rows; costs are mostly chance; a mean given the
+#: A price follows its features closely, even in a class of 20 rows; costs are mostly noise; a mean given the
 #: features is smooth.
-OF_A_PRICE = Learner(options={"max_leaf_nodes": 31, "min_samples_leaf": 10})
-OF_A_COST = Learner(options={"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50})
-OF_A_MEAN = Learner(options={"max_iter": 60})
+OF_A_PRICE: Trees = {"max_leaf_nodes": 31, "min_samples_leaf": 10}
+OF_A_COST: Trees = {"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50}
+OF_A_MEAN: Trees = {"max_iter": 60}
 #: The package of networks. Trees give every answer; without it, nothing checks them.
 OF_NETWORKS = "torch"
 NO_NETWORKS = (
@@ -148,18 +136,22 @@ NO_NETWORKS = (
 _MIN_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 
 
-def out_of_fold(
-    table: AuditTable, y: Array, learner: Learner, *more: Array, random_state: int | None
-) -> Array:
+def fit_trees(
+    trees: Trees, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
+) -> Fitted:
+    """Fit boosted trees with these options to y (n,), by features and additional numeric columns."""
+    seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
+    return Fitted.of(boosted_trees(**trees, random_state=seed), features, y, weight, *more)
+
+
+def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_state: int | None) -> Array:
     """Predict y (n,) out of fold."""
-    told = np.empty(table.n)
+    predictions = np.empty(table.n)
     for fold in folds_of(table):
-        fitted = learner.fit(
-            table.features[~fold], y[~fold], table.weight[~fold], *(each[~fold] for each in more),
-            random_state=random_state,
-        )  # fmt: skip
-        told[fold] = fitted.predict(table.features[fold], *(each[fold] for each in more))
-    return told
+        seen, weight, *others = (each[~fold] for each in (y, table.weight, *more))
+        fitted = fit_trees(trees, table.features[~fold], seen, weight, *others, random_state=random_state)
+        predictions[fold] = fitted.predict(table.features[fold], *(each[fold] for each in more))
+    return predictions
 
 
 def networks_out_of_fold(
@@ -179,7 +171,7 @@ def networks_out_of_fold(
     budget: dict[str, Any] = budget_of(n_learned, batch_size=batch)
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
-    # Names of its own, since a column may be called anything.
+    # Generated names, because a user's column may have any name.
     features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, more)], axis=1).set_axis(
         [f"x{k}" for k in range(table.features.shape[1] + len(more))], axis=1
     )
@@ -197,10 +189,10 @@ def networks_out_of_fold(
         random_state=seed,
         device=resolve_device("cpu"),
     )
-    told = np.empty(table.n)
+    held_out = np.empty(table.n)
     for fold, predictions in zip(folds, trained.predictions, strict=True):
-        told[fold] = predictions[fold]
-    return told
+        held_out[fold] = predictions[fold]
+    return held_out
 
 
 def folds_of(table: AuditTable) -> list[Rows]:
@@ -266,7 +258,7 @@ class Costs:
         told = networks_out_of_fold(
             self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
-        # Where one loss can judge the trees it can judge these, too.
+        # If one loss can compare the trees, it can also compare these.
         best = self.premiums["best_estimate"]
         return np.clip(told, best.min(), best.max())
 
@@ -303,17 +295,17 @@ class Costs:
     @property
     def fit_networks(self) -> Estimate | None:
         """Fit of networks instead of trees; None without torch."""
-        told = self.by_networks
-        return None if told is None else explained(self.judged_by, told, self.table, self.loss)
+        predictions = self.by_networks
+        return None if predictions is None else explained(self.judged_by, predictions, self.table, self.loss)
 
     @property
     def differences(self) -> dict[str, Array]:
         """Map of the ids in :data:`DIFFERENCES` to (n,) arrays."""
-        made = self.premiums
+        premiums = self.premiums
         return {
-            "proxy_effect": made["unaware"] - made["aware"],
+            "proxy_effect": premiums["unaware"] - premiums["aware"],
             "risk_spread": np.ptp(self.at_nodes, axis=1),
-            "cost_of_parity": made["corrective"] - made["best_estimate"],
+            "cost_of_parity": premiums["corrective"] - premiums["best_estimate"],
         }
 
 
@@ -334,42 +326,38 @@ def learn_costs(
     assert learned is not None
     cost = at_level_of_price(learned, part)
     nodes, shares = sensitive_nodes(part.sensitive, sample_weight=part.weight, max_nodes=N_NODES)
-    trees = _trees_for(cost)
     at_nodes = np.empty((part.n, len(nodes)))
-    made = {name: np.empty(part.n) for name in PREMIUMS}
+    by_premium = {name: np.empty(part.n) for name in PREMIUMS}
     folds = folds_of(part)
     for k, out in enumerate(folds):
         tell(k / len(folds))
-        fitted = trees.fit(
-            part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out],
-            random_state=random_state,
-        )  # fmt: skip
+        told = (part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out])
+        fitted = fit_trees(_trees_for(cost), *told, random_state=random_state)
         at_nodes[out] = fitted.predict_at(part.features[out], nodes)
 
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
-            mean: Fitted = _trees_for(values).fit(
-                part.features[~out], values[~out], part.weight[~out], random_state=random_state
-            )
-            # Trees go a little beyond what they have seen.
+            known = (part.features[~out], values[~out], part.weight[~out])
+            mean = fit_trees(_trees_for(values), *known, random_state=random_state)
+            # Trees extrapolate slightly beyond the values seen.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
         best = fitted.predict(part.features, part.sensitive)
         corrective = corrective_of(best, part)
-        made["best_estimate"][out] = best[out]
-        made["unaware"][out] = given_features(best)
-        made["aware"][out] = at_nodes[out] @ shares
-        made["hyperaware"][out] = given_features(corrective)
-        made["corrective"][out] = corrective[out]
+        by_premium["best_estimate"][out] = best[out]
+        by_premium["unaware"][out] = given_features(best)
+        by_premium["aware"][out] = at_nodes[out] @ shares
+        by_premium["hyperaware"][out] = given_features(corrective)
+        by_premium["corrective"][out] = corrective[out]
     return Costs(
         table=part,
         cost=cost,
         at_nodes=at_nodes,
-        premiums=MappingProxyType(made),
+        premiums=MappingProxyType(by_premium),
         random_state=random_state,
     )
 
 
-def _trees_for(y: Array) -> Learner:
+def _trees_for(y: Array) -> Trees:
     return OF_A_COST if y.min() >= 0 else OF_A_MEAN
 
 
@@ -406,13 +394,13 @@ def nothing_learned(costs: Costs) -> str:
 
 
 def loss_in_words(costs: Costs) -> str:
-    """Quantity of which the best estimate explains a share."""
+    """Name of the quantity whose variance the best estimate explains in part."""
     return "deviance" if costs.loss is POISSON else "variance"
 
 
 def points(each: Estimate) -> str:
     """Return the difference of two shares with its interval."""
-    # Adding 0 makes a negative nought a plain one.
+    # Adding 0 turns −0 into 0.
     value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
     return f"{value} percentage points ({low} to {high})"
 

@@ -16,11 +16,11 @@ Array = NDArray[np.float64]
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 N_FOLDS = 5
-#: A price that moves by more than this share of it counts as changed.
+#: A price that changes by more than this share counts as changed.
 CHANGED = 0.1
 #: Columns that are shares.
 SHARES = ("mean change", "moved by a tenth")
-#: How a repaired price is made: with s at pricing, or of the other columns alone.
+#: Ways to compute a repaired price: with s at pricing, or from the other columns only.
 WITH_S, WITHOUT_S = "known", "not known"
 
 
@@ -39,13 +39,13 @@ def repaired(
     prices
         A row a row of the audit, in its order: price, s, and a column a way and strength.
     """
-    # It loads scikit-learn, which a page that only shows an audit has no use for.
+    # The import loads scikit-learn, which a page that only shows an audit does not need.
     from fairdash.tariff.postprocessor import FairPostprocessor
 
     seed, price, columns = random_state or 0, table.price, table.columns
     x = table.features.assign(**{columns.price: price})
     fold, s = table.folds(N_FOLDS), pd.Series(table.s_for_tests)
-    told: dict[tuple[str, float], Array] = {
+    predictions: dict[tuple[str, float], Array] = {
         (way, alpha): np.empty(table.n) for way in (WITH_S, WITHOUT_S) for alpha in ALPHAS
     }
     for k in np.unique(fold):
@@ -56,11 +56,11 @@ def repaired(
         for way, own in ((WITH_S, s[out]), (WITHOUT_S, None)):
             full = repair.predict(x[out], sensitive_features=own, alpha=1.0)
             for alpha in ALPHAS:
-                told[way, alpha][out] = (1 - alpha) * price[out] + alpha * full
+                predictions[way, alpha][out] = (1 - alpha) * price[out] + alpha * full
     rows: list[dict[str, str | float]] = []
     v = np.column_stack(table.s_columns)
-    for (way, alpha), each in told.items():
-        progress("measuring repaired prices", 0.7 + 0.3 * len(rows) / len(told))
+    for (way, alpha), each in predictions.items():
+        progress("measuring repaired prices", 0.7 + 0.3 * len(rows) / len(predictions))
         found = assess_dependence("hgr_spline", each, v, n_permutations=39, n_bootstrap=0, random_state=seed)
         change = np.abs(each - price)
         row: dict[str, str | float] = {"s at pricing": way, "strength": alpha}
@@ -78,7 +78,7 @@ def repaired(
             error, worst = part.mean(loss.deviances(y, each[known])), part.mean(loss.deviances(y, mean))
             row["error"] = error / worst
         rows.append(row)
-    named = {f"s {way}, strength {alpha:g}": each for (way, alpha), each in told.items() if alpha}
+    named = {f"s {way}, strength {alpha:g}": each for (way, alpha), each in predictions.items() if alpha}
     return pd.DataFrame(rows), pd.DataFrame(
         {columns.price: price, columns.sensitive: table.s_for_tests, **named}
     )

@@ -48,7 +48,7 @@ from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
-#: How columns of a number and of its limits end, and what they are of an estimate.
+#: Endings of the columns of a number and its limits, and the fields of an estimate.
 _ENDS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _NO_COSTS = "This question needs {what}."
@@ -218,13 +218,13 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
         for each in (first, other)
     ]
     numbers = [each[["question", "measure", "value"]] for each in numbers]
-    made = numbers[0].merge(numbers[1], on=["question", "measure"], suffixes=("", "_other"), sort=False)
-    made = made.rename(columns={"value": "price", "value_other": "candidate"})
-    made["difference"] = made["candidate"] - made["price"]
+    table = numbers[0].merge(numbers[1], on=["question", "measure"], suffixes=("", "_other"), sort=False)
+    table = table.rename(columns={"value": "price", "value_other": "candidate"})
+    table["difference"] = table["candidate"] - table["price"]
     errors = {**dict(_of_curves(first, other)), **dict(_left_out(first, other))}
-    off = made["measure"].map(errors).astype(float)
-    made["ci_low"], made["ci_high"] = made["difference"] - off, made["difference"] + off
-    return made.sort_values("question", kind="stable").reset_index(drop=True)
+    off = table["measure"].map(errors).astype(float)
+    table["ci_low"], table["ci_high"] = table["difference"] - off, table["difference"] + off
+    return table.sort_values("question", kind="stable").reset_index(drop=True)
 
 
 def _gaps(of: Answered) -> Iterator[dict[str, object]]:
@@ -235,7 +235,7 @@ def _gaps(of: Answered) -> Iterator[dict[str, object]]:
 
 
 def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Measure to half the width of its paired interval, for what is a difference of two points of a curve."""
+    """Half the width of the paired interval, by measure, for differences of two points of a curve."""
     for name in first.criteria.keys() & other.criteria.keys():
         parts = []
         for of in (first, other):
@@ -274,9 +274,9 @@ def _off(parts: list[Array]) -> float:
 
 def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     """Likewise, by leaving out a twentieth of the units at a time: a jackknife of groups."""
-    found = []
+    reasons = []
     for data in (first.data, other.data):
-        # The curve as all rows have told it out of fold.
+        # The curve from out-of-fold predictions of all rows.
         told = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
         judged = data.on("outcome")
         fold, of_judged = data.table.folds(_LEFT_OUT), judged.table.folds(_LEFT_OUT)
@@ -284,8 +284,8 @@ def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
             _numbers(data.table, fold != out, told) | _of_cost(judged, of_judged != out)
             for out in range(_LEFT_OUT)
         ]
-        found.append(pd.DataFrame(rows))
-    off = np.sqrt((_LEFT_OUT - 1) * (found[1] - found[0]).var(ddof=0))
+        reasons.append(pd.DataFrame(rows))
+    off = np.sqrt((_LEFT_OUT - 1) * (reasons[1] - reasons[0]).var(ddof=0))
     yield from (float(student.ppf(0.975, _LEFT_OUT - 1)) * off).items()
 
 

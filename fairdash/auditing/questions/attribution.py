@@ -29,6 +29,7 @@ from fairdash.auditing.models.premiums import (
     explained,
     features_in_words,
     fit_of,
+    fit_trees,
     gained,
     networks_out_of_fold,
     nothing_learned,
@@ -47,8 +48,8 @@ Array = NDArray[np.float64]
 
 #: Rows whose Shapley values are taken, at most.
 MAX_EXPLAINED = 2_000
-#: A price uses s itself where s makes the surrogate better by more than this share of the price's variance:
-#: trees are never exact, and s may mend a little of what they miss.
+#: A price uses s directly if s improves the surrogate by more than this share of the price's variance: trees
+#: are never exact, and s may reduce their error a little.
 USES_ITSELF = 0.005
 #: Models of the price.
 WITHOUT = "the price from its features"
@@ -61,9 +62,9 @@ _NO_SHARES = (
 _NO_FEATURES = "The table has no further informative columns, so the columns behind the link are unknown."
 #: Features that a sentence names.
 _MAX_NAMED = 3
-#: A feature that carries less than this of what s explains is not named.
+#: A feature that accounts for less than this share of the explained variance is not named.
 _MIN_NAMED = 0.02
-#: Rows and permutations behind the proxies that stand beside.
+#: Rows and permutations for the proxies beside the answer.
 _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
 
@@ -74,7 +75,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
     spread = f"“{name}” explains {within(uf)} of the price's variance."
-    # A price may use s although its averages along s are alike: in one way for each class of another column.
+    # A price may use s although its averages along s are equal: differently for each class of another column.
     if table.features.columns.empty or not varies(table.price):
         more = [_NO_FEATURES] if table.features.columns.empty else []
         return Part(sentences=(spread, *more), measures=tuple(measures))
@@ -185,7 +186,7 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
         Dataset(
             name="audit",
             features=part.features,
-            # No part of this looks at a target; a data set has one.
+            # The target is not used, but a data set needs one.
             target=pd.Series(range(part.n), dtype=float, name=table.columns.price),
             sensitive=pd.DataFrame({name: part.sensitive}),
             group=None if part.n_units == part.n else pd.Series(part.units, name=table.columns.groups),
@@ -241,7 +242,7 @@ def drivers_of(
     itself = gained(part.price, without, with_s, part)
     uses = _uses_itself(itself)
     more = (part.sensitive,) if uses else ()
-    fitted = OF_A_PRICE.fit(part.features, part.price, part.weight, *more, random_state=random_state)
+    fitted = fit_trees(OF_A_PRICE, part.features, part.price, part.weight, *more, random_state=random_state)
     models = {WITHOUT: without, WITH: with_s}
     if has(OF_NETWORKS):
         own = part.s_columns if uses else ()
@@ -272,7 +273,7 @@ def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Arra
     Along the trees' own paths (Lundberg et al. 2020), by the library ``shap``.
     """
     with warnings.catch_warnings():
-        # Its pictures, which nobody draws here, ask matplotlib for what that means to drop.
+        # shap's pictures, which are not used here, import parts of matplotlib that are deprecated.
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         from shap.explainers import TreeExplainer
 
@@ -319,7 +320,7 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
     total = float(share @ around**2)
     if total <= 0:
         return Estimate.of(0.0, 0.0), np.zeros(at_nodes.shape[1])
-    # The corners of what is allowed, from the price: nothing but c, and each node alone.
+    # Corners of the allowed set, relative to the price: only c, and each node alone.
     corners = np.column_stack([np.zeros(len(price)), at_nodes - share @ at_nodes]) - around[:, None]
     gram = corners.T @ (share[:, None] * corners) / total
     size, vectors = np.linalg.eigh(gram)

@@ -36,13 +36,13 @@ from fairdash.utils.text import few, p_equals
 
 Array = NDArray[np.float64]
 
-#: Two fixed points are compared with little bias: the penalty of the curve is taken this many times.
+#: Two fixed points are compared with little bias: the curve's penalty is multiplied by this.
 LESS_PENALTY = 0.1
 LOW_POINT, HIGH_POINT = 0.10, 0.90
-#: Rows that one factor is looked at on; several jointly, by trees, on :data:`TREE_ROWS`.
+#: Rows for one factor, at most; for several jointly, trees use :data:`TREE_ROWS`.
 _MAX_ROWS = 100_000
 _TREES = 60
-#: Rows of average weight in a leaf of a tree, at least.
+#: Rows of average weight in a leaf, at least.
 _LEAF = 10
 
 
@@ -167,16 +167,16 @@ def _parts(
     price = fit_curve(table.price, table, basis, lam=lam)
     correction = table.n_units / max(table.n_units - price.edf, 1.0)
     gap, of_gap = price.difference(low, high, table)
-    found = {"gap": (gap, of_gap)}
+    parts = {"gap": (gap, of_gap)}
     if cost is not None:
         ratio = table.mean_price / table.mean(cost)
         apart, of_apart = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
         # The loss ratio is estimated too: d(ratio) = (π − ratio Y) / E[Y].
         of_ratio = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
         of_earned = ratio * of_apart + apart * of_ratio
-        found["earned"] = (ratio * apart, of_earned)
-        found["left"] = (gap - ratio * apart, of_gap - of_earned)
-    return {name: (value, float(of @ of) * correction) for name, (value, of) in found.items()}
+        parts["earned"] = (ratio * apart, of_earned)
+        parts["left"] = (gap - ratio * apart, of_gap - of_earned)
+    return {name: (value, float(of @ of) * correction) for name, (value, of) in parts.items()}
 
 
 def _averaged(
@@ -283,12 +283,12 @@ def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_st
         out = folds == fold
         trees = ExtraTreesRegressor(
             n_estimators=_TREES,
-            # By weight: a row twice and a row of weight 2 are one and the same.
+            # By weight, because a row that occurs twice equals a row of weight 2.
             min_weight_fraction_leaf=_LEAF / table.n_units,
             max_features=1.0,
             random_state=None if random_state is None else seed_of(Stream.AUDIT_ROWS, random_state, fold),
         )
-        # Columns of one spread, so that each counts alike where a tree is cut.
+        # Columns with equal spread, so that each has the same influence on a tree's splits.
         spread = np.sqrt(np.average(left**2, axis=0, weights=table.weight)) + 1e-300
         trees.fit(codes[~out], left[~out] / spread, sample_weight=table.weight[~out])
         more[out] = left[out] - trees.predict(codes[out]) * spread

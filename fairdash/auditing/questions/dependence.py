@@ -19,9 +19,9 @@ from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.classes import MIN_ROWS
 from fairdash.utils.text import counted, few, percent
 
-#: The share of the exposure that pays the top prices.
+#: Share of the exposure in the top-price group.
 TOP_SHARE = 0.05
-#: The four-fifths rule: an adverse impact ratio below this is said to be.
+#: The four-fifths rule: an adverse impact ratio below this is reported.
 FOUR_FIFTHS = 0.8
 #: If more than this share of rows has the highest price, there is no top-price group.
 _MOST = 0.2

@@ -31,8 +31,8 @@ Index = NDArray[np.intp]
 #: Segments that are shown; bands of s and of a number in them; levels of a column, the most frequent ones.
 MAX_SEGMENTS = 20
 _BANDS, _MAX_LEVELS = 5, 30
-#: Each half's sum has the sign that the other's noise says; without a link both agree more often than sums
-#: that have nothing to do with each other: Var(|a| + |b|) about 0, of independent normal a and b.
+#: Each half's sum takes the sign that the other half's noise gives. Without a link both agree more often than
+#: unrelated sums: Var(|a| + |b|) about 0, of independent normal a and b.
 _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
@@ -247,7 +247,7 @@ def segments(
             above = above_base(price, None, table.weight, within=level + 1)
         else:
             above = above_base(price, cost, table.weight)
-        # Codes of none in between would be groups without a row.
+        # Unused codes in between would be groups without a row.
         there, dense = np.unique(code[code >= 0], return_inverse=True)
         code[code >= 0] = dense
         groupings.append((code, above))
@@ -303,15 +303,15 @@ def moved(
         Theirs of the exposure.
     """
     above = above_base(price, cost, table.weight)
-    told = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
+    prediction = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
     share = table.share
-    # Either half's curve about its own mean: their levels are off in opposite directions.
+    # Each half's curve is centred on its own mean, because their levels are off in opposite directions.
     half = table.folds(2)
-    level = np.bincount(half, weights=share * told) / np.bincount(half, weights=share)
-    dear = told - level[half] > 1e-9 * np.abs(table.price).max()
+    level = np.bincount(half, weights=share * prediction) / np.bincount(half, weights=share)
+    dear = prediction - level[half] > 1e-9 * np.abs(table.price).max()
     value, held = float(share[dear] @ above[dear]), float(share[dear].sum())
     base = np.ones(table.n) if cost is None else cost
-    # The base is estimated as well: its part in the group is taken off every row.
+    # The base is also estimated: its part in the group is subtracted from every row.
     part = float(share[dear] @ base[dear] / (share @ base))
     off = share * (above * (dear - part) - (value / max(held, 1e-12)) * dear)
     error = _TWO_HALVES * table.error(off)

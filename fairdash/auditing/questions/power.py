@@ -33,13 +33,13 @@ from fairdash.utils.text import counted, few, percent
 
 Array = NDArray[np.float64]
 
-#: Reliabilities that are always looked at; 1 is s as it stands.
+#: Reliabilities that are always reported; 1 is s as measured.
 RELIABILITIES = (1.0, 0.9, 0.7, 0.5)
-#: Variances of the errors that are added, as shares of that of s.
+#: Variances of the added errors, as shares of the variance of s.
 _ADDED = np.array([0.25, 0.5, 1.0, 2.0])
 #: Shares of the exposure at or below which the curve is read.
 SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
-#: Rows, of units drawn by the seed, that it is worked out on; and how often errors are drawn.
+#: Rows for the computation, drawn in whole units; and the number of draws of errors.
 MAX_ROWS = 100_000
 _MAX_DRAWS, _MIN_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _NO_ORDER = (
@@ -92,10 +92,10 @@ def _power(data: AuditData, before: Answered) -> Part:
 
 def _missing(data: AuditData) -> list[Part]:
     name = data.table.columns.sensitive
-    found = without_sensitive(data.frame, data.table.columns)
-    if found is None:
+    rates = without_sensitive(data.frame, data.table.columns)
+    if rates is None:
         return []
-    apart, count, table = found
+    apart, count, table = rates
     differ = "differ" if apart.ci_low > 0 or apart.ci_high < 0 else "do not differ detectably"
     money = data.table.money
     said = (
@@ -115,11 +115,11 @@ def _reliable(data: AuditData) -> Part:
         said = f"If “{name}” was measured with error, state its reliability to correct for it."
         return Part(sentences=(said,))
     data.say("Errors in the attribute", 9, 0.5)
-    found = corrected(data.table, data.plan.reliability, random_state=data.seed)
-    if found is None:
+    corrections = corrected(data.table, data.plan.reliability, random_state=data.seed)
+    if corrections is None:
         said = f"“{name}” has few values. Misclassified values are not covered."
         return Part(sentences=(said,))
-    direction, curve, looked_at = found
+    direction, curve, looked_at = corrections
     rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
     stated = min(data.plan.reliability)
     each, plain = direction[stated], direction[1.0]
@@ -163,23 +163,23 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     if columns.groups is not None:
         known &= frame[columns.groups].notna().to_numpy()
     price, weight = price[known], weight[known]
-    gone = frame[columns.sensitive].isna().to_numpy()[known]
-    if min(gone.sum(), (~gone).sum()) < MIN_SHOWN:
+    missing = frame[columns.sensitive].isna().to_numpy()[known]
+    if min(missing.sum(), (~missing).sum()) < MIN_SHOWN:
         return None
     units = np.arange(len(price))
     if columns.groups is not None:
         units = pd.factorize(frame[columns.groups].to_numpy()[known])[0]
     means, off = [], np.zeros(len(price))
-    for rows, sign in ((gone, 1.0), (~gone, -1.0)):
+    for rows, sign in ((missing, 1.0), (~missing, -1.0)):
         own = weight * rows / weight[rows].sum()
         means.append(float(own @ price))
         off += sign * own * (price - means[-1])
     of_units = np.bincount(units, weights=off)
     code = bands_of(price, weight)
-    share = np.bincount(code, weights=weight * gone) / np.bincount(code, weights=weight)
+    share = np.bincount(code, weights=weight * missing) / np.bincount(code, weights=weight)
     bands = pd.Series(price).groupby(code)
     table = pd.DataFrame({"low": bands.min(), "high": bands.max(), "rows": bands.size(), "share": share})
-    return Estimate.of(means[0] - means[1], float(np.sqrt(of_units @ of_units))), int(gone.sum()), table
+    return Estimate.of(means[0] - means[1], float(np.sqrt(of_units @ of_units))), int(missing.sum()), table
 
 
 def corrected(
@@ -224,15 +224,15 @@ def corrected(
     read = np.column_stack([np.eye(len(SHARES)), np.eye(len(SHARES))[high] - np.eye(len(SHARES))[low]])
     direction, curves = {}, []
     for reliability, of in weights.items():
-        told = (value + np.tensordot(of, values.mean(axis=1) - value, axes=1)) @ read
+        shrunk = (value + np.tensordot(of, values.mean(axis=1) - value, axes=1)) @ read
         off = (influence + np.tensordot(of, influences - influence, axes=1)) @ read
         drawn = np.tensordot(of, values, axes=1) @ read
         error = np.sqrt((off**2).sum(axis=0) * degrees + drawn.var(axis=0, ddof=1) / draws)
-        direction[reliability] = Estimate.of(float(told[-1]), float(error[-1]))
-        # Of the true s, were it normal.
+        direction[reliability] = Estimate.of(float(shrunk[-1]), float(error[-1]))
+        # Quantiles of the true s, if it were normal.
         true = mean + np.sqrt(reliability) * (at - mean)
-        curve = {"reliability": reliability, "share": SHARES, "at": true, "value": told[:-1]}
-        ends = {"low": told[:-1] - Z * error[:-1], "high": told[:-1] + Z * error[:-1]}
+        curve = {"reliability": reliability, "share": SHARES, "at": true, "value": shrunk[:-1]}
+        ends = {"low": shrunk[:-1] - Z * error[:-1], "high": shrunk[:-1] + Z * error[:-1]}
         curves.append(pd.DataFrame(curve | ends))
     return direction, pd.concat(curves, ignore_index=True), table.n
 
@@ -257,7 +257,7 @@ def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
 
 
 def _read(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
-    """Where the points stand, the curve there, what each unit adds to its errors (U, points), and its edf."""
+    """Points, the curve there, each unit's contribution to its errors (U, points), and its edf."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]
     influences = curve.errors(np.eye(len(basis.at))[:, nearest], table)

@@ -24,7 +24,7 @@ from fairdash.utils.text import few, percent
 
 Array = NDArray[np.float64]
 
-#: A factor named as legitimate, left out, to what the others leave of columns (n, k).
+#: Left-out legitimate factor, and the residuals of columns (n, k) given the others.
 Without = Callable[[tuple[str, ...], Array], Array]
 
 
@@ -70,7 +70,7 @@ def robustness_values(t: float, dof: float, *, q: float = 1.0, level: float = LE
     critical = float(student.ppf(1 - level / 2, dof - 1)) / math.sqrt(dof - 1)
     if f <= critical:
         return _value(f), 0.0
-    # Where the limit is so far out that adding s to what is explained costs more than it gains.
+    # If the limit is so far out that adding s to the model costs more than it gains.
     extreme = (f**2 - critical**2) / (1 + f**2)
     return _value(f), _value(f - critical) if f <= 1 / critical else extreme
 
@@ -102,15 +102,15 @@ def robustness_among_equals(
     price, share = left[:, 0], table.share
     square = float(share @ told**2)
     slope = float(share @ (told * price)) / square if square > 0 else 0.0
-    # The other half's curve must be found again, not its mirror image.
+    # The other half's curve must show the same shape, not its mirror image.
     if slope <= 0:
         return Robustness(partial_r2=0.0, value=0.0, at_level=0.0)
     rest = price - slope * told
     r2 = max(1 - float(share @ rest**2) / float(share @ price**2), 0.0)
-    # No price is quite without noise.
+    # Every price has some noise.
     f = math.sqrt(r2 / max(1 - r2, 1e-12))
     t = slope * square / max(table.error(share * told * rest), 1e-300)
-    # Of units drawn at random t is not f √n; as many degrees of freedom as make it so.
+    # For units drawn at random t is not f √n; the degrees of freedom are chosen to match.
     value, at_level = robustness_values(t, max((t / f) ** 2, 2.0)) if f > 0 else (0.0, 0.0)
     both = np.column_stack([table.price, along])
     bounds = {name: _bound(name, factors, both, share, without) for name in factors}

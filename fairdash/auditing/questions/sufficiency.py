@@ -3,7 +3,8 @@
 The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s; b(p) is its mean at a
 price.
 
-Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is no bias. The part that
+Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a bias. The part
+that
 depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone says nothing
 about s: it measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price rather than
 over the portfolio, with a decomposition in :func:`fairdash.evaluation.insurance.murphy`.
@@ -51,9 +52,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _DRAWS = 2000
-#: Bands of the price, and of s within each: at most so many, and so many rows in a cell as the aim.
+#: Bands of the price, and of s within each, at most; and the aim for the rows of a cell.
 _MAX_BANDS, _ROWS_A_CELL = 8, 100
-#: Straight lines that b(p) is made of in a band.
+#: Number of straight pieces of b(p) in a band.
 _LINES_A_BAND = 3
 #: Columns with a one-way table, the first ones.
 _MAX_COLUMNS = 20
@@ -113,10 +114,10 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
 
 
 def _one_ways(data: AuditData) -> dict[str, pd.DataFrame]:
-    found = {"one_way": one_way(data.table)}
+    tables = {"one_way": one_way(data.table)}
     if data.table.columns.coverage is not None:
-        found["by_coverage"] = by_coverage(data)
-    return {name: table for name, table in found.items() if len(table)}
+        tables["by_coverage"] = by_coverage(data)
+    return {name: table for name, table in tables.items() if len(table)}
 
 
 def _in_words(
@@ -149,7 +150,7 @@ def _in_words(
 
 
 def _calibration(found: Surface, mean: float) -> str:
-    """Autocalibration, which is no statement on the sensitive attribute."""
+    """Describe autocalibration, which does not involve the sensitive attribute."""
     if found.p_value > LEVEL:
         return (
             "Autocalibration: at no price does the cost of the rows differ detectably from the price "
@@ -192,7 +193,7 @@ def autocalibration(table: AuditTable, delta: float, *, random_state: int | None
 
 
 def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
-    """Band of each row's price, (n,), and how many there are.
+    """Band of each row's price, (n,), and the number of bands.
 
     There are fewer with many classes, so that a cell of price and class has rows to be shown.
     """
@@ -234,7 +235,8 @@ def _surface(
         by = pd.Series(values).groupby(code)
         frame[f"{name}_low"], frame[f"{name}_high"] = by.min(), by.max()
     frame["rows"], frame["share"] = rows, weight / weight.sum()
-    # Each row's part in each cell: in its own, less its part in what is told of the others.
+    # Each row's contribution to each cell: to its own cell, minus its contribution through the other cells'
+    # estimates.
     own = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
     error = table.outcome_at_price_level - table.price
     part = own
@@ -264,7 +266,7 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
     middle = np.bincount(code, weights=table.weight * table.price) / total
     away = table.price - middle[code]
     width = np.sqrt(np.bincount(code, weights=table.weight * away**2) / total)
-    # Prices of one value have no slope.
+    # Prices with one value have no slope.
     steep = width > 1e-9 * max(float(np.abs(table.price).max()), 1e-300)
     rows, count = np.arange(table.n), len(total)
     level, slope = (
@@ -277,7 +279,7 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
 def _of_means(
     b: Array, covariance: Array, share: Array, delta: float, *, random_state: int | None
 ) -> dict[str, float]:
-    """Root mean square of normal means b (C,) with what can be said of it; see :class:`Surface`."""
+    """Root mean square of normal means b (C,), with its error and test; see :class:`Surface`."""
     noise = covariance * share[:, None]  # CD
     theta = float(share @ b**2 - np.trace(noise))
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).

@@ -48,7 +48,7 @@ _BY_BYTES = frozenset({"utf-8", "utf-8-sig", "cp1252"})
 _MIN_AGREEING = 0.5
 #: Rows that tell whether the first of them holds labels.
 _ROWS_OF_LABELS = 200
-#: How often it is said which column is read.
+#: How often progress is reported, in columns.
 _TOLD = 20
 
 
@@ -136,12 +136,12 @@ def _announced_delimiter(text: io.TextIOBase) -> str | None:
     first = text.readline(100).strip()
     if len(first) == 5 and first.lower().startswith("sep="):
         return first[4]
-    # strip() takes a tab away.
+    # strip() would remove a tab.
     return "\t" if first.lower() == "sep=" else None
 
 
 def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
-    """Find the delimiter by which the first rows have as many cells as the header, and the share that do.
+    """Find the delimiter with which most first rows have as many cells as the header, and their share.
 
     A title may stand above the header: a delimiter by which more rows agree with each other than with the
     first is better, if the first of them holds names. Where nothing separates any row, the comma is given.
@@ -175,7 +175,7 @@ def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
     return (below_title, title_score[0]) if title_score > best_score else (best, best_score[0])
 
 
-#: What a cut gives: see :func:`cut`.
+#: The result of a cut: see :func:`cut`.
 Cut = tuple[list[str], list[Any], np.ndarray, list[str]]
 
 
@@ -213,7 +213,7 @@ def cut_plain(
         tail = io.StringIO(content[starts[held] :].decode(encoding), newline="")
         last = [(line + held, row) for line, row in _records(tail, delimiter)]
         end = held + len(list(_down_to_below(iter(last), below)))
-    # Of an empty line the line end is all there is.
+    # An empty line consists of its line end only.
     kinds = np.frombuffer(content, dtype=np.uint8)[starts[begin:end]]
     filled = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
     if not len(filled):
@@ -310,7 +310,7 @@ _Record = tuple[int, list[str]]
 def _header(
     records: Iterator[_Record], chosen: int | None
 ) -> tuple[list[str], Iterator[_Record], int, list[str]]:
-    """The names' cells, the records below them, empty lines on the way, and what to say of rows above."""
+    """Cells of the header, the records below it, empty lines in between, and notes on rows above."""
     first: list[_Record] = []
     n_filled = 0
     for line, row in records:
@@ -325,7 +325,7 @@ def _header(
         raise empty_file()
     if chosen is None:
         told = [place for place in filled if any(map(str.strip, first[place][1]))]
-        # A header of blank cells alone is one too.
+        # A header whose cells are all blank is also a header.
         at = told[header_at([first[place][1] for place in told])] if told else filled[0]
         at = at if told and at != told[0] else filled[0]
     else:
@@ -348,7 +348,7 @@ def _down_to_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Re
             yield held.popleft()
     kept = list(held)
     n_below = rows_below(kept)
-    # With them go the blank rows that set them off.
+    # The blank rows that separate them are removed, too.
     while n_below and (len(below) < n_below or not any(map(str.strip, kept[-1][1]))):
         line, row = kept.pop()
         if any(map(str.strip, row)):

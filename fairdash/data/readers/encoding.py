@@ -7,7 +7,7 @@ import re
 
 from fairdash.errors import OptionError, ReadingError
 
-#: First bytes of what people rename to .csv, or save under a table's name by mistake.
+#: First bytes of files that people rename to .csv, or save under a table's name by mistake.
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -48,7 +48,7 @@ _MARKS = (
 
 _NAMES = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
 
-#: Python decodes with these, but no table is written in them.
+#: Python knows these encodings, but no table is written in them.
 _NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 
 _TO_CSV = "Save the table as CSV (or tab-separated text) and open that file."
@@ -96,7 +96,7 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     # Tabs, line ends, form feeds, the old end-of-file mark and escapes do occur in text.
     control = sum(sample.count(bytes([code])) for code in range(1, 32) if code not in b"\t\n\r\v\f\x1a\x1b")
     if b"\x00" in content or control > len(sample) / 200:
-        # An ORC file names itself at both ends; a text may begin like it.
+        # An ORC file has its name at both ends; a text may begin with the same letters.
         is_orc = content.startswith(b"ORC") and content[-4:-1] == b"ORC"
         what = "is an ORC file" if is_orc else "holds binary data"
         raise ReadingError.of(f"this file {what}, not a text table", _TO_CSV)

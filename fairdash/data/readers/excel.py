@@ -54,7 +54,7 @@ _ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*?\br="(\d+)"')
 _HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\b(?=[^>]*?\bhidden="(?:1|true)")[^>]*?\br="(\d+)"')
 _TEXT_CELL = re.compile(rb'<(?:\w+:)?c\b[^>]*?\bt="s"[^>]*>\s*<(?:\w+:)?v>(\d{1,9})</')
 _TEXT = re.compile(rb"<(?:\w+:)?si\b.*?</(?:\w+:)?si>|<(?:\w+:)?si\s*/>", re.DOTALL)
-#: A formula without the result that a spreadsheet program would have kept beside it.
+#: A formula whose result the spreadsheet program has not stored.
 _NO_RESULT = re.compile(
     rb'<(?:\w+:)?c\b(?![^>]*\bt="str")[^>]*?\br="([A-Z]{1,3})(\d{1,7})"[^>]*>\s*'
     rb"<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
@@ -125,9 +125,9 @@ def read_sheet(content: bytes, name: str | None) -> Sheet:
     tell(f"sheet “{chosen}”")
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
-            found = book.get_sheet_by_name(chosen)
-            rows = found.to_python(skip_empty_area=True)
-            start = found.start or (0, 0)
+            opened = book.get_sheet_by_name(chosen)
+            rows = opened.to_python(skip_empty_area=True)
+            start = opened.start or (0, 0)
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise _damaged() from error
     return Sheet(name=chosen, rows=rows, first_line=start[0] + 1, xml=xml, all=list(sheets), hidden=hidden)
@@ -195,7 +195,7 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 
 def _refuse_entities(part: bytes) -> None:
-    # No spreadsheet program writes a document type. In UTF-16 it would not be seen here.
+    # No spreadsheet program writes a document type. This check does not see UTF-16.
     if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\x00" in part[:200] or part[:2] in _UTF16:
         raise ReadingError.of(
             "the workbook declares XML entities, or is written in an unusual way",
@@ -221,7 +221,7 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
     found, hidden = {}, []
     for one in book.iter(f"{_MAIN}sheet"):
         name, part = one.get("name"), targets.get(one.get(_LINK), "")
-        # Charts and macros stand in the list of sheets too. A name is there once, or the first is read.
+        # The list of sheets also contains charts and macros. If a name occurs twice, the first is read.
         if name is not None and name not in found and part in parts and b"sheetData" in parts[part]:
             found[name] = part
             if one.get("state", "visible") != "visible":
@@ -243,7 +243,7 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
             break
     rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
     width = max(widest.values(), default=0)
-    # Cells that don't say where they are follow one another.
+    # Cells without a position follow one another.
     area = max(rows * width, count)
     if area > MAX_EXCEL_CELLS:
         raise ReadingError.of(
@@ -341,7 +341,7 @@ def refuse_formulas(sheet: bytes) -> None:
 def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
     kinds = {type(cell) for cell in cells if cell != ""}
     if kinds and not kinds <= {int, float} and not kinds <= {datetime.date, datetime.datetime}:
-        # Mixed cells are judged as in a delimited file: by what all of them, written out, look like.
+        # The type of mixed cells is decided as in a delimited file, from their texts.
         TextColumn(name, [_written(cell) for cell in cells], table).add()
         return
     empty = np.array([isinstance(cell, str) for cell in cells])

@@ -52,10 +52,10 @@ def spaced_as_tabs(text: str) -> str | None:
     # A title above the table stays one cell.
     begin = first - names_rows
     title = [" ".join(line.replace('"', " ").split()) for line in lines[:begin]]
-    made = [*title, *("\t".join(_CELL.findall(line)) for line in lines[begin:])]
+    lines_now = [*title, *("\t".join(_CELL.findall(line)) for line in lines[begin:])]
     if names_rows:
-        made[begin] = "\t" + made[begin]
-    return "\n".join(made) + "\n"
+        lines_now[begin] = "\t" + lines_now[begin]
+    return "\n".join(lines_now) + "\n"
 
 
 def is_of_eurostat(header: str) -> bool:
@@ -75,15 +75,15 @@ def eurostat_as_tabs(text: str) -> tuple[str, str]:
     flags, made = Counter[str](), list[str]()
     for line in text.splitlines():
         keys, *cells = line.split("\t")
-        found = keys.split(",")
+        key_names = keys.split(",")
         if not made:
-            found[-1] = found[-1].partition("\\")[0]
-        elif len(found) == n_keys:
+            key_names[-1] = key_names[-1].partition("\\")[0]
+        elif len(key_names) == n_keys:
             for place, cell in enumerate(cells):
                 if (read := _FLAGGED.fullmatch(cell)) is not None:
                     cells[place] = "" if read[1] == ":" else read[1]
                     flags[read[2]] += bool(read[2])
-        made.append("\t".join((*found, *cells)))
+        made.append("\t".join((*key_names, *cells)))
     said = ", ".join(f"{flag} ({count:,})" for flag, count in sorted(flags.items()) if flag)
     note = f"The first column is split at its commas into {n_keys}, and “:” is a missing cell."
     return "\n".join(made) + "\n", note + (f" Flags behind numbers are left out: {said}." if said else "")
@@ -111,7 +111,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
         if LIKE_NUMBER.fullmatch(cell):
             return False
         if known and numbers >= _NUMBERS * len(known):
-            # A mark of missing cells stands in other rows, too.
+            # The mark of a missing cell also occurs in other rows.
             if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
                 return False
             labelled += 1

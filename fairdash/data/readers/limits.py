@@ -15,8 +15,8 @@ MAX_COLUMNS = 10_000
 PARQUET_MARK = b"PAR1"
 #: Bytes of memory that the reading of a typed table may take, at least; more on a large machine.
 MAX_MEMORY = 1_500 * 10**6
-#: Of them a cell takes its own, those of the number that it becomes and those of the table, and a row its
-#: number and its line: at the least, which texts and missing cells exceed.
+#: A cell needs its own bytes, those of its number and those of the table; a row needs its number and its
+#: line. These are lower bounds: texts and missing cells need more.
 _PER_CELL, _PER_ROW = 24, 16
 
 

@@ -26,14 +26,14 @@ from fairdash.utils.text import few
 _RDA = (b"RDX2\nX\n", b"RDX3\nX\n", b"RDA2\nA\n", b"RDA3\nA\n")
 #: How any file of R begins; an .rds that is written as text names the versions of R that write and read it.
 R_FILE = re.compile(rb"RD(?:X[23]\nX|A[23]\nA)\n|X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
-#: What the table of an .rds is called, which has no name there.
+#: Name of the table of an .rds, which stores none.
 _ALONE = "table"
-#: Missing in R's whole numbers of 64 bits.
+#: R's missing value among 64-bit integers.
 _MISSING_64 = np.iinfo(np.int64).min
 
 
 class _Column(NamedTuple):
-    """Cells of a class that has a meaning here, and what to say of them; `{}` stands for the column."""
+    """Cells of a supported class, and a note on them; `{}` stands for the column."""
 
     values: Any
     note: str = ""
@@ -108,7 +108,7 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
     from rdata.parser import DEFAULT_ALTREP_MAP
 
     def limited(constructor: Any) -> Any:
-        # R keeps 1:n as three numbers, from which a few bytes could fill the memory.
+        # R stores 1:n as three numbers, so a few bytes could fill the memory.
         def expand(state: Any) -> Any:
             if not 0 <= float(state.value[0]) <= limits.MAX_CELLS:
                 raise too_large(f"a column has more than {limits.MAX_CELLS:,} cells")
@@ -130,7 +130,7 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
             objects = [(_ALONE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
         except ReadingError:
             raise
-        # The parser of a file with any fault in it may fail in any of Python's own ways.
+        # On a damaged file the parser may raise any Python error.
         except Exception as error:
             raise ReadingError.of(
                 "this R file is incomplete or damaged, or holds an object that can't be read here",
@@ -155,7 +155,7 @@ def _converted(found: Any) -> Any:
 
     try:
         return rdata.conversion.convert(found, constructor_dict=_Classes(), default_encoding="cp1252")
-    # A function or a model that rdata does not know is no reason to refuse the table beside it.
+    # If rdata can't read a function or a model, the table beside it is still read.
     except Exception:
         return _Unknown("an object that can't be converted")
 
@@ -188,9 +188,9 @@ def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _instants(numbers: Any, seconds: int) -> pd.Series:
-    """Numbers of units after 1970, each of so many seconds, as datetimes."""
+    """Counts of units of `seconds` each after 1970, as datetimes."""
     cells = _floats(numbers)
-    # The years that a date of 64-bit microseconds reaches, and more.
+    # Years that a date in 64-bit microseconds can express, with a margin.
     known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
     found = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
     return pd.Series(np.where(known, found, np.datetime64("NaT")))
@@ -273,7 +273,7 @@ def _kind_of(column: Any) -> str:
 
 def _plain(values: Any) -> Any:
     """An array without the names that R gave its cells; a matrix of one column is one."""
-    # xarray's, for cells with names.
+    # The type that xarray needs for cells with names.
     values = values.values if hasattr(values, "coords") else values
     return values[:, 0] if np.ndim(values) == 2 and np.shape(values)[1] == 1 else values
 

@@ -48,7 +48,7 @@ from fairdash.errors import FairdashError, OptionError, ReadingError
 
 Reader = Callable[[bytes, ReadingOptions], tuple[pd.DataFrame, ReadingReport]]
 
-#: What reads a format, by its name; the file is out of its archive then.
+#: The reader of each format, by name; the file is already unpacked.
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
         TEXT: read_delimited,
@@ -67,12 +67,12 @@ MAX_PARTS = 20_000
 _AT_ONCE = 2**16
 #: An xz file says itself how much memory its unpacking takes.
 _XZ_MEMORY = 256 * 2**20
-#: What an Excel workbook, which is a zip archive as well, always holds.
+#: Members that every Excel workbook has; it is a zip archive, too.
 _OFFICE = "[Content_Types].xml"
-#: What an OpenDocument file holds instead.
+#: Members that an OpenDocument file has instead.
 _OPEN_DOCUMENT = "META-INF/manifest.xml"
 
-# What Python's modules raise on damaged and oddly packed archives.
+# Errors that Python's modules raise on damaged and unusual archives.
 _DAMAGED = (
     OSError,
     EOFError,
@@ -217,7 +217,7 @@ def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def _kind_of(content: bytes) -> str:
-    """Tell a file's format by its first bytes; text is what is none of the others."""
+    """Detect a file's format by its first bytes; a file of no other format is text."""
     for first, kind in _FIRST_BYTES:
         if content.startswith(first):
             return kind
@@ -316,7 +316,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
         except _DAMAGED as error:
             raise _damaged(what) from error
     elif content.startswith((_BZIP2, _XZ)):
-        # R packs its files so.
+        # R compresses its files in this way.
         what = "a bzip2 file" if content.startswith(_BZIP2) else "an xz file"
         unpacker: bz2.BZ2Decompressor | lzma.LZMADecompressor = (
             bz2.BZ2Decompressor()
@@ -350,7 +350,7 @@ def _gunzip(content: bytes, largest: int) -> bytes:
         block = content[start : start + _AT_ONCE]
         while block and size <= largest:
             if not begun:
-                # Zeros may fill up the end.
+                # Padding of zeros at the end is allowed.
                 block = block.lstrip(b"\0") if parts else block
                 if not block:
                     break

@@ -14,7 +14,7 @@ from fairdash.utils.text import counted, few
 
 TEXT, EXCEL, R_DATA, PARQUET = "text", "Excel", "R", "Parquet"
 SAS, STATA, SPSS = "SAS", "Stata", "SPSS"
-#: What a file is called that is no text.
+#: Name of a file that is not text.
 FORMATS = {
     PARQUET: "a Parquet file",
     EXCEL: "an Excel workbook",
@@ -27,8 +27,8 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar",
 
 Renamed = tuple[tuple[int, str], ...]
 
-# Not an argument: between the page and a reader stands a memory of tables, whose key is the file and the
-# options alone.
+# This is not an argument, because the cache of tables between page and reader uses the file and the options
+# as its key.
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
@@ -170,7 +170,7 @@ def _delimiter_name(delimiter: str) -> str:
 
 @contextmanager
 def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
-    """Let readers inside this context report to a listener what they do, as the end of a sentence.
+    """Report the steps of readers inside this context to a listener, each as the end of a sentence.
 
     Examples
     --------

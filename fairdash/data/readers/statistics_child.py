@@ -25,7 +25,7 @@ _SAS_DATES = re.compile(
 )
 _SAS_TIMES = re.compile(r"(?:NLDATM|EURDFDT|DT(?!DATE)|[BE]8601D[XZ])")
 _SPSS_PERIODS = re.compile(r"(?:MO|Q|WK)YR")
-#: What the name of a format of dates or times holds.
+#: Parts of the names of formats for dates or times.
 _OF_TIME = re.compile(r"DATE|DATM|TIME|MON|YEAR|YR|WEEK|%-?t[^y]")
 _EPOCHS = {
     "read_dta": np.datetime64("1960-01-01"),
@@ -40,7 +40,7 @@ _SAVE_AGAIN = "Save the file again, or export it as CSV."
 
 
 class Refused(Exception):
-    """Raised with what is wrong with the file, and a hint."""
+    """Error with the fault of the file and a hint."""
 
 
 class TooLarge(Exception):
@@ -74,9 +74,9 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
 
     read: Callable[..., Any] = getattr(pyreadstat, parser)
     coded = {} if parser in ("read_sas7bdat", "read_xport") else {"user_missing": True}
-    # Of SPSS's codes the header says which are missing; letters such as .a stand in the cells.
+    # SPSS's header lists the codes of missing values; letters such as .a stand in the cells.
     lettered = {"user_missing": True} if parser in ("read_dta", "read_sas7bdat") else {}
-    # The header's counts first; a file may leave the rows open, and may lie.
+    # The counts in the header are checked first; a file may leave the rows open, and may be wrong.
     meta = _read(read, source, metadataonly=True, **coded)[1]
     n_columns = len(meta.column_names)
     if n_columns == 0:
@@ -177,8 +177,8 @@ def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd
     known = np.isfinite(cells)
     unit, seconds = "", 86_400.0
     if parser == "read_dta":
-        found = _STATA.match(form)
-        unit = (found["unit"] or "d") if found else "?"
+        match = _STATA.match(form)
+        unit = (match["unit"] or "d") if match else "?"
         seconds = 1e-3 if unit in "cC" else seconds
     elif parser == "read_sav":
         seconds, unit = 1.0, "" if _SPSS_PERIODS.match(form) else "?"
@@ -214,12 +214,13 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         raise
     except OverflowError:
         raise Refused("a date lies beyond the year 9999", "Correct it, or write the dates as text.") from None
-    # The parser has one error for all, and Python's own for texts and dates it can't make.
+    # The parser raises one type of error for everything, and Python's errors for texts and dates that it
+    # can't decode.
     except Exception as error:
         if "memory" in str(error).lower():
             raise MemoryError from error
         raise Refused(
-            "the file is incomplete or damaged, or of a version that is not read here", _SAVE_AGAIN
+            "the file is incomplete or damaged, or its version is not supported", _SAVE_AGAIN
         ) from None
 
 

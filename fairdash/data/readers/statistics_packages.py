@@ -23,7 +23,7 @@ MAX_SECONDS = 300
 #: The child's memory: that of the table, twice, and of the libraries it loads.
 MAX_CHILD_MEMORY = 3 * limits.MAX_MEMORY + 1_500 * 10**6
 
-#: What runs there.
+#: The module that runs in the child process.
 CHILD = Path(__file__).with_name("statistics_child.py")
 
 _SAS_TABLE = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
@@ -82,10 +82,10 @@ def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
     bounds = (limits.MAX_COLUMNS, limits.MAX_CELLS, MAX_CHILD_MEMORY)
     try:
         done = subprocess.run(  # noqa: S603 (our own script, no shell)
-            # -P: its folder is no place to import from.
+            # -P: modules are not imported from the working directory.
             [sys.executable, "-P", str(CHILD), parser, str(source), str(target), *map(str, bounds)],
             capture_output=True,
-            # A thread each core would take address space, which is limited.
+            # One thread per core would use up the limited address space.
             env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"},
             timeout=MAX_SECONDS,
             check=False,

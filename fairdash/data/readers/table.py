@@ -22,17 +22,18 @@ from fairdash.data.readers.texts import as_text
 from fairdash.errors import Fix, OptionError, Problem, ReadingError
 from fairdash.utils.text import at_lines, counted, few
 
-#: From here on whole numbers are not exact as 64-bit floats; two identifiers could become one.
+#: Larger whole numbers are not exact as 64-bit floats, so that two identifiers could become equal.
 FIRST_INEXACT = 2**53
 
-#: Filled rows among which the header is looked for, and rows at the end among which totals and notes are.
+#: Non-empty rows that are searched for the header, and rows at the end that are searched for totals and
+#: notes.
 ROWS_ABOVE, ROWS_BELOW = 30, 10
 
 #: First words of a note, folded.
 _NOTES = frozenset(
     "source sources quelle quellen fuente fonte bron note notes notiz hinweis nota remarque".split()
 )
-#: Words that may stand before that of a total.
+#: Words that may precede the word for a total.
 _GRAND = frozenset({"grand", "general", "sub"})
 _MIN_FOR_NOTE = 3
 
@@ -121,7 +122,7 @@ class TableBuilder:
         self.add(name, values.to_numpy(float, na_value=np.nan), note)
 
     def places(self, rows: np.ndarray, what: str = "") -> str:
-        """Describe how many cells are concerned and where the first are; `rows` is a mask of shape (n,)."""
+        """Describe the number of affected cells and the first of them; `rows` is a mask of shape (n,)."""
         count = int(rows.sum())
         word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
         return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
@@ -351,7 +352,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     >>> rows_below([(4, ["50", "8", "Brest"]), (5, ["Total", "17.5", ""])])
     1
     """
-    found = 0
+    count = 0
     width = max((len(cells) for _, cells in rows), default=0)
     kept = [[cell.strip() for cell in cells] for _, cells in rows]
     while kept:
@@ -361,8 +362,8 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
         above = next((other for other in reversed(kept) if any(other)), None)
         if above is None or not (_is_total(cells, above) or _is_note(cells, width, kept)):
             break
-        found += 1
-    return found
+        count += 1
+    return count
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
@@ -387,8 +388,8 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
         return True
     if not above or any(above[-1]):
         return False
-    # A row that is all empty may also be one of a sparse table's. Then what follows is a value, and stands
-    # right of the first column or among its like.
+    # A row that is all empty may also belong to a sparse table. What follows is then a value to the right of
+    # the first column, or among values of its kind.
     place = cells.index(filled[0])
     return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
 

@@ -23,7 +23,7 @@ from fairdash.errors import Problem
 
 #: Read as "missing" unless the user says otherwise; the empty cell always is.
 MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
-#: Likewise, and said: a spreadsheet writes them where a formula failed.
+#: These are also read as missing, with a note: a spreadsheet writes them if a formula failed.
 ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
@@ -56,17 +56,17 @@ class TextColumn:
 
     def _take_negatives(self) -> np.ndarray:
         """Mask of distinct cells that are negative amounts, in brackets or so; they get a minus sign."""
-        found = np.zeros(len(self._texts), dtype=bool)
+        is_negative = np.zeros(len(self._texts), dtype=bool)
         if not any(self._trimmed.hold(sign).any() for sign in ("(", "-", "\u2212", "\u2013")):
-            return found
+            return is_negative
         if not self._trimmed.match(grammar.SIGNS, whole=False).any():
-            return found
+            return is_negative
         texts, known = self._trimmed.to_list(), np.flatnonzero(~self.is_missing)
         signed = grammar.negatives([texts[k] for k in known], self._counts[known].tolist())
         if signed:
-            found[known] = [texts[k] in signed for k in known]
+            is_negative[known] = [texts[k] in signed for k in known]
             self._trimmed = type(self._trimmed).of([signed.get(text, text) for text in texts])
-        return found
+        return is_negative
 
     def _take_unit(self) -> str:
         """The one currency or percent sign around numbers; it is removed from the cells before parsing."""
@@ -90,7 +90,7 @@ class TextColumn:
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
         """Say which distinct cells match; `holding` is a text that all of these hold."""
-        # Looking for a text is far quicker than matching, and most columns hold no comma at all.
+        # Searching for a text is much faster than matching, and most columns contain no comma.
         if holding and not self._trimmed.hold(holding).any():
             return np.zeros(len(self._texts), dtype=bool)
         return self._trimmed.match(pattern) & ~self.is_missing
@@ -181,7 +181,7 @@ class TextColumn:
             ambiguous = self._ambiguous(mark)
             sure = (fractions & ~ambiguous).any()
             if self.is_money and fractions.any() and not sure and len(marks) > 1:
-                # Nobody writes money with three digits behind the mark.
+                # Amounts of money never have three digits after the decimal mark.
                 continue
             if mark not in doubted or not fractions.any() or sure:
                 self._add_numbers(mark, fractions)
@@ -291,7 +291,7 @@ class TextColumn:
         known = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
             dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
-            # A 30 February is text like any other.
+            # An impossible date, such as 30 February, stays text.
             if not dates[known].isna().any():
                 self._table.add(self.name, dates.to_numpy()[self._codes])
                 return True
@@ -352,7 +352,7 @@ class TextColumn:
         return self._texts.column(self._codes, ~self.is_missing)
 
     def _places(self, which: np.ndarray, what: str = "") -> str:
-        """Say how many cells are meant and where the first are."""
+        """Give the number of affected cells and the first of them."""
         return self._table.places(which[self._codes], what)
 
 

@@ -144,8 +144,8 @@ class ArrowTexts:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found = pc.replace_substring(self._texts, old, new)
-        return ArrowTexts(found if where is None else pc.if_else(pa.array(where), found, self._texts))
+        texts = pc.replace_substring(self._texts, old, new)
+        return ArrowTexts(texts if where is None else pc.if_else(pa.array(where), texts, self._texts))
 
     def floats(self, known: Mask) -> np.ndarray:
         import pyarrow as pa

@@ -48,7 +48,7 @@ def read_parquet(
     except ReadingError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        # What lacks memory is not damaged.
+        # A lack of memory does not mean that the file is damaged.
         if is_out_of_memory(error):
             raise
         raise ReadingError.of(
@@ -78,18 +78,18 @@ def _parquet(
     plain = _plain(schema)
     if not plain:
         return None, schema, footer.num_rows
-    # Texts stay coded, so that a long text that stands in each row is held once.
+    # Texts stay dictionary-encoded, so that a long text in every row is stored once.
     coded = [schema.names[k] for k in plain if pa.types.is_string(schema.field(k).type)]
     file = pq.ParquetFile(io.BytesIO(content), read_dictionary=coded)
-    # Flat columns are named by their path alone; a dot in a name would else mean a nested one.
-    # By a name that repeats they would come in another order: then all are read, and the plain ones kept.
+    # Flat columns are selected by their path; a dot in a name would otherwise mean a nested one. Repeated
+    # names would change the order, so all columns are then read and the flat ones kept.
     if len(set(schema.names)) < len(schema.names):
         table = file.read(use_threads=False).select([wanted[k] for k in plain])
     else:
         table = file.read(columns=[schema.names[k] for k in plain], use_threads=False)
         if table.num_columns != len(plain):
             raise ValueError("columns are missing")
-    # Text that is no UTF-8, and codes that point at nothing.
+    # Text that is not valid UTF-8, and codes without a level.
     table.validate(full=True)
     return table, schema, footer.num_rows
 
@@ -187,9 +187,9 @@ def _add_dates(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
 
     zone = getattr(cells.type, "tz", None)
     if zone is not None:
-        # The instant, on the clock of Greenwich.
+        # The same instant in UTC.
         cells = pc.cast(cells, pa.timestamp(cells.type.unit))
-    # Microseconds reach from the year -290,000 on; a time finer than that is no date of a person's.
+    # Microseconds begin at the year -290,000; finer times are not dates of people.
     days = pc.cast(cells, pa.timestamp("us"), safe=False).to_numpy().astype("datetime64[us]")
     table.add(name, days, *([] if zone is None else [f"“{name}” is shown in coordinated universal time."]))
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-#: Each after those that it needs.
+#: Scripts in the order of their dependencies.
 _MODULES = "array color format interpolate path selection shape time time-format scale axis".split()
 
 
 @cache
 def d3_script() -> str:
     """Return JavaScript with D3 as ``d3``, private to the stage's scripts, and its licence."""
-    # Addresses in it would be taken for ones that a report loads.
+    # Addresses in the script would look like ones that a report loads.
     modules = [_read(f"d3/d3-{name}.min.js").replace("https://d3js.org/", "") for name in _MODULES]
     scoped = ["const d3 = (globalThis => {", *modules, "return globalThis.d3;", "})({});", ""]
     return f"/*\n{_read('d3/LICENSE')}*/\n" + "\n".join(scoped)

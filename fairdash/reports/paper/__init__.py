@@ -138,7 +138,7 @@ def committed(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
 
 
 def judged(study: str) -> dict[str, Any]:
-    """Return what the committed result of a study says of the paper: texts by place."""
+    """Return the findings of a study's committed result on the paper: texts by place."""
     texts: dict[str, dict[str, Any]] = json.loads((COMMITTED / JUDGED).read_text(encoding="utf-8"))
     return texts[study]
 

@@ -33,7 +33,7 @@ class BasePenalty(nn.Module):
         Training settings of the models.
     """
 
-    #: Whether what the adversary climbs is Ψ itself: one gradient then serves both players.
+    #: True if the adversary maximises Ψ itself, so that one gradient serves both players.
     climbs_itself = True
 
     def __init__(
@@ -73,7 +73,7 @@ class BasePenalty(nn.Module):
             share = mass / mass.sum()
             mean = (share * learned).sum(dim=0)
             spread = (share * (learned - mean) ** 2).sum(dim=0).sqrt()
-            # What rounding leaves of a constant column must not be blown up to a spread of 1.
+            # Rounding errors of a constant column must not be scaled up to a spread of 1.
             constant = is_rounding(learned.amin(dim=0), learned.amax(dim=0), eps=precision(s))
             encoded.append(torch.where(constant, 0.0, (rows - mean) / torch.where(constant, 1.0, spread)))
         return torch.stack(encoded)
@@ -87,6 +87,11 @@ class BasePenalty(nn.Module):
         """Return the adversary's objective, (K,): Ψ itself, or a bound that is more stable to maximise."""
         psi: Tensor = self(u, v, sample_weight)
         return psi
+
+    def adversary_gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
+        """Return the gradients of :meth:`adversary_objective`, one per parameter; none flows into u."""
+        climbed = self.adversary_objective(u, v, sample_weight)
+        return list(torch.autograd.grad(climbed.sum(), list(self.parameters())))
 
 
 Array = NDArray[np.float64]

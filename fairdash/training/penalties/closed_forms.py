@@ -21,8 +21,8 @@ from fairdash.dependence.hgr_nn import shares, standardise
 from fairdash.training.penalties.base import BasePenalty, normal_scores, of_ranks, shares_of_rows
 from fairdash.training.penalties.rank_functions import RIDGE, scaled_functions, smooth_functions
 
-#: How much of the sensitive features' correlation matrix gives way to the identity, so that columns that
-#: follow from one another don't make it singular.
+#: Share of the identity in the sensitive features' correlation matrix, so that collinear columns don't make
+#: it singular.
 _RIDGE_OF_COLUMNS = 1e-4
 
 
@@ -42,22 +42,22 @@ class PearsonPenalty(BasePenalty):
         one = torch.eye(v.shape[2], dtype=v.dtype, device=v.device)
         c = torch.bmm(columns, part * standardise(u, share))
         among = torch.lerp(among, one.expand_as(among), _RIDGE_OF_COLUMNS)
-        # It doesn't report to the host; the ridge leaves nothing singular.
+        # No check synchronises with the host; the ridge prevents a singular matrix.
         weights, _ = torch.linalg.solve_ex(among, c.detach())
         square = torch.bmm(c.transpose(1, 2), weights)[:, 0, 0]
-        # R = cᵀα with α = C⁻¹c / R held: as α is the best there is, its own change does not matter. Unlike
-        # the root's, this gradient is finite at 0.
+        # R = cᵀα with α = C⁻¹c / R held fixed: α is optimal, so its own change does not matter. Unlike the
+        # root's, this gradient is finite at 0.
         root = square.detach().clamp_min(0.0).sqrt()
         return torch.where(root > 0, square / torch.where(root > 0, root, 1.0), square)
 
 
-#: Standard deviations beyond which a value counts as that many: what a map of U or of S loses can only
-#: lower χ², and a single outlier must not make the grid of all models long.
+#: Standard deviations at which values are clipped: clipping U or S can only lower χ², and a single outlier
+#: must not make the grid of all models long.
 _LARGEST = 4.0
-#: How far the grid reaches beyond them, in bandwidths: 99.7 % of an outermost kernel.
+#: Extension of the grid beyond the values, in bandwidths: 99.7 % of an outermost kernel.
 _BEYOND = 3.0
-#: Exponent beyond which a kernel is as good as 0: smaller numbers would leave float32's normal range, and
-#: exp takes five times as long there.
+#: Exponent beyond which a kernel counts as 0: smaller numbers would leave float32's normal range, and exp
+#: takes five times as long there.
 _FURTHEST = 30.0
 #: Marginal mass of a grid line under which it carries no information beyond rounding.
 _NO_MASS = 1e-12
@@ -94,7 +94,7 @@ class KDEPenalty(BasePenalty):
         joint = torch.bmm(f, g.transpose(1, 2) if share is None else share * g.transpose(1, 2))
         joint = joint / joint.sum(dim=(1, 2), keepdim=True)
         rows, columns = joint.sum(dim=2, keepdim=True), joint.sum(dim=1, keepdim=True)
-        # Said of what is empty: a model whose U is not a number stays not a number.
+        # Based on the empty cells, so that a model whose U is NaN stays NaN.
         empty = (rows <= _NO_MASS) | (columns <= _NO_MASS)
         product = torch.where(empty, 1.0, rows * columns)
         # Σ p²/(p p) − 1 as a sum of squares, because the difference of two ones loses the digits.
@@ -104,7 +104,8 @@ class KDEPenalty(BasePenalty):
 
 def _kernels(x: Tensor, bandwidth: Tensor) -> Tensor:
     """Kernel of every row at every line of the grid, (K, G, batch), for x (K, 1, batch)."""
-    # Weighted rows count for fewer and have wider kernels: the lines of equal weights suffice for them.
+    # Weighted rows have a smaller effective number and wider kernels: the grid for equal weights is fine
+    # enough.
     lines = math.ceil(2 * _LARGEST * x.shape[2] ** (1 / 6) + 2 * _BEYOND) + 1
     # All lengths in units of √2 bandwidths.
     unit = 2**0.5 * bandwidth
@@ -219,13 +220,13 @@ class Moments(NamedTuple):
         c = torch.bmm(weighed, v)
         mean = torch.bmm(part.expand(len(v), -1, -1), v)
         b = torch.bmm((part.transpose(1, 2) * v).transpose(1, 2), v) - mean.transpose(1, 2) * mean
-        # On the training rows the functions of S have variance 1: that is their mean diagonal. A batch
-        # that happens to hold one value of S leaves the ridge alone, and with it Ψ = 0.
+        # On the training rows the functions of S have variance 1, the mean of their diagonal. A batch with
+        # one value of S leaves only the ridge, and so Ψ = 0.
         b.diagonal(dim1=1, dim2=2).add_(RIDGE)
         return cls(inside, part, values, centred, v, mean, a, b, c)
 
     def slope(self, bumps: Bumps, of_bumps: Tensor) -> Tensor:
-        """∂Ψ/∂z (K, batch, 1) from what Ψ changes by with each bump's value, for a share of 1."""
+        """∂Ψ/∂z (K, batch, 1) from the derivative of Ψ by each bump's value, for a share of 1."""
         # φ′(z) = −(z − centre) / width² φ
         bend = bumps.distances(self.inside).mul_(self.values).mul_(of_bumps).sum(dim=1, keepdim=True)
         slope = -self.part / bumps.width**2 * bend
@@ -233,8 +234,9 @@ class Moments(NamedTuple):
         return torch.where(self.inside.abs() < bumps.reach, slope, 0.0).transpose(1, 2)
 
 
-#: Squarings of a matrix, and those after which it is scaled, because 1e-38 would end single precision. Two
-#: eigenvalues that differ by less than 1e-4 count as one, whose vector then lies between theirs.
+#: Squarings of a matrix, and the number of them after which it is rescaled, because 1e-38 is the limit of
+#: single precision. Two eigenvalues that differ by less than 1e-4 count as one, whose vector is then a
+#: mixture of theirs.
 _SQUARINGS, _SQUARINGS_AT_ONCE = 15, 3
 
 
@@ -253,7 +255,7 @@ def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
             trace = power.diagonal(dim1=1, dim2=2).sum(dim=1).clamp_min(tiny)
             power = power / trace[:, None, None]
         power = torch.bmm(power, power)
-    # The longest column: the others may be rounding alone.
+    # The longest column, because the others may be rounding errors.
     length = power.square().sum(dim=1)
     column = length.argmax(dim=1)[:, None, None].expand(-1, len(square[0]), 1)
     vector = power.gather(2, column)
@@ -265,8 +267,8 @@ class _CanonicalCorrelation(torch.autograd.Function):
     """One node of autograd, its gradient worked by hand: autograd through svdvals takes half as long again.
 
     With α and β the weights of the best pair, αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ, and because they are the best,
-    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B stays as it is,
-    because S does.
+    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B is constant,
+    because S is.
     """
 
     @staticmethod
@@ -302,7 +304,7 @@ class _CanonicalCorrelation(torch.autograd.Function):
         return grad_outputs[0][:, None, None] * own.slope(_BUMPS, of_bumps), None, None
 
 
-#: Further out than HGR_spline's: an estimator on new rows sees what the tails of U still tell.
+#: Further out than HGR_spline's, because an estimator on new rows also uses the tails of U.
 _WIDE_BUMPS = Bumps(12, 3.5)
 
 
@@ -335,7 +337,7 @@ def solve_by(lower: Tensor, right: Tensor) -> Tensor:
 
 
 class _SquaredCorrelations(torch.autograd.Function):
-    """One node of autograd: dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA. B stays as it is, because S does."""
+    """One node of autograd: dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA. B is constant, because S is."""
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 _FEATURES, _OF_ONE = 32, 16
 #: Attributes whose features are multiplied, at most.
 TOGETHER = 3
-#: Values of an attribute from which its features are learned.
+#: Values of an attribute, at most, from which its features are learned.
 _LANDMARKS = 64
 #: Share of the largest variance below which a feature is rounding.
 _NO_VARIANCE = 1e-9
@@ -75,16 +75,16 @@ class ConcatenatedDistancePenalty(JointDistancePenalty):
 
 
 def _encoded(s: Tensor, train: Sequence[Tensor], weight: Tensor | None, *, together: bool) -> Tensor:
-    found = []
+    features = []
     for j, chosen in enumerate(train):
         rows = chosen.cpu().numpy()
         mass = np.ones(len(rows)) if weight is None else weight[j, chosen, 0].double().cpu().numpy()
         columns = s[j].double().cpu().numpy().T
         attributes = scaled(columns, rows, mass, together=together, eps=precision(s))
         most = _FEATURES if together else _OF_ONE
-        found.append(_of_products([_features(x, rows, mass, most) for x in attributes], s.shape[1]))
-    width = max(x.shape[1] for x in found)
-    return torch.from_numpy(np.stack([np.pad(x, ((0, 0), (0, width - x.shape[1]))) for x in found])).to(s)
+        features.append(_of_products([_features(x, rows, mass, most) for x in attributes], s.shape[1]))
+    width = max(x.shape[1] for x in features)
+    return torch.from_numpy(np.stack([np.pad(x, ((0, 0), (0, width - x.shape[1]))) for x in features])).to(s)
 
 
 def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tuple[Array, Array]:
@@ -106,7 +106,7 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
     root = np.sqrt(mass)
     variance, vectors = np.linalg.eigh(root[:, None] * centred(between) * root)
     kept = [j for j in reversed(range(len(variance))) if variance[j] > _NO_VARIANCE * variance[-1]][:most]
-    # Of either sign; the first value decides, so that the same rows give the same features.
+    # The sign is arbitrary; the first value decides it, so that the same rows give the same features.
     vectors = vectors[:, kept] * np.where(vectors[0, kept] < 0, -1, 1)
     weights = root[:, None] * vectors / np.sqrt(variance[kept])
     steps = range(0, len(x), 20_000)

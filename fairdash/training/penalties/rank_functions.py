@@ -14,12 +14,12 @@ from fairdash.utils.rounding import DOUBLE, settled
 
 Array = NDArray[np.float64]
 
-#: Functions of each column of S: as many as cubic splines with 6 intervals have, less the constant.
+#: Functions of each column of S: as many as a cubic spline with 6 intervals has, without the constant.
 _SPLINES = 8
 #: Added to the covariance of either player's functions, as a share of its mean diagonal. It keeps the few
 #: rows of a batch from finding a correlation by chance.
 RIDGE = 0.1
-#: What a correlation with the j-th function of S counts for is 1 / (1 + this times j²).
+#: Weight of a correlation with the j-th function of S: 1 / (1 + this times j²).
 _ROUGHNESS = 0.3
 #: Smoothest functions of a column that are multiplied with those of another column.
 _IN_PRODUCTS = 3
@@ -47,7 +47,7 @@ def of_column(
     """Return functions of a column's ranks (N,), fitted on its training rows with these masses; (N, P)."""
     values, which = np.unique(settled(column[train], eps=eps), return_inverse=True)
     table = functions(np.bincount(which, weights=mass) / mass.sum())
-    # In order the search is several times as quick.
+    # The search is several times faster on sorted values.
     order, result = np.argsort(column), np.empty((len(column), table.shape[1]))
     result[order] = interpolated(table, between(values, column[order]))
     return result

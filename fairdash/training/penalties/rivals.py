@@ -22,14 +22,14 @@ Array = NDArray[np.float64]
 
 #: Highest power of S: the default of the authors' package maxcorr.
 _DEGREE = 3
-#: Directions of the powers with a smaller share of the largest variance have no coefficient: it would be
+#: Directions of the powers with a smaller share of the largest variance get no coefficient, which would be
 #: noise. A continuous S has none of them (0.02).
 _LEAST = 1e-3
 #: Lines of the grid along S, from −3 to 3 standard deviations. Its distances are shorter than any bandwidth.
 _LINES, _REACH = 64, 3.0
 #: Frequencies of a Gaussian kernel of width 1, and their weights: Gauss–Hermite's, of which half suffice.
 _NODES = 24
-#: Added to a squared distance before its root: what is 0 has a gradient then.
+#: Added to a squared distance before its root, so that the gradient at 0 is finite.
 _TINY = 1e-12
 
 
@@ -41,7 +41,7 @@ def _frequencies() -> tuple[Array, Array]:
 
 
 def _powers(mass: Array) -> Array:
-    """Functions whose covariances with U are its coefficients on the powers of S, from the masses of S.
+    """Return functions of S whose covariances with U are U's coefficients on the powers of S.
 
     Powers that nearly follow from others, as of a binary S or of one that is mostly 0, share the coefficient.
     """
@@ -89,7 +89,7 @@ class HSICPenalty(BasePenalty):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encode S by functions of which L is the inner product."""
+        """Encode S by functions whose inner product is L."""
         return of_ranks(s, train, _waves, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:

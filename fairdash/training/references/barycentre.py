@@ -82,15 +82,15 @@ Index = NDArray[np.int64]
 N_LEVELS = 1000
 #: Levels of the quantiles kept: about 0.005 apart in the middle and closer in the tails, out to 1 in 10,000.
 _LEVELS = expit(np.linspace(-1, 1, N_LEVELS) * logit(1 - 1e-4))
-#: The kernel is cut off here, so that groups of a discrete s that lie further apart do not touch.
+#: The kernel ends at this distance, so that it does not mix distant groups of a discrete s.
 _REACH = 5.0
 #: The kernel's width for classes, in shares of the rarest one: neighbours lie at least that share apart.
 _OF_CLASSES = 0.1
-#: Ridge of the local slope, as a share of the kernel's mass: decides where all neighbours share one rank.
+#: Ridge of the local slope, as a share of the kernel's mass, for the case that all neighbours share one rank.
 _SLOPE_RIDGE = 1e-6
-#: The spread is fitted as a logarithm: deviations below this share of their mean count as that much.
+#: The spread is fitted as a logarithm: deviations below this share of their mean are raised to it.
 _MIN_DEVIATION = 1e-3
-#: Ranks further out share one score: lines are not carried to where no row has weight.
+#: Ranks further out share one score: lines are not extended to where no row has weight.
 _MIN_RANK = 1e-4
 
 
@@ -181,7 +181,7 @@ class Barycentre:
         return np.asarray((below + up_to) / 2)
 
     def _level(self, shape: Array, where: Between) -> tuple[Array, Array]:
-        """Level F(ŷ | s) of each row, and how far it lies beyond the outermost quantiles (0 if within)."""
+        """Level F(ŷ | s) of each row, and its distance beyond the outermost quantiles (0 if within)."""
         left, right, share = where
 
         def quantile(k: Index) -> Array:
@@ -197,8 +197,8 @@ class Barycentre:
         q_lower, q_upper = quantile(lower), quantile(upper)
         gap = np.where(q_upper > q_lower, q_upper - q_lower, 1.0)
         level = _LEVELS[lower] + (inside - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
-        # On a stretch of equal quantiles, which is at an end of the law: the outermost value has its
-        # mid-level where the stretch ends towards one half.
+        # The value is in a flat part at an end of the law: the outermost value gets the middle level at the
+        # inner end of that part.
         tied = up_to > below
         first, final = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
         return np.where(tied, np.clip(0.5, first, final), level), shape - inside
@@ -286,8 +286,8 @@ def fit_barycentre(
     if typical > 0:
         spreads = np.exp(around.lines(np.log(np.maximum(size, _MIN_DEVIATION * typical))))
     shapes = around.quantiles(deviation / interpolated(spreads, where))
-    # Between two nodes the law is all but linear in theirs, so an average over rows is one over nodes. What
-    # this and the smoothing move the mean by is taken off below.
+    # Between two nodes the law is almost linear, so an average over rows is one over nodes. The small shift
+    # of the mean by this and by smoothing is subtracted below.
     left, right, share = where
     mass = np.bincount(left, weight * (1 - share), len(nodes))
     mass += np.bincount(right, weight * share, len(nodes))
@@ -391,7 +391,7 @@ class _Around:
 
 
 def _node_ranks(rank: Array, weight: Array, bandwidth: float) -> Array:
-    """Ranks at which laws are kept: four to a bandwidth, or every distinct rank where there are fewer."""
+    """Ranks at which laws are stored: four per bandwidth, or every distinct rank if there are fewer."""
     distinct = np.unique(rank)
     count = math.ceil(4 / bandwidth)
     if len(distinct) <= count:

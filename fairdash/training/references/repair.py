@@ -23,7 +23,7 @@ Index = NDArray[np.int64]
 #: Passes over several numbers: repairing by the second brings back a little of the first, if these two are
 #: dependent; after three passes it is below the noise of the maps.
 PASSES = 3
-#: Rows of a crossing of attributes that has maps of its own, at least.
+#: Rows, at least, of a crossing of attributes with maps of its own.
 FEWEST = 20
 #: Bands of a number within which another one is repaired, at most, and rows of a crossing of bands.
 _BANDS, _ROWS_A_BAND = 10, 200

@@ -30,7 +30,7 @@ from fairdash.training.single import Predictor
 from fairdash.training.splits import Split, initial_seed
 from fairdash.utils.classes import attributes_of
 
-#: Share of the work before each part.
+#: Share of the work that is done before each part.
 _BEGINS = {"base": 0.2, "folds": 0.4, "premium": 0.9}
 
 
@@ -193,7 +193,7 @@ def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
 def _told(network: Predictor, seen: Dataset) -> SensitivePredictor:
     """Return a network of the features and s, the last of them, as a function of these rows and any s."""
     own, encoder = seen.features.columns[-1], network.encoder
-    # Asked for the same rows with one s after the other: all else of them is encoded once.
+    # The same rows are predicted with one s after the other, so everything else is encoded once.
     x, block = encoder.transform(seen.features).astype(np.float32), encoder.blocks[own]
 
     def predict(_: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:

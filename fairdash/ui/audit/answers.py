@@ -45,7 +45,7 @@ from fairdash.utils.text import unbroken
 
 KEY = Keys(__file__)
 
-#: Audits that are offered.
+#: Audits in the list.
 _MOST = 20
 _ICONS = {"below": ":material/check_circle:", "above": ":material/error:", "undecided": ":material/help:"}
 
@@ -58,7 +58,7 @@ def show_audit(audit: AuditJob) -> None:
             whole = audit.read_result()
         whole, result = _beside_earlier(audit, whole, choose_attribute(whole))
         show_result(result, whole, title=audit.spec.source.title, audit=audit)
-        # A crossing is no column to repair along.
+        # A crossing is not a column, so a repair along it is impossible.
         if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
             _show_repair(audit, result)
     else:
@@ -96,7 +96,7 @@ def show_result(
     for question, title, blocks in answers_of(result):
         with st.expander(safe(title)):
             _show_answer(blocks, result)
-            # A front is trained beside a price that is a column.
+            # A front can only be compared with a price that is a column.
             if audit is not None and audit.spec.model is None and question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
@@ -171,7 +171,7 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
 
 
 def _show_answer(blocks: list[Block], result: AuditResult) -> None:
-    # The picture of the first screen is not drawn twice.
+    # The picture of the first screen is not repeated.
     first = CRITERIA[result.plan.criterion].picture
     show_blocks((each for each in blocks if not (isinstance(each, Chart) and each.name == first)), KEY)
 
@@ -307,7 +307,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
     owner = current_owner()
     asked = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
     for run in list_runs(owner=owner).runs:
-        if run.look == RESULT and _table_of(run.spec.source) == _table_of(source):
+        if run.available_result == RESULT and _table_of(run.spec.source) == _table_of(source):
             roles = roles_of(run.spec.source)
             seen = (roles.prediction, roles.target, roles.weight, roles.rate)
             if asked == seen and columns.sensitive in roles.sensitive:
@@ -316,9 +316,9 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
         try:
             run = Run(name, owner=owner)
         except RunError:
-            # A file's hash, or a run that is gone.
+            # The address may hold a file's hash, or a run that was deleted.
             continue
-        if run.look == RESULT and columns.sensitive in roles_of(run.spec.source).sensitive:
+        if run.available_result == RESULT and columns.sensitive in roles_of(run.spec.source).sensitive:
             return run
     return None
 
@@ -339,19 +339,21 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
     if st.button("Train a front on this table", key=KEY("train"), icon=":material/tune:"):
         assert isinstance(source, UploadSource | CatalogueSource)
         table = source.table()
-        made = replace(source, roles=roles_of_audit(roles_of(source), columns, table))
+        source_now = replace(source, roles=roles_of_audit(roles_of(source), columns, table))
         if columns.outcome in columns.totals and (table[columns.outcome] < 0).any():
-            # As the audit took them.
-            made = replace(made, fixes=with_fix(made.fixes, Fix(AS_THEY_ARE, columns.outcome)))
+            # The values as the audit used them.
+            source_now = replace(
+                source_now, fixes=with_fix(source_now.fixes, Fix(AS_THEY_ARE, columns.outcome))
+            )
         choose_run(None)
-        choose_source(made)
-        go_to("train", address={Address.DATASET.value: made.id})
+        choose_source(source_now)
+        go_to("train", address={Address.DATASET.value: source_now.id})
 
 
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
     """Return the audit's columns as a run has them; what else the table's roles say stays."""
     names = [str(name) for name in table]
-    # A model's price is no column.
+    # A model's price is not a column.
     price = columns.price if columns.price in names else None
     target = next(
         name

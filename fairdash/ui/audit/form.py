@@ -41,9 +41,9 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 
 _LINKS = {"auto": "as the file says", "identity": "the price", "log": "its logarithm"}
-#: What columns mean that no model of a price takes.
+#: Roles of columns that a model of a price does not need.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
-#: Where the session keeps the data that were in use when a table of one's own was asked for.
+#: Session key of the data that were in use before the user chose a table of their own.
 _OWN = KEY("own")
 #: The policies of the example, and simulated ones that are there without a connection.
 MOTOR = CatalogueSource(dataset="motor_tariff")
@@ -149,7 +149,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
     """Return a model and its options, as an audit takes them: empty for a column, None without its file."""
-    # The file goes with the table, whose term the user has chosen; a built-in table has none.
+    # The model's file has the table's retention period, which the user has chosen; a built-in table has none.
     if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):
         return {}
     file = st.file_uploader(
@@ -213,13 +213,13 @@ def _ask_for_inputs(
         output = ask(
             st.container(), ModelFile, "model_output", options=outputs, key=KEY("model-output", source.id)
         )
-    # The name of a term begins with that of its column.
+    # The name of a term begins with the name of its column.
     has_terms = all(each["type"] == "term" for each in inputs)
     if inputs and (has_terms or set(listed) <= set(names)):
         of = "the columns of these terms" if has_terms else "these columns"
         st.caption(safe(f"The model takes {of} by name: {', '.join(listed)}."))
         return [], output
-    # Prices, claims and exposure are no inputs, and neither is the attribute, unless the user says so.
+    # Prices, claims and exposure are not inputs, and neither is the attribute, unless the user says so.
     left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
     left_out |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
     columns = ask(
@@ -234,7 +234,7 @@ def _ask_for_inputs(
 
 
 def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
-    """Return what is asked for the plan besides the columns: three options a row, the first three below."""
+    """Ask for the plan's options besides the columns, three per row, and return them."""
     asked = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
     places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
     return {
@@ -258,11 +258,11 @@ def _ask_for_columns(
     """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
-    # Only the sensitive attribute may be classes.
+    # Only the sensitive attribute may have classes.
     of_classes = columns_of_classes(frame, table=table)
     sensitive_ones = [name for name in names if name in numbers or name in of_classes]
     taken: list[str | None] = []
-    found: dict[str, Any] = {"price": price}
+    chosen_roles: dict[str, Any] = {"price": price}
 
     def free(among: Iterable[str]) -> list[str]:
         return [name for name in among if name not in taken]
@@ -273,14 +273,14 @@ def _ask_for_columns(
         names = free(among)
         more = {"index": names.index(begin) + 1 if begin in names else 0, **more}
         more = {"options": [None, *names], "key": KEY("column", table, role, *taken), **more}
-        found[role] = chosen = ask(place, Columns, role, **more)
+        chosen_roles[role] = chosen = ask(place, Columns, role, **more)
         taken.append(chosen)
         return chosen
 
     def several(place: DeltaGenerator, role: str, among: list[str], *, key: str = "", **more: Any) -> Any:
         key = key or KEY("columns", table, role, *taken)
-        found[role] = ask(place, Columns, role, options=among, key=key, **more)
-        return found[role]
+        chosen_roles[role] = ask(place, Columns, role, options=among, key=key, **more)
+        return chosen_roles[role]
 
     column, places = None, st.columns(2 if price is None else 3)
     if price is None:
@@ -303,7 +303,7 @@ def _ask_for_columns(
         probabilities = several(left, "probabilities", classes)
         others = [name for name in names if name not in probabilities]
         known = one(right, "known_class", None, others, disabled=not probabilities)
-        found["known_class"] = known if probabilities else None
+        chosen_roles["known_class"] = known if probabilities else None
         begin = (*given.features, *parts) if is_new else roles.features
         features = several(
             st.container(),
@@ -313,7 +313,7 @@ def _ask_for_columns(
             placeholder="Every column without another role",
             key=KEY("features", table, *left_out, *taken),
         )
-        found["features"] = features or None
+        chosen_roles["features"] = features or None
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
         one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
     if parts:
@@ -324,8 +324,8 @@ def _ask_for_columns(
             st.warning(f"{words} Choose it as the policy: the rows of one policy are not independent.")
         else:
             st.caption(f"{words} The audit counts the rows of a policy as one unit.")
-    found["totals"] = _ask_for_totals(frame, amounts, exposure, table=table)
-    return None if found["price"] is None or sensitive is None else Columns(**found)
+    chosen_roles["totals"] = _ask_for_totals(frame, amounts, exposure, table=table)
+    return None if chosen_roles["price"] is None or sensitive is None else Columns(**chosen_roles)
 
 
 def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
@@ -345,7 +345,7 @@ def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
 
 
 def _price_in(numbers: list[str], roles: Roles) -> str:
-    """Return the column that is most likely the price: by its role, or else by what its header says.
+    """Return the column that is most likely the price, by its role or else by its header.
 
     Where none does, what is predicted may be one, as in the household scenario.
     """

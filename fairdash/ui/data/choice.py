@@ -150,7 +150,7 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
         if st.button("Audit a price in this table", icon=":material/fact_check:", width="stretch"):
             choose_audit(None)
             go_to("audit", address={Address.DATASET.value: source.id})
-    # A preview is likely to be the next thing; its worker needs seconds to start.
+    # The user will probably start a preview next, and its worker needs seconds to start.
     prepare()
 
 

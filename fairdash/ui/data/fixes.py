@@ -17,7 +17,7 @@ from fairdash.ui.text import safe
 
 KEY = Keys(__file__)
 
-#: Where the session keeps the name of what the user has agreed to for the table in view.
+#: Session key of the fixes that the user has accepted for the current table.
 FIXES = KEY("of-the-table-in-view")
 
 

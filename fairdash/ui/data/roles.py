@@ -26,7 +26,7 @@ KEY = Keys(__file__)
 
 NO_COLUMN = "None"
 EVERY_ROW_ALIKE = "None: all rows have equal weight"
-#: Parts that one column may play, or none: the name in Roles, the title, what none is called, and help.
+#: Roles of one column, or none: the name in Roles, the title, the label for none, and help.
 PARTS = (
     (
         "weight",
@@ -55,9 +55,9 @@ PARTS = (
         "A year or a date. The Train page can then test on the latest rows.",
     ),
 )
-#: So many columns that give the target away have a sentence and a button each.
+#: This number of columns that reveal the target get a sentence and a button each.
 MAX_SAID = 8
-#: Letters of a name that people give a column.
+#: Letters of a display name, at most.
 MAX_CHARACTERS = 60
 
 
@@ -69,7 +69,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     columns = list(frame.columns)
     suggested, offered = suggestion_of(frame, table=table)
     begin = suggested if known is None else known
-    # What is priced, as it was clicked, and how often: widgets that follow from it begin anew then.
+    # The chosen kind of target, and how often it was clicked: widgets that depend on it start again.
     target_widget, state = KEY("target", key), KEY("priced", key)
     wanted, clicks = cast(tuple[PricingTarget | None, int], st.session_state.get(state, (None, 0)))
 
@@ -104,7 +104,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         help="Predictions must not depend on these either. No model uses them.",
         key=KEY("further", key, new_target, new_sensitive),
     )
-    # What was clicked holds until another target is chosen, or a recipe has it: that is changed by hand then.
+    # The choice holds until the user chooses another target, or a recipe contains one, which the user then
+    # edits.
     priced = wanted if wanted is not None and wanted.target == new_target else None
     if known and priced and (known.target, known.weight) == (priced.target, priced.weight):
         st.session_state[state] = None, clicks
@@ -115,7 +116,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     if priced is not None:
         single["weight"] = priced.weight
     if begin.prediction is None and begin.target != new_target:
-        # A premium is the price of claims, or the target itself: another target has another price.
+        # A premium is the price of claims, or the target itself, so another target has another price.
         single["prediction"] = given.prediction
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
         taken: list[str | None] = [new_target, new_sensitive, *further]
@@ -151,7 +152,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             exposure=new_weight,
             price=charged,
             group=single["group"],
-            # Not only those chosen: then nothing is looked for again when one of them is left out.
+            # All columns, so that nothing is searched again when the user removes one.
             columns=tuple(column for column in others if column in given.features or column in chosen),
         )
     say_what_tells_the_target(others, chosen, given=given, check=check, key=key)
@@ -236,7 +237,7 @@ def begins(column: str, known: Roles | None, *, given: Suggestion, former: Sugge
     if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
         return suggested
     in_recipe = column in known.features
-    # What the recipe has as it was suggested follows the suggestion; what somebody decided stays.
+    # Suggested roles in the recipe follow the suggestion; roles that the user chose stay.
     return in_recipe if in_recipe != (column in former.features) else suggested
 
 
@@ -249,7 +250,7 @@ def say_what_tells_the_target(
     key: str,
 ) -> None:
     """List columns that certainly or possibly give the target away, or hold codes, each with its button."""
-    told = {column: given.left_out[column] for column in given.to_be_said if column in others}
+    reasons = {column: given.left_out[column] for column in given.to_be_said if column in others}
     of = dict.fromkeys(given.parts_of_price, "gives the price away")
     of |= dict.fromkeys(given.known_with_target, "gives the target away")
     suspect = {}
@@ -257,13 +258,13 @@ def say_what_tells_the_target(
         if each.level == SUSPECT and each.column in chosen:
             suspect[each.column] = each.sentence
         elif each.level == CERTAIN and each.column in chosen:
-            told.setdefault(each.column, each.sentence)
+            reasons.setdefault(each.column, each.sentence)
             of.setdefault(each.column, f"gives the {each.of} away")
-    # What is used and what is left out of one sum have a button each.
+    # The used and the unused columns of one sum have a button each.
     lines = [
         (names, why, used)
         for used in (True, False)
-        for names, why in by_sentence({c: why for c, why in told.items() if (c in chosen) == used})
+        for names, why in by_sentence({c: why for c, why in reasons.items() if (c in chosen) == used})
     ]
     for names, why, used in lines[:MAX_SAID]:
         is_so = of.get(names[0], "is used as a number") if used else "is left out"
@@ -299,12 +300,12 @@ def decide(columns: Sequence[str], use: bool, key: str) -> None:
 
 
 def _decided(key: str) -> str:
-    """Where the session keeps what was decided otherwise than suggested: column to whether it is used."""
+    """Session key of the user's decisions against the suggestion: column to whether it is used."""
     return KEY("decided", key)
 
 
 def _clicks(key: str) -> str:
-    """Where it keeps how often a button decided: the widget begins anew then."""
+    """Session key of the number of decisions by a button: the widget then starts again."""
     return KEY("clicks", key)
 
 

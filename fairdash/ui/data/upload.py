@@ -70,10 +70,10 @@ def ask_for_table(known: UploadSource | None) -> tuple[Upload, ReadingOptions, p
         return None
     same = known is not None and known.sha256 == upload.sha256
     reading = ask_for_reading(upload, known.reading if known and same else ReadingOptions())
-    found = table_or_fixes(upload, reading)
-    if found is None:
+    table = table_or_fixes(upload, reading)
+    if table is None:
         return None
-    frame, report = found
+    frame, report = table
     st.caption("  \n".join(safe(sentence) for sentence in report.sentences()))
     return upload, reading, frame
 
@@ -132,7 +132,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
         "A table: CSV, Excel, Parquet, R (.rda), SAS, Stata or SPSS, compressed or not",
         type=FILE_TYPES,
         help=LIMITS,
-        # A file that was deleted must not come back from the browser: the next one has a place of its own.
+        # The browser must not upload a deleted file again, so the next file has another widget.
         key=KEY("file", st.session_state.get(DELETED, 0)),
     )
     mine: list[str] = st.session_state.setdefault(UPLOADS, [])
@@ -143,7 +143,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
         mine_kept = {each.sha256: each for each in list_uploads(owner=owner) if each.sha256 in mine}
         upload = mine_kept.get(digest)
         if upload is None and digest in mine:
-            # Deleted from another window: that this one still holds it must not bring it back.
+            # If another window has deleted the file, this window must not restore it.
             _forget(digest)
             show_problems(no_longer_kept())
         elif upload is None:
@@ -152,7 +152,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
     else:
         if known is not None and known.sha256 not in mine:
             mine.append(known.sha256)
-        # Where nobody signs in, "local" is many: a session then lists what came by it.
+        # Without sign-in, many people share "local", so a session lists only the files that it has uploaded.
         kept = [each for each in list_uploads(owner=owner) if signs_in() or each.sha256 in mine]
         if known is not None and known.sha256 not in [each.sha256 for each in kept]:
             show_problems(no_longer_kept())
@@ -196,7 +196,7 @@ def ask_how_long(upload: Upload) -> None:
 
 
 def what_is_deleted(made: DerivedFiles) -> str:
-    """Return a sentence about what is deleted with the file."""
+    """List, in a sentence, the results that are deleted with the file."""
     parts = [counted(len(found), kind.label) for kind, found in made.jobs.items() if found]
     also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
     stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
@@ -226,7 +226,7 @@ def _forget(digest: str) -> None:
 
 FOUND = "as found"
 NO_MARK = "none"
-#: What can be said of how a text is read: the option, its title and choices.
+#: Options of reading a text: name, title and choices.
 OF_TEXT: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
     ("encoding", "Encoding", {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}),
     (
@@ -276,7 +276,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
             help=f"Enter {NO_MARK} if only empty cells count as missing.",
             key=KEY("marks", key),
         )
-        # Not the widget's default: a click on a problem may have ticked it.
+        # The session state sets this value, because a click on a problem may have changed it.
         st.session_state.setdefault(number_names_key(upload), known.number_names)
         chosen["number_names"] = st.checkbox(
             "Number repeated column names",

@@ -1,4 +1,4 @@
-"""Figures of the Paper page, drawn from our results, with what they say of its statements."""
+"""Figures of the Paper page, drawn from our results, with their bearing on the paper's statements."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def about(result: StudyResult) -> None:
     )
 
 
-#: Name of a result to what shows it and its title; there is a Table 1 for each of several data sets.
+#: Results by name: the function that shows each, and its title; several data sets have a Table 1.
 _PARTS = {
     "table1": (show_table1, "Table 1: real data"),
     "household": (show_fig4, "Fig. 4: household prices"),

@@ -66,7 +66,7 @@ def show_table1() -> None:
     show_origin(result, name)
 
 
-#: What is drawn together: on a scale from 0 to 1, and on one of powers. On a phone one is below the other.
+#: Measures in each chart: on a scale from 0 to 1, and on one of powers. On a phone one is below the other.
 _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fairquant"))
 
 

@@ -163,7 +163,7 @@ def show_estimates(rho: float, n: int, base: str) -> None:
         estimate = value / unit_of(base) if target == "mi" else value
         rows.append(
             {
-                # On a phone the first columns are seen, and they say it.
+                # A phone shows only the first columns, which contain the result.
                 "Estimator": short_name(id),
                 "Reads": estimate,
                 "True": exact[target],

@@ -64,7 +64,7 @@ def show_part() -> None:
         with body:
             show_gaussians()
     else:
-        # The meanings where they are used first; the lines themselves would take the picture's place.
+        # Explanations come with their first use, because full lines would take the picture's place.
         heading.title("Which measure detects the link?", help=in_lines())
         with body:
             show_patterns()
@@ -194,7 +194,7 @@ def show_power(scene: Scene) -> None:
 def _drawn(
     study: Study, figure: Callable[[Tables], go.Figure], *, needs: Sequence[str], key: str, alt: str
 ) -> Tables | None:
-    """Draw a study as far as it is, once it has the tables that this `needs`; all of them if it is done."""
+    """Draw the finished part of a study, once it has the tables in `needs`; all of them at its end."""
 
     def show(tables: Tables) -> None:
         if all(name in tables for name in needs):

@@ -206,7 +206,7 @@ def show_failures() -> None:
                 )
 
 
-#: The estimators that are shown at first.
+#: The first estimators to be shown.
 FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 
 
@@ -338,7 +338,7 @@ Floors = dict[str, tuple[float, float]]
 #: Noise levels at which floors are computed; a scene between them takes those of the nearest. The floor of an
 #: estimator that has no unit depends on the shape of V's margin only, which changes little in between.
 FLOOR_LEVELS = (0.5, 2.0, 8.0)
-#: With more rows than this one level must do: floors take longer, and differ less.
+#: With more rows than this, floors are computed at one level only: they take longer, and differ less.
 ROWS_FOR_LEVELS = 200
 
 

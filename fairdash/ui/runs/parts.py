@@ -10,7 +10,7 @@ import string
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.front import RunPath, runs_front_figure
+from fairdash.figures.front import runs_front_figure
 from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.cancel_and_resume import cancel
@@ -35,11 +35,11 @@ KEY = Keys(__file__)
 
 RUNS_A_PAGE = 10
 SECONDS_BETWEEN_LOOKS = 1.0
-#: Session key of the ids that are chosen.
+#: Session key of the selected ids.
 CHOSEN = KEY("chosen")
 #: The filter by data and the page of the list.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
-#: What was said of the last run that came in, and how many have.
+#: Session keys of the message on the last imported run, and of the number of imports.
 SAID, COUNT = KEY("said"), KEY("count")
 #: Largest number of runs that stay distinguishable on one front.
 MOST = 6
@@ -47,16 +47,16 @@ MOST = 6
 
 def show_runs() -> list[Run]:
     """Show the runs that pass the filters; return the selected ones, shown or not."""
-    found = list_runs(owner=current_owner())
-    by_id = {run.id: run for run in found.runs}
+    listed = list_runs(owner=current_owner())
+    by_id = {run.id: run for run in listed.runs}
     _adopt_address(by_id)
-    if found.runs:
-        _show_page(_filtered(found.runs))
+    if listed.runs:
+        _show_page(_filtered(listed.runs))
     else:
         _show_empty()
-    if found.damaged:
+    if listed.damaged:
         st.warning(
-            f"These runs can't be read and were left unchanged: {', '.join(found.damaged)}. Other runs are "
+            f"These runs can't be read and were left unchanged: {', '.join(listed.damaged)}. Other runs are "
             "unaffected. To delete one, use the command fairdash runs delete."
         )
     choose([id for id in st.session_state.get(CHOSEN, []) if id in by_id])
@@ -73,7 +73,7 @@ def choose(ids: list[str]) -> None:
 
 
 def _adopt_address(by_id: dict[str, Run]) -> None:
-    """Choose the run that the address names; what is not there is said, once."""
+    """Choose the run in the address, or report once that it is missing."""
     asked = st.query_params.get(Address.RUN)
     if asked is None:
         return
@@ -81,7 +81,7 @@ def _adopt_address(by_id: dict[str, Run]) -> None:
         choose([asked])
         return
     del st.query_params[Address.RUN]
-    # Gone, damaged, or no id at all: opening it says which.
+    # The run is deleted or damaged, or the id is invalid; opening it reports which.
     with plain_errors():
         Run(asked, owner=current_owner()).spec  # noqa: B018
 
@@ -95,14 +95,14 @@ def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
         st.session_state[KEY_DATA] = None
     data = of_data.selectbox("Data", titles, index=None, placeholder="All", key=KEY_DATA)
     states = of_state.multiselect("State", list(STATES.values()), placeholder="All", key=KEY("state"))
-    found = []
+    runs_shown = []
     for run in runs:
         said = f"{run.name} {run.spec.source.title} {methods_of(run)} {run.id}".casefold()
         if (data is None or run.spec.source.title == data) and all(
             each in said for each in words.casefold().split()
         ):
-            found.append((run, run.status))
-    return [each for each in found if not states or STATES[each[1].state] in states]
+            runs_shown.append((run, run.status))
+    return [each for each in runs_shown if not states or STATES[each[1].state] in states]
 
 
 def _show_page(found: list[tuple[Run, RunStatus]]) -> None:
@@ -125,7 +125,7 @@ def _show_row(run: Run, status: RunStatus) -> None:
     with left, st.container(gap=None):
         key = KEY("choose", run.id)
         st.session_state[key] = run.id in st.session_state.get(CHOSEN, [])
-        # Not bold: a screen reader is given the label as it is written.
+        # Not bold, because a screen reader would read the marks.
         st.checkbox(safe(title_of(run)), key=key, on_change=_toggle, args=(run.id,))
         st.caption(line_of(run, status))
         if not status.is_over:
@@ -195,7 +195,7 @@ def _show_one(run: Run) -> None:
         args=(run, name),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        if run.look:
+        if run.available_result:
             st.page_link(
                 page(page_of(run)),
                 label="See what fairness costs",
@@ -217,7 +217,7 @@ def _show_one(run: Run) -> None:
                 again = start_again(run, owner=current_owner())
                 choose([again.id])
                 st.rerun()
-        if run.look and status.is_over:
+        if run.available_result and status.is_over:
             download_of(
                 run,
                 lambda: export_run(run),
@@ -275,14 +275,14 @@ def ask_for_file() -> None:
             "The zip file of a run",
             type=["zip"],
             help="Every file in it is checked against its hash before anything is stored.",
-            # A file that has come in leaves the field: the next one has a place of its own.
+            # After an import the field is empty, because the next file gets another widget.
             key=KEY("file", count),
         )
         if file is not None:
             with plain_errors():
-                found = import_run(file.getvalue(), owner=current_owner())
-                st.session_state[SAID], st.session_state[COUNT] = str(found), count + 1
-                choose([found.run.id])
+                imported = import_run(file.getvalue(), owner=current_owner())
+                st.session_state[SAID], st.session_state[COUNT] = str(imported), count + 1
+                choose([imported.run.id])
                 st.rerun()
 
 
@@ -290,7 +290,7 @@ def show_comparison(chosen: list[Run]) -> None:
     """Show the fronts of two or more selected runs, or explain why they can't share one."""
     if len(chosen) < 2:
         return
-    there = [run for run in chosen if run.look]
+    there = [run for run in chosen if run.available_result]
     if len(there) < len(chosen):
         missing = counted(len(chosen) - len(there), "chosen run")
         st.info(f"{missing} without results yet. Only runs with results are compared.")
@@ -327,7 +327,7 @@ def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
     chart(
         runs_front_figure(
             [
-                RunPath(letter=run.letter, title=run.title, test=front.test, of_average=front.rmse_of_mean)
+                (run.letter, run.title, front.test, front.rmse_of_mean)
                 for run, front in zip(runs, fronts, strict=True)
             ],
             **fronts[0].axis_of_error(unit),

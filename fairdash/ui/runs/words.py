@@ -9,14 +9,14 @@ from fairdash.data.uploads import check_kept
 from fairdash.errors import StorageError
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Run
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
 from fairdash.ui.owner import current_owner
 from fairdash.ui.text import safe
 from fairdash.utils.text import counted
 
-#: States as people call them.
+#: Names of states.
 STATES = MappingProxyType(
     {QUEUED: "waiting", RUNNING: "at work", DONE: "done", CANCELLED: "stopped", FAILED: "failed"}
 )
@@ -29,14 +29,13 @@ def title_of(run: Run) -> str:
 
 def page_of(run: Run) -> str:
     """Return the page that shows the run."""
-    return "tradeoff" if run.look else "train"
+    return "tradeoff" if run.available_result else "train"
 
 
 def methods_of(run: Run) -> str:
     """Return the run's fair methods."""
     return (
-        ", ".join(METHODS[each].title for each in run.spec.plan.methods if each != STANDARD)
-        or "standard only"
+        ", ".join(PATHS[each].title for each in run.spec.plan.methods if each != STANDARD) or "standard only"
     )
 
 

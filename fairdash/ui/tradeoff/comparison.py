@@ -47,14 +47,14 @@ def choose(run: Run) -> Comparison:
             list(views),
             default=sensitive,
             required=True,
-            # Labels of these are Markdown.
+            # Labels of these widgets are Markdown.
             format_func=lambda each: safe(result.names.get(each, each)),
             key=Address.SENSITIVE,
             bind="query-params",
             help="“×” is what the combination of two attributes adds. The slider opens where half of the "
             "chosen dependence is gone.",
         )
-        # An address may name none: ?sensitive=
+        # An address may contain an empty parameter.
         sensitive = first if sensitive is None else sensitive
     left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
     with left:
@@ -149,7 +149,7 @@ def _ask_for_objective(trained_for: str) -> str:
         key=Address.OBJECTIVE,
         bind="query-params",
     )
-    # An address may name none: ?objective=
+    # An address may contain an empty parameter.
     return str(chosen or trained_for)
 
 
@@ -157,8 +157,8 @@ def lam_in_view(front: Front, plan: Sweep) -> float:
     """Return the weight in the address if it is on the path, else where the page opens."""
     asked = st.query_params.get(Address.LAM)
     stops = points_of_plan(plan, front.methods[0])
-    found = next((stop.lam for stop in stops if f"{stop.lam:g}" == asked), None)
-    return front.opening if found is None else found
+    lam = next((stop.lam for stop in stops if f"{stop.lam:g}" == asked), None)
+    return front.opening if lam is None else lam
 
 
 def _show_whose(comparison: Comparison) -> None:
@@ -209,7 +209,7 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
 
     drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
-    # Below an answer of three lines and two rows of controls.
+    # Height below an answer of three lines and two rows of controls.
     show_stage(drawn, key=KEY("stage"), on_release=let_go)
     _show_place(comparison)
 
@@ -374,7 +374,7 @@ def _find_point(comparison: Comparison) -> None:
 def _choose(
     comparison: Comparison, wish: str, place: st.delta_generator.DeltaGenerator
 ) -> tuple[ModelKey, bool, str]:
-    """Return the point, whether it is what was asked for, and what that was in words."""
+    """Return the point, whether it meets the request, and the request in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
     if wish == WISHES[0]:

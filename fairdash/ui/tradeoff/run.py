@@ -29,7 +29,7 @@ from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.storage.log import note, read
 from fairdash.training.defaults import share_of_rows
-from fairdash.training.methods import FAIR_TARIFF, METHODS
+from fairdash.training.methods import FAIR_TARIFF, PATHS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
 from fairdash.ui.blocks import show_table
@@ -50,7 +50,7 @@ KEY = Keys(__file__)
 _FAULT = KEY("fault")
 
 DEFAULT_OBJECTIVE = "demographic_parity"
-#: Seconds that a run has left from which a quicker one is offered beside it.
+#: Remaining seconds of a run from which a faster run is offered.
 LONG = 600.0
 
 
@@ -67,7 +67,7 @@ def run_in_view() -> Run | None:
             with st.skeleton(height=PICTURES):
                 run = start_quick(source, DEFAULT_OBJECTIVE)
         choose_run(run)
-    if run.look is None:
+    if run.available_result is None:
         _show_wait(run)
         return None
     return run
@@ -89,7 +89,9 @@ def show_other_training(comparison: Comparison, run: Run) -> None:
     if objective == spec.plan.objective:
         return
     others = list_runs(owner=current_owner()).of(spec.source)
-    trained = next((each for each in others if each.spec.plan.objective == objective and each.look), None)
+    trained = next(
+        (each for each in others if each.spec.plan.objective == objective and each.available_result), None
+    )
     title = OBJECTIVES[objective].title.lower()
     if trained is not None:
         if st.button(f"See models trained for {title}", icon=":material/swap_horiz:"):
@@ -105,7 +107,7 @@ def _switch(run: Run) -> None:
 
 def show_stage(run: Run, comparison: Comparison) -> None:
     """Show the progress of a run with a preview; nothing once it is complete."""
-    if run.look != FIRST:
+    if run.available_result != FIRST:
         return
     if run.status.is_over:
         st.warning(f"This is a preview: {_seen_by(comparison)}. The refined run was not finished.")
@@ -126,10 +128,10 @@ def _seen_by(comparison: Comparison) -> str:
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
 def _follow_refining(run: Run, seen: str) -> None:
-    if run.look != FIRST:
+    if run.available_result != FIRST:
         st.rerun()
     plan = run.spec.plan
-    methods = [METHODS[method].title for method in plan.methods if method != STANDARD]
+    methods = [PATHS[method].title for method in plan.methods if method != STANDARD]
     rows = "all rows, " if run.spec.first_share < 1 else ""
     st.info(
         f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
@@ -149,9 +151,9 @@ def _offer_quicker(run: Run) -> None:
     from fairdash.evaluation.execute_sweep import work_of_plan
 
     own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
-    # It begins anew, with all of its work left.
+    # The run starts again, with all of its work left.
     seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
-    (fair,) = (METHODS[method].title for method in quick.methods if method != STANDARD)
+    (fair,) = (PATHS[method].title for method in quick.methods if method != STANDARD)
     if st.button(
         f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(seconds)}",
         key=KEY("quicker", run.id),
@@ -188,7 +190,7 @@ def _show_wait(run: Run) -> None:
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS / 2)
 def _wait(run: Run) -> None:
-    if run.look is not None:
+    if run.available_result is not None:
         st.rerun()
     show_progress(run)
 
@@ -196,7 +198,7 @@ def _wait(run: Run) -> None:
 def show_confirmation(comparison: Comparison, run: Run) -> None:
     """Show holdout results and the button that computes them; nothing without a holdout."""
     aside = comparison.result.set_aside
-    if run.look != RESULT or aside is None:
+    if run.available_result != RESULT or aside is None:
         return
     st.subheader("Confirm the choice on rows set aside")
     if fault := st.session_state.pop(_FAULT, None):
@@ -241,7 +243,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
 def _open(comparison: Comparison, run: Run) -> None:
     point, owner = comparison.b, current_owner()
     try:
-        # Asked again: the run may have been deleted since the button was drawn.
+        # Checked again, because the run may have been deleted since the button was drawn.
         confirm_run(
             Run(run.id, owner=owner),
             method=point.method,
@@ -312,8 +314,8 @@ def _show_report(comparison: Comparison, run: Run) -> None:
             comparison,
             run_id=run.id,
             created=spec.created,
-            dataset=_dataset_if_there(spec.source, owner),
-            is_preview=run.look == FIRST,
+            dataset=_dataset_if_there(run, owner),
+            is_preview=run.available_result == FIRST,
             openings=read_confirmations(run),
             log=read(run.folder),
         ),
@@ -325,12 +327,14 @@ def _show_report(comparison: Comparison, run: Run) -> None:
     )
 
 
-def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
-    """Return the data; None if an uploaded file was deleted since: the report then leaves its notes out."""
+def _dataset_if_there(run: Run, owner: str) -> Dataset | None:
+    """Return the run's data; None if they are deleted or differ: the report then leaves their notes out."""
     try:
-        return dataset_of(source, owner=owner)
+        dataset = dataset_of(run.spec.source, owner=owner)
+        run.check_data(dataset)
     except FairdashError:
         return None
+    return dataset
 
 
 def _show_model(comparison: Comparison, run: Run) -> None:

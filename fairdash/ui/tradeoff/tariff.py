@@ -165,10 +165,10 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
 
 def _cap_shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.DataFrame:
     """Return the two rows as people read them."""
-    # Headers are plain text.
+    # Headers are not Markdown.
     called = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
-    # What chance alone would read stands behind each, in brackets.
+    # The noise floor is in brackets after each value.
     gaps = [
         f"{fixed(100 * gap, 1)} % ({fixed(100 * floor, 1)} %)"
         for gap, floor in zip(table["gap"], table["gap_floor"], strict=True)

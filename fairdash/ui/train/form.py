@@ -49,7 +49,7 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 
-#: Of the weights that a run finds first.
+#: Label for the weights that a run finds by itself.
 AUTO = "Found where the front is, 8 weights"
 GRIDS = {
     AUTO: (),
@@ -68,7 +68,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         f"sensitive: **{safe(', '.join(dataset.roles.sensitive))}**, which the model never sees"
     )
     st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
-    # Not the widgets' defaults: what a search was made for may have been put here.
+    # The session state sets these values, because they may come from a search.
     st.session_state.setdefault(OBJECTIVE, "demographic_parity")
     st.session_state.setdefault(METHOD, [DEFAULT_METHOD])
     objective = str(
@@ -96,7 +96,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     loss = ask_for_loss(dataset)
     if search is not None:
         show_search(search)
-    # A search may have put a weight there, which should be seen.
+    # A search may have set a weight, which should be visible.
     with st.expander("Balance, tariffs, weights and splits", expanded=search is not None):
         if follows(BALANCE, loss):
             st.session_state[BALANCE] = LOSSES[loss].has_log_link
@@ -169,7 +169,7 @@ def ask_for_split(dataset: Dataset) -> str:
         "Choose test rows",
         kinds,
         format_func=lambda each: SPLITS[each].title.lower(),
-        # What was chosen where there was no group must not part those of another table.
+        # A choice for a table without groups must not split the groups of another table.
         key=KEY("split-kind", dataset.roles.group, dataset.roles.time),
     )
     st.caption(SPLITS[split].meaning)
@@ -183,7 +183,7 @@ def ask_for_confirmation(dataset: Dataset) -> float:
         Sweep,
         "confirmation_share",
         value=default_share(dataset.n_rows),
-        # Another table has another default.
+        # Each table has its own default.
         key=KEY("confirmation", dataset.n_rows),
     )
     return share
@@ -198,7 +198,7 @@ def ask_for_lams() -> str:
         key=GRID,
         help="To spread the weights evenly over dependence, sixteen models are trained first.",
     )
-    # Not the widget's default: a weight that a search has found may have been put here.
+    # The session state sets this value, because it may come from a search.
     st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
     return right.text_input(
         "The weights",
@@ -221,7 +221,7 @@ def ask_for_loss(dataset: Dataset) -> str:
     problems = {name: loss.target_problem(y, column=target) for name, loss in LOSSES.items()}
     suitable = [name for name, problem in problems.items() if problem is None]
     suggested, why = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
-    # Another target has another loss: what was chosen for one says nothing of the next.
+    # Each target has its own loss, so an earlier choice does not carry over.
     if follows(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
     loss = st.selectbox(
@@ -263,7 +263,7 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
     default = taken or default_settings(dataset, loss=loss)
 
     def key(name: str) -> str:
-        # Widgets of their own each time: what was typed before gives way to what is taken over.
+        # New widgets each time, so that typed values are replaced by the ones taken over.
         return KEY("field", name, times)
 
     with st.expander("Advanced: networks and schedule"):

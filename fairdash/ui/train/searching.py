@@ -25,6 +25,7 @@ from fairdash.training.sweep import SearchPlan
 from fairdash.ui.frame import show_problems
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
 from fairdash.ui.keys import Keys
+from fairdash.ui.options import ask
 from fairdash.ui.owner import current_owner
 from fairdash.ui.state import choose_search
 from fairdash.ui.text import number, safe
@@ -32,7 +33,7 @@ from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
-#: Session key of how often the form has taken settings over from a search, and of the last ones.
+#: Session keys of how often the form has taken settings from a search, and of the last ones.
 TAKEN = KEY("taken-over")
 #: Session keys of the fields; the grid's choice of free weights.
 METHOD, OBJECTIVE, GRID = KEY("method"), KEY("objective"), KEY("grid")
@@ -84,15 +85,8 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
     grid = left.selectbox(
         "What to try", list(_GRID_WORDS), format_func=_GRID_WORDS.__getitem__, key=KEY("tried")
     )
-    lam = middle.number_input(
-        "At the weight λ",
-        0.0,
-        1000.0,
-        1.0,
-        key=KEY("lam"),
-        help="Settings are ranked by loss + λ × excess dependence.",
-    )
-    folds = right.number_input("Folds", 2, 20, 5, key=KEY("folds"))
+    lam = ask(middle, SettingsSearch, "lam", key=KEY("lam"))
+    folds = ask(right, SettingsSearch, "n_folds", key=KEY("folds"))
     count = len(GRIDS[grid].candidates(plan.settings))
     st.caption(
         f"{counted(count, 'combination')} of network, dropout, learning rate and weight decay, each trained "
@@ -101,7 +95,7 @@ def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
     if st.button("Search", icon=":material/search:"):
         _start(
             source,
-            lambda: SettingsSearch(**vars(plan) | {"lam": lam, "grid": GRIDS[grid], "n_folds": int(folds)}),
+            lambda: SettingsSearch(**vars(plan) | {"lam": lam, "grid": GRIDS[grid], "n_folds": folds}),
         )
 
 
@@ -124,7 +118,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
         at_most = middle.number_input(
             "At most", 0.0, 1000.0, start, step=0.01, format="%.3f", key=KEY("at-most", kind)
         )
-    folds = right.number_input("Folds", 2, 20, 10, key=KEY("lam-folds"))
+    folds = ask(right, LamSearch, "n_folds", key=KEY("lam-folds"))
     closer = st.checkbox("Refine between the two nearest weights in a second round")
     st.caption(f"{counted(len(LAMS), 'weight')} λ from a pilot are compared by cross-validation. {_WHERE}")
     if st.button("Find the weight", icon=":material/search:"):
@@ -136,7 +130,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
                     "target": Target(kind=kind, at_most=at_most, measure=measure),
                     "lams": LAMS,
                     "find_lams": True,
-                    "n_folds": int(folds),
+                    "n_folds": folds,
                     "refine": 3 if closer else 0,
                 }
             ),
@@ -241,12 +235,12 @@ _LAM_COLUMNS: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: How columns are written that are no means over folds.
+#: Format of columns that are not means over folds.
 _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "increase": "+.1%"}
 
 
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
-    """The columns under their titles; means stand with their standard errors, "–" is for what diverged."""
+    """Columns under their titles; means have standard errors, and "–" marks diverged settings."""
     shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
     st.dataframe(shown, hide_index=True, key=KEY("found"))
 

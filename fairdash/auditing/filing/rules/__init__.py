@@ -1,6 +1,7 @@
 """Rules on the fairness of prices: one file for each with a template, others.toml for those without.
 
-Each states what was read of it, where and when. None quotes a rule. A sentence about the audit is the id of
+Each states the parts that we read, where and when. None quotes a rule. A sentence about the audit is the id
+of
 an ability in braces, so that it can't differ from what this version does.
 """
 
@@ -18,7 +19,7 @@ from typing import Any
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.utils.registry import by_id, get_entry
 
-#: What was read of a rule: id to words.
+#: Ways in which a rule was read: id to words.
 READ: Mapping[str, str] = MappingProxyType(
     {
         "text": "primary: the text itself",
@@ -169,7 +170,7 @@ def _rules() -> Iterator[Rule]:
 
 #: The rules by id, those with a template first.
 RULES: Mapping[str, Rule] = by_id(*_rules())
-#: Those of them with a template.
+#: The rules with a template.
 TEMPLATES: Mapping[str, Rule] = by_id(*(each for each in RULES.values() if each.headings))
 
 

@@ -1,1 +1,1 @@
-"""Models in files of other libraries: what a file is, and what it predicts."""
+"""Models in files of other libraries: their type, inputs and predictions."""

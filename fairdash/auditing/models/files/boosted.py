@@ -38,7 +38,7 @@ class _Boosted(NamedModel):
         self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
 
     def _scaled(self, objective: str, link: Link, *, is_told: bool = True) -> None:
-        """Note on which scale an objective's predictions are; refused where it is no price, or unknown."""
+        """Describe the scale of an objective's predictions; refuse it if it is not a price, or unknown."""
         self.objective = objective or "none"
         self.open = (_NO_OFFSET, *([] if objective in _BY_EXP else [_NO_TARGET]))
         if objective in _BY_EXP:
@@ -75,7 +75,7 @@ class LightGBMModel(_Boosted):
         lists, names = held["pandas_categorical"] or (), held["feature_names"]
         codes = [held["feature_infos"].get(name, {}).get("values", []) for name in names]
         self._lists = [tuple(as_levels(pd.Series(each)).tolist()) for each in lists]
-        # A category of pandas with an order is split as a number: only the table tells which one it is.
+        # An ordered category of pandas is split as a number, and only the table shows which one it is.
         self._coded = {k for k, each in enumerate(codes) if each}
         places = dict(zip(sorted(self._coded), self._lists, strict=False))
         self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
@@ -103,15 +103,15 @@ class LightGBMModel(_Boosted):
             return
         cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
         texts = {k for k, each in enumerate(self.columns) if not pd.api.types.is_numeric_dtype(rows[each])}
-        found: list[tuple[int, ...]] = [()]
+        settings: list[tuple[int, ...]] = [()]
         for levels in self._lists:
             fits = [k for k, own in enumerate(cells) if own & {*levels} and (k in texts or own <= {*levels})]
-            found = [(*first, k) for first in found[:1000] for k in fits if not first or k > first[-1]]
-        found = [each for each in found if {*each} >= texts | self._coded]
-        if len(found) != 1:
+            settings = [(*first, k) for first in settings[:1000] for k in fits if not first or k > first[-1]]
+        settings = [each for each in settings if {*each} >= texts | self._coded]
+        if len(settings) != 1:
             what = f"it lists the levels of {counted(len(self._lists), 'column')}, and does not say of which"
             raise refused(what, "Give the columns with levels as text, as in the model's training.")
-        taken = dict(zip(found[0], self._lists, strict=True))
+        taken = dict(zip(settings[0], self._lists, strict=True))
         self.inputs = tuple(
             coded(each.name, taken[k]) if k in taken else each for k, each in enumerate(self.inputs)
         )

@@ -25,7 +25,7 @@ _FORM = (
     "Give a sheet with the columns factor, level and relativity, and one row “base rate”; or a sheet for "
     "each factor, with its levels and their relativities."
 )
-#: What columns are called in the tables of insurers, SAS and R; coefficients are on the scale of the link.
+#: Names of columns in the tables of insurers, SAS and R; coefficients are on the scale of the link.
 _FACTOR = ("factor", "variable", "rating factor", "parameter", "feature")
 _LEVEL = ("level", "level1", "band", "class", "category", "value", "levels")
 _RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp", "exp(coef)", "exp(estimate)")
@@ -36,7 +36,7 @@ _INFINITE = tuple(
     sign + word for sign in ("", "-", "+") for word in "inf Inf INF infinity Infinity ∞".split()
 )
 _BASES = (*BASES, "base premium", "base factor", "basis")
-#: What SAS lists with the coefficients of a GLM.
+#: Rows that SAS lists beside the coefficients of a GLM.
 _NO_TERM = ("scale", "dispersion")
 COEFFICIENT = "coefficient"
 Cells = list[list[Any]]
@@ -139,7 +139,7 @@ class FactorTable(NamedModel):
         if what == COEFFICIENT:
             if link == "auto":
                 raise refused("it lists coefficients, and does not name their link", NAME_LINK)
-            # Their sum, of which the link that was named makes the price.
+            # The sum of coefficients; the link that was named turns it into the price.
             what, self.response = POINTS, "the sum of coefficients, on the scale of the link"
         table = pd.DataFrame(
             {"factor": factors, "level": [_text(level) for _, level, _ in cells], what: numbers}
@@ -172,12 +172,12 @@ def _input_of(factor: Factor) -> Input:
 
 
 def _sheets_of(content: bytes) -> dict[str, Cells]:
-    made = {}
+    sheets = {}
     for name in sheet_names(content):
         sheet = read_sheet(content, name)
         refuse_formulas(sheet.xml)
-        made[name] = [row for row in sheet.rows if any(cell != "" for cell in row)]
-    return made
+        sheets[name] = [row for row in sheet.rows if any(cell != "" for cell in row)]
+    return sheets
 
 
 def _cells_of(content: bytes) -> Cells:
@@ -193,7 +193,7 @@ def _place(names: list[str], wanted: tuple[str, ...]) -> int | None:
 
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
-    """Place of a table's values, and what they are."""
+    """Place of a table's values, and their kind."""
     for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
         if (place := _place(names, wanted)) is not None:
             return place, what
@@ -216,22 +216,22 @@ def _is_name(cell: Any) -> bool:
 
 def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
     """Coefficients by the names of their terms."""
-    found = [(str(row[0]).strip(), float(row[place])) for row in rows]
+    by_term = [(str(row[0]).strip(), float(row[place])) for row in rows]
     if "df" in names:
-        found = [each for each in found if each[0].lower() not in _NO_TERM]
+        by_term = [each for each in by_term if each[0].lower() not in _NO_TERM]
     is_told = names[place] in (*_RELATIVITY, *_COEFFICIENT)
-    if link == "log" and not is_told and min(value for _, value in found) > 0:
+    if link == "log" and not is_told and min(value for _, value in by_term) > 0:
         raise refused(
             "all of its numbers are above 0, and its header does not tell coefficients from relativities",
             "Call their column “coefficient” or “relativity”.",
         )
-    terms = [("" if _is_base(name) else name, value) for name, value in found]
+    terms = [("" if _is_base(name) else name, value) for name, value in by_term]
     return CoefficientTable(terms, is_relative=what == RELATIVITY, link=link)
 
 
 def _refuse_terms(rows: Cells, place: int) -> None:
     """Refuse terms without numbers, and those that do not have one intercept."""
-    # One text makes texts of a column's numbers.
+    # One text turns a column of numbers into texts.
     numbers = pd.to_numeric(pd.Series([row[place] for row in rows]), errors="coerce")
     if none := [str(row[0]) for row, lacks in zip(rows, numbers.isna(), strict=True) if lacks]:
         raise refused(

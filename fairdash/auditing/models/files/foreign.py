@@ -1,8 +1,8 @@
 """Open and run a model's file in a process of its own, with limits of memory and time.
 
-``python -m fairdash.auditing.models.files.foreign`` is that process. It gets a file, then rows, and answers
-with what the file says of itself, prices, or an error in words. Rows are sent as arrays, answers as JSON and
-numbers; nothing is a pickle. If the process dies, the caller gets an error in words.
+``python -m fairdash.auditing.models.files.foreign`` is that process. It receives a file, then rows, and
+answers with the file's description, with prices, or with an error in words. Rows are sent as arrays, answers
+as JSON and numbers; nothing is a pickle. If the process dies, the caller gets an error in words.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from threading import Event, Timer
 from typing import IO, Any
 
@@ -37,6 +38,15 @@ from fairdash.auditing.models.files.model_file import (
 )
 from fairdash.jobs.process import environment
 
+#: What reads each kind, imported only for it: each file is read in a new process.
+_READERS = {
+    "lightgbm": "boosted:LightGBMModel",
+    "xgboost": "boosted:XGBoostModel",
+    "catboost": "boosted:CatBoostModel",
+    "pmml": "pmml:PmmlModel",
+    "factors": "factor_tables:read_factors",
+    "onnx": "onnx_graph:OnnxModel",
+}
 #: Bytes of an answer that is no array.
 _MAX_WORDS = 10**8
 
@@ -49,7 +59,7 @@ def read_model(
     output: str | None = None,
     link: Link = "auto",
 ) -> NamedModel:
-    """Open a model's file in this process, by what it begins with.
+    """Open a model's file in this process, by its first bytes.
 
     Parameters
     ----------
@@ -67,18 +77,10 @@ def read_model(
     StorageError
         It can't be read, gives no price, or has inputs that the table lacks.
     """
-    from fairdash.auditing.models.files import boosted, factor_tables, onnx_graph, pmml
-
-    readers: dict[str, Callable[[bytes, Link], NamedModel]] = {
-        "lightgbm": boosted.LightGBMModel,
-        "xgboost": boosted.XGBoostModel,
-        "catboost": boosted.CatBoostModel,
-        "pmml": pmml.PmmlModel,
-        "factors": factor_tables.read_factors,
-        "onnx": onnx_graph.OnnxModel,
-    }
-    # Without a table nothing is priced: what the link is need not be known.
-    model = readers[kind_of(content)](content, "identity" if table is None else link)
+    module, _, name = _READERS[kind_of(content)].partition(":")
+    read: Callable[[bytes, Link], NamedModel] = getattr(import_module(f"{__package__}.{module}"), name)
+    # Without a table nothing is priced, so the link may be unknown.
+    model = read(content, "identity" if table is None else link)
     if table is not None:
         if link == "log" and model.is_price:
             raise refused(f"its output is {model.response}", "Leave out the link.")
@@ -156,7 +158,7 @@ class ForeignModel:
             return refused(f"it needs more than {MAX_SECONDS} s", hint)
         if "MemoryError" in words or "bad_alloc" in words:
             return refused(f"it needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
-        # An exception of Python is a mistake of ours; a signal is the end of a library that met a bad file.
+        # A Python exception is our mistake; a signal means that a library crashed on a bad file.
         if code > 0 and "Traceback" in words:
             return RuntimeError(f"the process that reads the model's file failed:\n{words}")
         return refused("the process that reads it ended: it is damaged, or too large", hint)
@@ -169,7 +171,7 @@ def _end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
         if each is not None:
             try:
                 each.close()
-            except BrokenPipeError:  # What was left to be sent is of no use any more.
+            except BrokenPipeError:  # The rest of the message is no longer needed.
                 continue
 
 
@@ -221,7 +223,7 @@ def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
 def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
     """Open a file, whose form alone decides what fails: that is said, with its cause."""
     if kind_of(content) in ("lightgbm", "xgboost"):
-        # They load it for estimators that are not used here, which takes seconds.
+        # Libraries load scikit-learn for estimators that are not used here, which takes seconds.
         sys.modules["sklearn"] = None  # type: ignore[assignment]
     try:
         return read_model(content, **options)
@@ -234,7 +236,7 @@ def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
 
 def main() -> None:
     """Answer requests until the caller closes the pipe."""
-    # Libraries print to standard output: answers go where only they are.
+    # Libraries print to standard output, so answers have a channel of their own.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if sys.platform != "win32":
@@ -249,7 +251,7 @@ def main() -> None:
             return
         if sys.platform != "win32":
             resource.setrlimit(resource.RLIMIT_AS, (header["memory"], header["memory"]))
-            # In case nobody is there any more to end it.
+            # A limit in case the parent process has died.
             used = resource.getrusage(resource.RUSAGE_SELF)
             most = int(used.ru_utime + used.ru_stime + header["seconds"]) + 5
             resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))

@@ -1,4 +1,4 @@
-"""GLMs as lists of coefficients: what a sum of terms gives, and tables that name R's or Python's terms."""
+"""GLMs as lists of coefficients: the value of a sum of terms, and tables with R's or Python's terms."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fairdash.auditing.models.files.inputs import NAME_LINK, Input, NamedModel, 
 from fairdash.auditing.models.files.model_file import Array, Link, as_levels, number_values, refused
 from fairdash.utils.text import counted, few
 
-#: What a coefficient is multiplied by: the power of a number, or 1 where a level occurs.
+#: Factor of a coefficient: the power of a number, or 1 for the rows of a level.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
-#: Functions that make a factor of a column, and how patsy and formulaic write a level.
+#: Functions that turn a column into a factor, and the spelling of levels by patsy and formulaic.
 _FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
 #: A level as R's cut writes it, behind the column's name.
@@ -42,7 +42,7 @@ class LinearModel(NamedModel):
 
     @property
     def with_levels(self) -> set[str]:
-        """Names of the inputs of which a term has a level."""
+        """Names of the inputs whose levels a term uses."""
         return {name for _, parts in self.terms for name, value in parts if isinstance(value, str)}
 
     def take_inputs(self, more: Mapping[str, Sequence[str]]) -> None:
@@ -157,13 +157,13 @@ class CoefficientTable(LinearModel):
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
     """Return the column that a part of a term names, with the level, or the power 1 of a number."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
-    found = max((each for each in columns if name.startswith(each)), key=len, default=None)
-    rest = "" if found is None else name.removeprefix(found)
-    if found is not None and _INTERVAL.fullmatch(rest):
-        return found, rest
-    if found is None or rest.startswith(("(", "^")):
+    column = max((each for each in columns if name.startswith(each)), key=len, default=None)
+    rest = "" if column is None else name.removeprefix(column)
+    if column is not None and _INTERVAL.fullmatch(rest):
+        return column, rest
+    if column is None or rest.startswith(("(", "^")):
         return None
     match = _LEVEL.fullmatch(rest)
     level = match[1] if match else rest
     # R's truth values have the names that pandas gives them.
-    return found, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0
+    return column, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0

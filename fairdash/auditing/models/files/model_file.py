@@ -1,6 +1,6 @@
 """Model of a price in a file: what kind it is, how its cells are taken, and what all readers share.
 
-What a file says of itself is used: names, types and shapes of its inputs and outputs, the levels that it
+The metadata of a file are used: names, types and shapes of its inputs and outputs, the levels that it
 knows, and the link where its maker notes the loss. What it leaves open is said, or refused with the cause.
 """
 
@@ -29,14 +29,14 @@ DIFFERS = "The model's price differs"
 MAX_BYTES, MAX_INPUTS, MAX_SECONDS = 50 * 10**6, 1_000, 60
 #: Bytes of memory that the process may take in which it is opened.
 MAX_MEMORY = 6 * 10**9
-#: Endings of files that are read, for the page.
+#: File endings that are accepted, for the page.
 ENDINGS = ("onnx", "txt", "json", "ubj", "cbm", "pmml", "xml", "csv", "xlsx")
 _NO_PICKLE = (
     "Save the model by its library's own save_model, or export it as ONNX, for example with skl2onnx. "
     "fairdash never loads pickles, because they can run any program."
 )
 _ITS_PRICES = "Compute the prices where the model is at home, and audit their column."
-#: How files begin that are not read: what they are, and the next step.
+#: First bytes of files that are not supported: their type, and the next step.
 _OTHER_FILES = (
     (b"\x80", "it is a pickle", _NO_PICKLE),
     (b"binf", "it is XGBoost's old binary format", "Save the model by save_model with the ending .json."),
@@ -67,7 +67,7 @@ def refused(why: str, hint: str = _NO_PICKLE) -> StorageError:
 
 
 def kind_of(content: bytes) -> str:
-    """Return which reader takes a file, by what it holds: its name is of no matter.
+    """Return the reader of a file by its content; its name does not matter.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDAr
 
 
 def as_levels(cells: pd.Series) -> NDArray[Any]:
-    """Levels as they are written, (n,) of text: whole numbers without a fraction, "" where one is missing."""
+    """Levels as text (n,): whole numbers without a fraction, "" for missing ones."""
     if is_numeric_dtype(cells) and not is_bool_dtype(cells):
         known = cells.dropna().astype(float)
         if (known == np.round(known)).all():

@@ -24,7 +24,7 @@ from fairdash.auditing.models.files.model_file import (
 )
 from fairdash.utils.text import counted
 
-#: Types of inputs; a float alone holds missing cells and fractions.
+#: Types of inputs; only floats hold missing cells and fractions.
 _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 _NUMBERS = {**_FLOATS, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
 _TEXT = "tensor(string)"
@@ -36,7 +36,7 @@ class OnnxModel(NamedModel):
     Without names of columns, its single input (n, p) takes them in their order.
     """
 
-    # Its operators may do anything with a level that the file does not list.
+    # The operators may treat a level that the file does not list in any way.
     says_unknown, is_listed = "The model does not know {} of “{}”, in {}.", False
 
     def __init__(self, content: bytes, _: Link = "auto") -> None:
@@ -44,11 +44,11 @@ class OnnxModel(NamedModel):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = 1, 4
-        # Nothing of the file is computed before its time is limited.
+        # No part of the file is computed before its time is limited.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # Its errors have no base of their own; the cause is kept.
+        except Exception as error:  # The library's errors share no base class; the cause is kept.
             raise refused(f"it is not a self-contained ONNX model ({cause(error)})") from error
         self._content, self._held = content, self._session.get_inputs()
         if not 0 < len(self._held) <= MAX_INPUTS:
@@ -107,13 +107,13 @@ class OnnxModel(NamedModel):
                     "Name the one that holds the price; “NAME[1]” is the second number of each row.",
                 )
             output = next(iter(outputs))
-        elif output not in outputs and (found := re.fullmatch(r"(.+)\[(\d+)\]", output)):
-            output, self._place = found[1], int(found[2])
+        elif output not in outputs and (match := re.fullmatch(r"(.+)\[(\d+)\]", output)):
+            output, self._place = match[1], int(match[2])
         if output not in outputs:
             raise refused(f"it has no output “{output}”", f"Its outputs: {listed}.")
         if outputs[output].type not in _FLOATS:
             hint = "Name an output of decimal numbers, or export the model again (in skl2onnx, zipmap=False)."
-            raise refused(f"its output “{output}” is {outputs[output].type}, which is no price", hint)
+            raise refused(f"its output “{output}” is {outputs[output].type}, which is not a price", hint)
         self._output = output
 
     def knows(self, which: Input, level: str) -> bool:

@@ -42,11 +42,11 @@ class PmmlModel(LinearModel):
             raise refused(f"it is incomplete PMML ({error})", "Save it again.") from error
         for each in root.iter():
             each.tag = each.tag.rpartition("}")[2]
-        found = [each for each in root if each.tag.endswith("Model") or each.tag == "Scorecard"]
-        model = found[0] if len(found) == 1 else None
+        models = [each for each in root if each.tag.endswith("Model") or each.tag == "Scorecard"]
+        model = models[0] if len(models) == 1 else None
         if model is None or model.tag not in ("GeneralRegressionModel", "RegressionModel"):
             raise refused(
-                f"its model is a {found[0].tag if found else 'missing one'}, and no GLM", _ITS_PRICES
+                f"its model is a {models[0].tag if models else 'missing one'}, and no GLM", _ITS_PRICES
             )
         for name in ("LocalTransformations", "TransformationDictionary", "Targets"):
             if (part := next(root.iter(name), None)) is not None and len(part):

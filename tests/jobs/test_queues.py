@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.cli import worker as lane_worker
+from fairdash.cli import worker as queue_worker
 from fairdash.data import UploadSource, keep_upload
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import StorageError
@@ -52,24 +52,24 @@ def source(n: int = 200) -> UploadSource:
     return UploadSource(sha256=upload.sha256, name=upload.name, roles=roles)
 
 
-def processes(lane: str) -> list[int]:
-    """The processes at a lane of this test's home."""
+def processes(queue_name: str) -> list[int]:
+    """The processes at a queue of this test's home."""
     home, found = os.environ["FAIRDASH_HOME"].encode(), []
     for place in Path("/proc").glob("[0-9]*"):
         try:
             command = (place / "cmdline").read_bytes().split(b"\0")
-            if lane.encode() in command and home in (place / "environ").read_bytes():
+            if queue_name.encode() in command and home in (place / "environ").read_bytes():
                 found.append(int(place.name))
         except OSError:
             continue  # it has ended since
     return found
 
 
-def kill(lane: str) -> None:
-    (process,) = processes(lane)
+def kill(queue_name: str) -> None:
+    (process,) = processes(queue_name)
     os.kill(process, signal.SIGKILL)
     # Its memory is gone a moment before its files are closed.
-    until(lambda: not processes(lane) and not queue.is_locked(queue.lock_of(lane)))
+    until(lambda: not processes(queue_name) and not queue.is_locked(queue.lock_of(queue_name)))
 
 
 def assert_equal(one: SweepResult, other: SweepResult) -> None:
@@ -174,7 +174,7 @@ def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_fir
     other = start_run(SOURCE, ENDLESS, owner="ab" * 16)
     assert other.status.doing == "waiting for another user's job and 2 more jobs"
     cancel(other)
-    until(lambda: third.look == "first")
+    until(lambda: third.available_result == "first")
     assert second.status.state == QUEUED, "one at a time"
     before = (third.folder / "first" / "sha256.json").stat().st_mtime_ns
     for run in (second, first):
@@ -197,7 +197,7 @@ def test_who_asks_for_the_same_joins_and_who_asks_for_it_again_gets_another() ->
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody looks by a shared lock there")
 def test_a_process_that_starts_while_somebody_looks_begins_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
-    monkeypatch.setattr(lane_worker, "_work", lambda lane, parent: begun.append(lane))
+    monkeypatch.setattr(queue_worker, "_work", lambda queue_name, parent: begun.append(queue_name))
     lock = queue.lock_of("long")
     make_parents(lock)
     lock.touch()
@@ -205,7 +205,7 @@ def test_a_process_that_starts_while_somebody_looks_begins_its_work(monkeypatch:
     handle = os.open(lock, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_SH)
     threading.Timer(0.3, os.close, [handle]).start()
-    assert lane_worker.main("long") == 0
+    assert queue_worker.main("long") == 0
     assert begun == ["long"]
 
 
