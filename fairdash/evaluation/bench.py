@@ -357,7 +357,7 @@ def _equal(
         if f"{reading}_test" not in own or own[f"{reading}_test"].isna().all():
             continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
-        # Of both parts of all splits: few splits alone would say little.
+        # Both parts of all splits count, since the test rows of few splits would leave it open.
         seen = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
         low = with_interval(seen, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
         linked = bool(min(on_validation, on_test) > 0 and not low <= 0)
