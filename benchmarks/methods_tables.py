@@ -79,7 +79,8 @@ a method (Fairlearn 0.15.0).
 GeDI and GDP equal their authors' public code to 1e-10 on 20 samples (`benchmarks/rival_values.py`). The four
 penalties `gedi`, `gdp`, `eipm` and `hsic` take the normal scores of s and standardised predictions. FREM
 learns a representation with an encoder. `eipm` takes its measure alone and applies it to the prediction, with
-Gaussian kernels along s.
+Gaussian kernels along s. We had no access to the text of two papers: the number of the theorem of Chzhen et
+al. and the weights along s of FREM are not verified.
 
 ## Results
 
@@ -95,6 +96,7 @@ The app shows the same results on its page “Which method?”.
 
 The next tables give mean ranks by error, over the data sets and the readings on which the standard network
 depends. Rank 1 is the smallest error. Methods that do not reach a level in every split share the last ranks.
+Methods that need s for a price are left out.
 
 On sets with one sensitive attribute:
 

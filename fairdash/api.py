@@ -428,7 +428,8 @@ def bench(
     Parameters
     ----------
     dataset
-        Of several sensitive columns, a model is judged by the one that it follows most.
+        Of several sensitive columns, a model is judged by the one that it follows most, and by joint
+        readings, such as ``"gap_joint"``: of all columns as one vector, and of the cells of their crossing.
     methods
         Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or
         classes by ``"module:Class"``; by default all that suit the data.
@@ -449,7 +450,8 @@ def bench(
         ``method``, ``reading``, ``level``, ``splits``, ``reached`` (splits in which the method comes down to
         the level on validation rows; the figures are their means), ``dependence`` (on test rows, divided by
         the standard network's), ``error``, ``error_low``, ``error_high`` (the loss on test rows divided by
-        the constant's, with the 95 % interval of Nadeau and Bengio 2003), ``more``, ``more_low``,
+        the constant's, with the 95 % interval of Nadeau and Bengio 2003), ``linked`` (whether the standard
+        network's dependence is above 0 beyond noise; otherwise no level is reached), ``more``, ``more_low``,
         ``more_high`` (the error less that of fairdash's default method, where both reach the level),
         ``needs_s`` (whether a price needs the sensitive attribute) and ``cpu_s`` (CPU seconds of a split).
         The standard network has level 1.

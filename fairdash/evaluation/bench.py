@@ -357,9 +357,10 @@ def _equal(
         if f"{reading}_test" not in own or own[f"{reading}_test"].isna().all():
             continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
-        ratio = float(standard["test_to_train"].mean())
-        low = with_interval(standard[f"{reading}_validation"].to_numpy(), "it", ratio)["it_low"]
-        linked = on_validation > 0 and not low <= 0
+        # Both parts of all splits count, since the test rows of few splits would leave it open.
+        seen = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
+        low = with_interval(seen, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
+        linked = bool(min(on_validation, on_test) > 0 and not low <= 0)
         for level in (1.0,) if method == STANDARD else LEVELS:
             at_level = np.full((2, len(paths)), np.nan)
             for j, path in enumerate(paths.values()):

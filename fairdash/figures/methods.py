@@ -9,6 +9,9 @@ from fairdash.figures.parts import line, with_legend
 from fairdash.figures.theme import REFERENCE, Theme, escaped, new_figure
 from fairdash.training.methods import DEFAULT_METHOD, STANDARD
 
+#: Room for a legend of as many methods below the plot.
+_HEIGHT = 560
+
 
 def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Theme) -> go.Figure:
     """Draw the front of each method on one data set, by one reading.
@@ -30,8 +33,9 @@ def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Them
         title=title,
         subtitle=f"dependence by {reading}; dashed: a price needs s",
         x="dependence ÷ the standard network's",
-        y="error ÷ that of predicting the average",
+        y="error ÷ the average's",
         theme=theme,
+        height=_HEIGHT,
     )
     standard = table[table["method"] == STANDARD]
     own = table[(table["method"] != STANDARD) & (table["comparable"].notna())]

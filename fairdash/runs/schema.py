@@ -81,7 +81,7 @@ _TABLES: Mapping[str, Mapping[str, Column]] = {
         "split": _SPLITS,
         "lr": Column(low=0),
         "weight_decay": Column(low=0),
-        # It is infinite where the training diverged.
+        # It is infinite if training diverged.
         "loss": Column(high=float("inf"), may_lack=True),
         "chosen": Column(kind=FLAG),
     },
@@ -203,7 +203,7 @@ class _Result:
                 "weight": Array(dtype="float64", shape=(None,), low=0, is_needed=False),
                 "groups": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
                 PRICE: price,
-                # Its name before references used s.
+                # Its name from before references were given s.
                 "price": price,
                 "rows": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
             },

@@ -31,7 +31,10 @@ def show_answer() -> None:
         ranks = mean_ranks(table, several=several)
         if len(ranks):
             ranks.columns = [f"{100 * level:.0f} %" for level in ranks.columns]
-            st.markdown(f"**Mean ranks by error on sets with {words}** (1 is best)")
+            st.markdown(
+                f"**Mean ranks by error on sets with {words}** (1 is best; without methods that need s for "
+                "a price)"
+            )
             st.dataframe(ranks.round(1), alt=f"Mean ranks on sets with {words}")
 
 

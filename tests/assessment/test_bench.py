@@ -188,8 +188,9 @@ def test_readings_of_all_columns_see_a_link_with_their_crossing():
     # The networks, of two epochs, follow neither column beyond noise: there are no levels to come down to.
     standard = rows["method"] == "standard"
     for reading in READINGS:
-        rows.loc[standard, f"{reading}_validation"] = [0.1, -0.1]
-        rows.loc[standard, f"{reading}_joint_validation"] = 0.5
+        for part in ("validation", "test"):
+            rows.loc[standard, f"{reading}_{part}"] = [0.1, -0.05]
+            rows.loc[standard, f"{reading}_joint_{part}"] = [0.4, 0.5]
     found = equal_dependence(rows).set_index(["method", "reading"])
     assert not found.loc[("known", "gap"), ["linked", "reached"]].to_numpy().any()
     assert found.loc[("known", "gap_joint"), "linked"].all()
@@ -278,7 +279,7 @@ def test_the_command_prints_what_the_api_gives(dataset, tmp_path, capsys, monkey
     assert main([*asked, "--method", "band_ratio"]) == 0
     assert "1 of 1" in capsys.readouterr().out
     for wrong, said in (
-        ("band_ration", "Choose one of: band_barycentre, band_ratio, standard"),
+        ("band_ration", "Choose one of: band_barycentre, band_ratio, repair, standard"),
         ("mine:Curve", "can't be imported"),
         ("nowhere:A", "nowhere"),
     ):
