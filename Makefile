@@ -69,6 +69,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.seconds_by_rows
 	$(BIN)/python -m benchmarks.first_verdict
 	$(BIN)/python -m benchmarks.architectures
+	$(BIN)/python -m benchmarks.parts_of_a_run
 	$(BIN)/python -m benchmarks.training_tables
 	$(BIN)/python -m benchmarks.crime_front
 	$(BIN)/python -m benchmarks.blends

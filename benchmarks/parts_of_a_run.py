@@ -45,10 +45,11 @@ def main() -> None:
     parser.add_argument("tables", nargs="*", default=TABLES)
     parser.add_argument("--label", default="now")
     parser.add_argument("--steps", action="store_true")
+    parser.add_argument("--splits", type=int, help="splits of the refined run; by default the page's")
     parser.add_argument("--one", choices=("first", "refined"), help="measure in this process, and print")
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measured(*options.tables, is_preview=options.one == "first")))
+        print(json.dumps(measured(*options.tables, options.splits, is_preview=options.one == "first")))
         return
     import pandas as pd
 
@@ -58,6 +59,7 @@ def main() -> None:
     for table in options.tables:
         for run in ("first", "refined"):
             command = [sys.executable, "-m", "benchmarks.parts_of_a_run", table, "--one", run]
+            command += [] if options.splits is None else ["--splits", str(options.splits)]
             told = subprocess.run(
                 command, env=os.environ | ONE_THREAD, check=True, text=True, stdout=subprocess.PIPE
             )
@@ -69,15 +71,17 @@ def main() -> None:
                 first = name.split("/")[0]
                 of_parts[OF_STEPS.get(first, first)] += seconds
             print(table, run, {part: round(seconds, 2) for part, seconds in of_parts.items()}, flush=True)
-            own = {"label": options.label, "table": table, "run": run}
+            own = {"label": options.label, "table": table, "run": run, "splits": options.splits or "page"}
             found += [own | {"part": part, "seconds": round(each, 2)} for part, each in of_parts.items()]
     if not options.steps:
         kept = [pd.read_csv(RESULTS)] if RESULTS.exists() else []
         rows = pd.concat([*kept, pd.DataFrame(found)])
-        rows.drop_duplicates(["label", "table", "run", "part"], keep="last").to_csv(RESULTS, index=False)
+        rows.drop_duplicates(["label", "table", "run", "splits", "part"], keep="last").to_csv(
+            RESULTS, index=False
+        )
 
 
-def measured(table: str, *, is_preview: bool) -> dict[str, float]:
+def measured(table: str, n_splits: int | None, *, is_preview: bool) -> dict[str, float]:
     """Step, or part that has none, to its CPU seconds."""
     import torch
 
@@ -116,7 +120,7 @@ def measured(table: str, *, is_preview: bool) -> dict[str, float]:
 
     MinimaxTrainer._play_adversary = played  # type: ignore[method-assign]
     dataset = timed("reading", lambda: load(table))
-    plan = default_plan(dataset, device="cpu")
+    plan = default_plan(dataset, device="cpu", n_splits=n_splits)
     options: dict[str, Any] = {}
     if is_preview:
         n_rows, columns = dataset.features.shape

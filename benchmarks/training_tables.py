@@ -25,6 +25,7 @@ from fairdash.training.sweep import STANDARD
 PAGE = Path(__file__).parent.parent / "docs" / "training.md"
 RATIO = "networks ÷ trees"
 PICTURE = PAGE.with_name("seconds_by_rows.svg")
+PARTS_PICTURE = PAGE.with_name("parts_of_a_run.svg")
 TITLES = {"crime": "Crime", "census_county": "Census, counties", "household": "Household", "motor": "Motor"}
 
 
@@ -247,8 +248,35 @@ def page() -> str:
         "",
         markdown(pd.read_csv(RESULTS / "stack_vs_loop.csv").astype(object).fillna("–")),
         "",
+        "## Where the time of a run goes",
+        "",
+        "The figure gives the CPU seconds of one thread by part of a run, before and after the work on "
+        "speed of November 2026, on a machine that was busy with other work "
+        "(`python -m benchmarks.parts_of_a_run`): "
+        f"{parts_of_a_run().sum().iloc[0]:.1f} and {parts_of_a_run().sum().iloc[1]:.1f} seconds for the "
+        "refined run of Crime with the page's defaults and one split.",
+        "",
+        f"![CPU seconds by part of a run, before and after]({PARTS_PICTURE.name})",
+        "",
     ]
     return "\n".join(lines)
+
+
+def parts_of_a_run() -> pd.DataFrame:
+    """CPU seconds by part of a run, with a column for the version before and one for that after."""
+    seconds = pd.read_csv(RESULTS / "parts_of_a_run.csv")
+    return seconds.pivot(index="part", columns="label", values="seconds").loc[seconds["part"].unique()]
+
+
+def draw_parts() -> None:
+    """Draw the seconds by part, before and after, as bars."""
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "fairdash", "font.size": 9.0}):
+        drawn = Figure(figsize=(7, 4), layout="constrained")
+        axes = drawn.add_subplot(xlabel="CPU seconds of one thread")
+        parts_of_a_run()[::-1].plot.barh(ax=axes, ylabel="", color=["#9aa5b1", "#1f6feb"])
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, reverse=True, loc="lower right")
+        FigureCanvasSVG(drawn).print_svg(PARTS_PICTURE, metadata={"Date": None, "Creator": None})
 
 
 def on_a_gpu() -> list[str]:
@@ -374,4 +402,5 @@ def _error_at(front: pd.DataFrame, level: float) -> str:
 
 if __name__ == "__main__":
     draw_seconds()
+    draw_parts()
     PAGE.write_text(page(), encoding="utf-8")

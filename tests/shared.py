@@ -23,7 +23,8 @@ def quick_models() -> Iterator[None]:
     from fairdash.utils.trees import boosted_trees
 
     def few(*, max_iter: int = 100, **options: Any) -> Any:
-        return boosted_trees(**options | {"max_leaf_nodes": 8}, max_iter=max_iter // 3, learning_rate=0.3)
+        small = {"max_leaf_nodes": 8, "learning_rate": 0.3, "max_iter": max_iter // 3}
+        return boosted_trees(**options | small)
 
     with pytest.MonkeyPatch.context() as patch:
         for place in ("auditing.models.premiums", "data.proxies", "tariff.postprocessor", "tariff.repaired"):

@@ -308,3 +308,13 @@ def test_floor_of_independence_is_the_permutations(rng):
     assert_allclose(floor.q95, 1.96 / np.sqrt(99), rtol=0.06)
     again = independence_floor("pearson", u, v, n_permutations=4000, random_state=0)
     assert_allclose(again.q95, floor.q95, rtol=0)
+
+
+@pytest.mark.parametrize("n", [2, 7, 40, 331])
+def test_distance_correlation_of_any_number_of_rows_is_that_of_all_distances(n):
+    rng = np.random.default_rng(n)
+    u, v = np.round(rng.normal(size=(2, n)), 1) + np.arange(n)[::-1] * [[0.01], [0.0]]
+    distances = [np.abs(x[:, None] - x) for x in (u, v)]
+    a, b = (d - d.mean(axis=0) - d.mean(axis=1)[:, None] + d.mean() for d in distances)
+    squared = (a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean())
+    assert measure("distance_correlation", u, v) == pytest.approx(np.sqrt(squared), abs=1e-10)

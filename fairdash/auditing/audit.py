@@ -257,7 +257,7 @@ def carry_out(
         conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
     ]
     is_whole = len(hypotheses) == len(columns.each) + len(columns.crossings)
-    result = replace(together(results, plan, is_whole=is_whole), made_with=environment())
+    result = replace(combine_attributes(results, plan, is_whole=is_whole), made_with=environment())
     if pricing is not None:
         asking = partial(tell, "Changing one input of the model at a time", 0.0)
         inputs = getattr(pricing, "columns", model_columns)
@@ -479,7 +479,7 @@ def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
     )
 
 
-def together(results: list[AuditResult], plan: AuditPlan, *, is_whole: bool = True) -> AuditResult:
+def combine_attributes(results: list[AuditResult], plan: AuditPlan, *, is_whole: bool = True) -> AuditResult:
     """Combine the results along several attributes and their crossings: the first, with the others inside it.
 
     Its verdict is "above" where one of them is above, "below" where all are and `is_whole`, so that no

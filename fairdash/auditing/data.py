@@ -194,7 +194,7 @@ class AuditData:
 
     @cached_property
     def _tested(self) -> tuple[Measured, pd.DataFrame]:
-        return along(self.table, self.table.price, self.curve, self.plan)
+        return gap_along(self.table, self.table.price, self.curve, self.plan)
 
     @property
     def independence(self) -> Measured:
@@ -305,7 +305,7 @@ class Answered:
                         yield key | {"value": value, "low": low, "high": high, "unit": unit}
 
 
-def along(table: AuditTable, y: Array, curve: Curve, plan: AuditPlan) -> tuple[Measured, pd.DataFrame]:
+def gap_along(table: AuditTable, y: Array, curve: Curve, plan: AuditPlan) -> tuple[Measured, pd.DataFrame]:
     """Test the largest gap of y's curve (n,) along s against the plan's threshold, and return its band."""
     gap, band = largest_gap(curve, plan.gap_allowed(table.mean_price), random_state=plan.random_state)
     p_any_link = p_of_any_link(table, y, random_state=plan.random_state)

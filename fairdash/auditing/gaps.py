@@ -301,15 +301,13 @@ class _Pairs:
         return float(np.exp(high))
 
 
-def typical_gap(
-    table: AuditTable, basis: Basis, curve: Curve, *, n_folds: int = 5
-) -> tuple[Estimate, Estimate]:
+def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate, Estimate]:
     """Return √Var(E[π|S]) in units of the price, and UF = Var(E[π|S]) / Var(π) in [0, 1], cross-fitted.
 
     Var(E[π|S]) = Var(π) − E[(π − m(s))²] with m learned on the other folds, so that noise does not count
     (Williamson et al. 2021); below 0 it is reported as 0.
     """
-    told = predicted_out_of_fold(table.price, table, basis, lam=curve.lam, n_folds=n_folds)
+    told = predicted_out_of_fold(table.price, table, basis, lam=curve.lam)
     share = table.share
     around = (table.price - table.mean_price) ** 2
     total = float(share @ around)

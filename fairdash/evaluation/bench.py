@@ -45,7 +45,7 @@ MEASURES = ("hgr_rdc", "mi_ksg")
 #: Largest minus smallest average prediction over tenths of s.
 GAP = "gap"
 READINGS = (*MEASURES, GAP)
-#: Of several sensitive columns, the same of all of them jointly.
+#: For several sensitive columns, the same measures of all of them jointly.
 JOINT = "_joint"
 #: Weights of a method that names none in an attribute ``lams``.
 LAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -236,7 +236,7 @@ class _Judge:
             np.ones(len(self._y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
         )
         self._used = None if dataset.weight is None else self._weight
-        #: Of each reading its sensitive columns, of which the one counts that a model follows most.
+        #: Sensitive columns of each reading; the one that a model follows most counts.
         self._of: dict[str, list[Array]] = dict.fromkeys(READINGS, self._columns)
         if len(self._columns) > 1:
             cells = [each.codes[:, None].astype(float) for each in crossings_of(dataset.sensitive).values()]
@@ -357,7 +357,7 @@ def _equal(
         if f"{reading}_test" not in own or own[f"{reading}_test"].isna().all():
             continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
-        # Of both parts of all splits: few splits alone would say little.
+        # Both parts of all splits count, since the test rows of few splits would leave it open.
         seen = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
         low = with_interval(seen, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
         linked = bool(on_validation > 0 and not low <= 0)

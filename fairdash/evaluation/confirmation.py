@@ -120,7 +120,6 @@ def confirm_point(
     lam: float,
     objective: str,
     before: Sequence[Confirmation] = (),
-    measure: str = DEFAULT_MEASURE,
     loss: Loss = LOSSES["squared_error"],
     random_state: int = 0,
 ) -> Confirmation:
@@ -137,8 +136,6 @@ def confirm_point(
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
     before
         Earlier openings of the same rows.
-    measure
-        Of the value that stands beside the test.
     loss
         That was trained for.
 
@@ -166,15 +163,14 @@ def confirm_point(
         "groups": aside.groups,
         "random_state": random_state,
     }
+    floored: dict[str, Any] = {"n_permutations": N_FOR_FLOOR, "n_bootstrap": 0, "max_rows": None}
     for name, columns in attributes.items():
         values = aside.sensitive[columns].to_numpy(dtype=float)
         are_classes = len(columns) > 1
         s = np.array(columns)[values.argmax(axis=1)] if are_classes else values[:, 0]
         test = independence_test(u, s, n_permutations=N_PERMUTATIONS, **counted)
         for column, of_column in zip(columns, values.T, strict=True):
-            estimate = assess_dependence(
-                measure, u, of_column, n_permutations=N_FOR_FLOOR, n_bootstrap=0, max_rows=None, **counted
-            )
+            estimate = assess_dependence(DEFAULT_MEASURE, u, of_column, **floored, **counted)
             links.append(
                 Link(
                     column=column,
@@ -195,7 +191,7 @@ def confirm_point(
         number=len(before) + 1,
         point=THE_STANDARD if lam == 0 else ModelKey(method, lam),
         objective=objective,
-        measure=measure,
+        measure=DEFAULT_MEASURE,
         links=tuple(links),
         error=error(predictions),
         error_of_standard=error(_predictions(aside, STANDARD, 0.0)),

@@ -223,7 +223,6 @@ def transfers_by_group(
     splits: Sequence[Split],
     *,
     weight: NDArray[np.float64] | None = None,
-    n_groups: int = DEFAULT_GROUPS,
     groups: NDArray[np.intp] | None = None,
 ) -> pd.DataFrame:
     """Return the change in the sum of predictions by quantile group of `s`, on test rows.
@@ -238,8 +237,6 @@ def transfers_by_group(
         All splits of the run.
     weight : (n,) array, optional
         Exposure: a prediction counts as often.
-    n_groups
-        Groups wanted; fewer where a split's test rows would leave under 20 rows in one.
     groups
         (n,) the rows' groups, numbered from 0 without gaps, where they are known already.
 
@@ -253,7 +250,7 @@ def transfers_by_group(
     used = sorted(before.keys() & after.keys())
     each = np.ones(len(s)) if weight is None else weight
     if groups is None:
-        groups = merged_groups(s, [splits[j].test for j in used], n_groups=n_groups)
+        groups = merged_groups(s, [splits[j].test for j in used], n_groups=DEFAULT_GROUPS)
     count = int(groups.max()) + 1
     sums = np.zeros((4, count))
     for j in used:
@@ -315,7 +312,6 @@ def densities(
     s: NDArray[np.float64],
     *,
     grid: NDArray[np.float64],
-    random_state: int = 0,
 ) -> pd.DataFrame:
     """Return Gaussian kernel densities (Scott's bandwidth) of `values` within groups of `s`.
 
@@ -337,7 +333,7 @@ def densities(
     from scipy.stats import gaussian_kde
 
     if len(values) > MAX_ROWS:
-        rows = np.random.default_rng(random_state).choice(len(values), MAX_ROWS, replace=False)
+        rows = np.random.default_rng(0).choice(len(values), MAX_ROWS, replace=False)
         values, s = values[rows], s[rows]
     groups = merged_groups(s, [np.arange(len(s))], n_groups=len(THIRDS))
     names = THIRDS if groups.max() == 2 else (THIRDS[0], THIRDS[2])

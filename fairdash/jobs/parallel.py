@@ -34,7 +34,7 @@ SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BETWEEN_REPORTS = 0.5
 #: Steps that are given at once to an executor that does not say how many it computes.
 MAX_WIDTH = 10_000
-#: So many pools may break in a row without a finished step in between.
+#: Number of pools that may break in a row without a finished step in between.
 MAX_BROKEN = 5
 
 log = logging.getLogger("fairdash.cli.worker")

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from dbos import DBOSClient, WorkflowStatus
     from sqlalchemy import Engine
 
-#: What trains for minutes, a job after the other; what somebody looks at a page for; and studies.
+#: Queues of jobs that train for minutes, of jobs that a user waits for, and of studies.
 LONG, QUICK, STUDIES = QUEUES = ("long", "quick", "studies")
 #: The workflows: of a job, whose arguments are its place and which part of it; and of a step of one, where
 #: several machines share the work.
 WORKFLOW, STEP, STEPS = "carry_out", "step", "steps"
-#: What a unit is: a change that makes older units useless changes this, and older jobs stay where they are.
+#: Version of the steps: a change that makes older results useless changes it; older jobs stay as they are.
 VERSION = "4"
 #: How often a queue's process asks for work, in seconds. It takes milliseconds, also at rest.
 POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}

@@ -99,7 +99,7 @@ def export_run(run: Run) -> bytes:
         raise RunError.of("this run is still at work", "Wait until it has finished, or stop it.")
     if look is None:
         raise RunError.of("this run has no results to export", "Resume it, or start it again.")
-    # What is damaged is named, and does not leave.
+    # Damaged files are named, and not exported.
     run.spec  # noqa: B018
     run.read_result()
     spec = (run.folder / SPEC).read_text(encoding="utf-8")

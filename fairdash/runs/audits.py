@@ -34,7 +34,7 @@ from fairdash.utils.safe_csv import safe_csv
 Array = NDArray[np.float64]
 
 MODEL = "model.onnx"
-#: What predictions are called in a table, with a number behind it where the data have one of that name.
+#: Name of the predictions in a table, followed by a number where the data have a column of that name.
 PRICE = "price"
 
 

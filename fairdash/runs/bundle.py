@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from fairdash.tariff.model import FairTariff
     from fairdash.training.regressor import FairRegressor
 
-#: What it is called where it is kept.
+#: File name of the bundle.
 BUNDLE = "bundle.zip"
 TARIFF, GLM, REPAIR = "tariff.csv", "glm.csv", "repair.csv"
 CARD = "model_card.md"

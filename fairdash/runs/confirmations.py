@@ -19,7 +19,7 @@ from fairdash.utils.records import from_plain, to_plain
 
 CONFIRMATIONS = "confirmations.json"
 _LOCK = "confirmations.lock"
-#: What the log calls an opening.
+#: Name of an opening in the log.
 OPENED = "opened the rows set aside"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from fairdash.auditing.filing.governance import FIELDS
 from fairdash.utils.text import few, visible
 
-#: What Markdown or HTML could take for a mark.
+#: Characters that Markdown or HTML could read as a mark.
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
 #: Heading to the fields that stand below it; in the order of the paper.
 HEADINGS: Mapping[str, tuple[str, ...]] = {

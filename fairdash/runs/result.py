@@ -69,7 +69,7 @@ class About:
         return {each.name: values[each.name] for each in fields(cls) if each.name in values}
 
 
-#: What a result and its ``about.json`` call alike.
+#: Fields of a result that ``about.json`` has under the same name.
 _AS_IT_IS = tuple(
     each.name for each in fields(About) if each.name not in ("objectives", "target", "sensitive")
 )
@@ -140,7 +140,7 @@ def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
         try:
             save_file(there, name)
         except SafetensorError as error:
-            # Of arrays like these only the disk refuses any.
+            # Only the disk refuses arrays like these.
             raise OSError(errno.EIO, str(error)) from error
 
     write_whole(path, write)

@@ -81,7 +81,7 @@ _TABLES: Mapping[str, Mapping[str, Column]] = {
         "split": _SPLITS,
         "lr": Column(low=0),
         "weight_decay": Column(low=0),
-        # Of a training that diverged it is infinite.
+        # It is infinite if training diverged.
         "loss": Column(high=float("inf"), may_lack=True),
         "chosen": Column(kind=FLAG),
     },
@@ -203,7 +203,7 @@ class _Result:
                 "weight": Array(dtype="float64", shape=(None,), low=0, is_needed=False),
                 "groups": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
                 PRICE: price,
-                # What it was called before references were told s.
+                # Its name from before references were given s.
                 "price": price,
                 "rows": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
             },

@@ -75,7 +75,7 @@ class SearchJob(Job[SearchSpec]):
             raise self.damaged() from error
 
 
-#: What of a result is kept as it is.
+#: Fields of a result that are stored as they are.
 _PLAIN = ("rule", "lam", "reached", "measure", "seconds", "device", "notes")
 
 

@@ -153,7 +153,7 @@ class JobContext:
         # The seconds before an interruption count.
         before = job.stored_status()
         self.started = time.monotonic() - before.seconds
-        #: Of what was left at that share of the work, until the work itself tells.
+        #: Estimate of the time left at that share of the work, until the pace is known.
         self.estimate, self.estimated_at = before.seconds_left, before.fraction
         self.last = 0.0
         self.fraction = 0.0

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from fairdash.data.dataset import Dataset
     from fairdash.training.sweep import Sweep
 
-#: Of a process at a run: how often its table is in memory, beside the predictions of all models.
+#: Copies of the table in a process, beside the predictions of all models.
 TABLES_IN_MEMORY = 4
-#: So many processes do as much as this power of their number alone: they share caches and memory.
+#: Exponent of the speed of several processes, by their number: they share caches and memory.
 PACE = 0.7
 #: Seconds that a slow core trains for, at least: a process takes seconds to start.
 MIN_SECONDS = 8.0
@@ -56,7 +56,7 @@ log = logging.getLogger("fairdash.cli.worker")
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
 
-#: What carries a job out; a :data:`fairdash.jobs.steps.Unit` keeps what has been found so far.
+#: Function that executes a job; a :data:`fairdash.jobs.steps.Unit` stores the results of its steps.
 Work: TypeAlias = "Callable[[SomeJob, JobContext, Unit], None]"
 
 

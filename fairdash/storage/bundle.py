@@ -110,7 +110,7 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
                     raise BundleError("and holds too much")
     except BundleError:
         raise
-    # What zipfile raises on damaged, locked and oddly packed files.
+    # Errors of zipfile on damaged, locked and oddly packed files.
     except (OSError, EOFError, ValueError, RuntimeError, IndexError, zlib.error, zipfile.BadZipFile) as error:
         raise BundleError("or is damaged") from error
     return files

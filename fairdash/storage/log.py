@@ -25,7 +25,7 @@ from fairdash.storage.bundle import read_sealed, write_sealed
 
 LOG, _END, _LOCK = "log.jsonl", "log.json", "log.lock"
 LOG_FILES = (LOG, _END)
-#: Who it was where nobody asked for it just then.
+#: Name in the log for events that no user asked for.
 WORKER = "worker"
 _SECONDS_FOR_THE_LOCK = 5.0
 

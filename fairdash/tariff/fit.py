@@ -258,7 +258,7 @@ def fit_stack(
         else:
             begin = stack.start
             if stack.has_many_rows:
-                begin, *_ = minimise(stack.near_value_and_slope, begin, **how | {"on_step": None})
+                begin, *_ = minimise(stack.quadratic_start, begin, **how | {"on_step": None})
             x_found, *told = minimise(stack.value_and_slope, begin, **how)
         beta[fair] = stack.coefficients(x_found)
         n_iter[fair], converged[fair] = told

@@ -176,7 +176,7 @@ class TariffStack:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._value_and_slope(z, which)
 
-    def near_value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
+    def quadratic_start(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return both with a parabola in place of the GLM's objective: |z − z of the GLM|².
 
         It knows all rows and asks only those that the penalty sees: a start for the descent.

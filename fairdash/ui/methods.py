@@ -45,7 +45,7 @@ def show_data_set() -> None:
     data = choose("Data set", names, name=Address.DATA, key=KEY("data"))
     own = table[table["data"] == data]
     linked = [str(each) for each in own.loc[own["linked"], "reading"].unique()]
-    # Of a crossing, the joint readings come first.
+    # For a crossing, the joint readings come first.
     linked.sort(key=lambda each: not each.endswith(JOINT))
     if linked:
         reading = choose(

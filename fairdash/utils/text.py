@@ -109,9 +109,9 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit}" if unit and " " not in unit else text
 
 
-def signed(value: float, *, error: float | None = None) -> str:
+def signed(value: float) -> str:
     """Format a number as :func:`number` does, with a leading sign (a true minus)."""
-    return ("−" if value < 0 else "+") + number(abs(value), error=error)
+    return ("−" if value < 0 else "+") + number(abs(value))
 
 
 def p_value(value: float) -> str:

@@ -22,6 +22,7 @@ from fairdash.training.references import (
     price_of_independence,
     sensitive_nodes,
 )
+from fairdash.training.references.trained import train_references
 from fairdash.training.splits import random_splits
 from fairdash.utils.classes import classes_of
 from tests.data.tables import dataset_of
@@ -340,3 +341,25 @@ def test_with_a_log_link_no_reference_falls_to_zero():
     curves = result.predictions[result.members["method"] == "barycentre"].reshape(1, 9, -1)
     assert (curves >= curves[:, :1].min(axis=2, keepdims=True)).all()
     assert np.isfinite(result.frame["deviance"]).all()
+
+
+@pytest.mark.parametrize("validation_share", [0.0, 0.2])
+def test_the_base_is_the_network_that_was_tuned_where_it_has_learned_from_the_same_rows(validation_share):
+    rng = np.random.default_rng(2)
+    x, s = rng.normal(size=(2, 200))
+    dataset = dataset_of({"x": x}, {"y": x + s}, {"age": s})
+    asked = []
+
+    def unit(name, compute):
+        asked.append(name.split("/")[0])
+        return compute()
+
+    splits = random_splits(200, n_splits=1, random_state=0, validation_share=validation_share)
+    members, predictions, _ = train_references(dataset, splits, settings=settings(3), device="cpu", unit=unit)
+    assert ("base" in asked) == (validation_share == 0)
+    assert {"tuning", "folds", "premium"} <= set(asked)
+    premium = predictions[(members["method"] == "discrimination_free").to_numpy()][0]
+    base = predictions[((members["method"] == "barycentre") & (members["lam"] == 0)).to_numpy()][0]
+    # An average of the base over s: it follows x as the base does, and s hardly.
+    assert np.corrcoef(premium, x)[0, 1] > 0.9
+    assert abs(np.corrcoef(premium, s)[0, 1]) < abs(np.corrcoef(base, s)[0, 1])

@@ -12,6 +12,7 @@ import fairdash as fd
 from fairdash.api import sweep
 from fairdash.errors import DataError
 from fairdash.evaluation import gain_over_mean
+from fairdash.training import baselines
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES, train_baselines
 from fairdash.training.crossvalidation import WEIGHT_DECAYS, settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import default_settings, training_rows
@@ -20,6 +21,7 @@ from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.settings import STEPS, TrainingSettings, budget_of
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep
+from fairdash.utils.boosting import BoostedTrees
 from fairdash.utils.records import from_plain, to_plain
 from tests.data.tables import dataset_of
 from tests.tiers import few
@@ -111,6 +113,22 @@ def test_the_trees_follow_the_loss_and_a_link_that_no_line_has(name):
     price = predictions[members["method"] == PRICE][0]
     (in_money,) = train_baselines(dearer, splits, loss=loss)[1][members["method"] == PRICE]
     assert np.allclose(in_money, price if loss.has_log_link else 500 * price)
+
+
+def test_trees_end_where_held_out_rows_have_long_been_best(monkeypatch):
+    rng = np.random.default_rng(3)
+    x, noise = rng.normal(size=(2, 600))
+    dataset = dataset_of({"x": x}, {"y": x + 2 * noise}, {"age": rng.normal(size=600)})
+    splits = random_splits(600, n_splits=1, random_state=0, validation_share=0.2)
+    loss = LOSSES["squared_error"]
+    fitted, fit = [], BoostedTrees.fit
+    monkeypatch.setattr(
+        BoostedTrees, "fit", lambda self, *x, **more: (fitted.append(self.max_iter), fit(self, *x, **more))[1]
+    )
+    brief = train_baselines(dataset, splits, loss=loss)[1]
+    assert max(fitted) < baselines.MAX_TREES
+    monkeypatch.setattr(baselines, "TREES_AT_ONCE", baselines.MAX_TREES)
+    assert np.array_equal(train_baselines(dataset, splits, loss=loss)[1], brief)
 
 
 def test_an_existing_price_that_a_deviance_can_not_judge_is_refused_before_training():

@@ -56,8 +56,8 @@ class Robustness:
     taken: float = 0.0
 
 
-def robustness_values(t: float, dof: float, *, q: float = 1.0, level: float = LEVEL) -> tuple[float, float]:
-    """Return RV_q and RV_{q,α} from a coefficient's t and its dof; Cinelli and Hazlett (2020), 4.1–4.2.
+def robustness_values(t: float, dof: float) -> tuple[float, float]:
+    """Return RV₁ and RV_{1,5 %} from a coefficient's t and its dof; Cinelli and Hazlett (2020), 4.1–4.2.
 
     Examples
     --------
@@ -66,8 +66,8 @@ def robustness_values(t: float, dof: float, *, q: float = 1.0, level: float = LE
     >>> ["%.3f" % each for each in robustness_values(4.18445, 783)]
     ['0.139', '0.076']
     """
-    f = q * abs(t) / math.sqrt(dof)
-    critical = float(student.ppf(1 - level / 2, dof - 1)) / math.sqrt(dof - 1)
+    f = abs(t) / math.sqrt(dof)
+    critical = float(student.ppf(1 - LEVEL / 2, dof - 1)) / math.sqrt(dof - 1)
     if f <= critical:
         return _value(f), 0.0
     # If the limit is so far out that adding s to the model costs more than it gains.
@@ -131,8 +131,8 @@ def _bound(
     """Partial R² with price and s of an omitted factor as strong as a named one, given the others."""
     others = tuple(each for each in factors if each != name)
     (y_all, s_all), (y_few, s_few) = (without(among, both).T for among in (factors, others))
-    of_s = _gained(s_few, s_all, share)
-    of_price = _gained(_off(y_few, s_few, share), _off(y_all, s_all, share), share)
+    of_s = _partial_r2(s_few, s_all, share)
+    of_price = _partial_r2(_residualise(y_few, s_few, share), _residualise(y_all, s_all, share), share)
     return bound_of(of_price, of_s)
 
 
@@ -150,12 +150,12 @@ def bound_of(of_price: float, of_s: float) -> tuple[float, float]:
     return min(bound, 1.0), of_s / (1 - of_s)
 
 
-def _off(y: Array, s: Array, share: Array) -> Array:
+def _residualise(y: Array, s: Array, share: Array) -> Array:
     square = float(share @ s**2)
     return y - s * (float(share @ (s * y)) / square if square > 0 else 0.0)
 
 
-def _gained(before: Array, after: Array, share: Array) -> float:
+def _partial_r2(before: Array, after: Array, share: Array) -> float:
     square = float(share @ before**2)
     return min(max(1 - float(share @ after**2) / square, 0.0), 1.0) if square > 0 else 0.0
 

@@ -30,7 +30,7 @@ from scipy.sparse import csr_matrix, hstack
 from scipy.special import ndtr, ndtri
 
 from fairdash.auditing.curve import basis_of, by_unit, fit_curve
-from fairdash.auditing.data import Answered, AuditData, Measured, Part, along
+from fairdash.auditing.data import Answered, AuditData, Measured, Part, gap_along
 from fairdash.auditing.gaps import LEVEL, POWER, Gap, Tested, largest_gap, noise_in_words, of_mean
 from fairdash.auditing.questions.money import levels_of, other_columns
 from fairdash.auditing.table import FEWEST, AuditTable
@@ -87,7 +87,7 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
     surface = bias_surface(table, data.delta, random_state=seed)
     calibrated = autocalibration(table, data.delta, random_state=seed)
     left = table.outcome_at_price_level - table.price
-    residuals, band = along(table, left, fit_curve(left, table, data.basis), data.plan)
+    residuals, band = gap_along(table, left, fit_curve(left, table, data.basis), data.plan)
     return Part(
         sentences=_in_words(surface, residuals, calibrated, table),
         tables={

@@ -38,7 +38,7 @@ from fairdash.auditing.models.files.model_file import (
 )
 from fairdash.jobs.process import environment
 
-#: What reads each kind, imported only for it: each file is read in a new process.
+#: Readers by kind, imported only when needed: each file is read in a new process.
 _READERS = {
     "lightgbm": "boosted:LightGBMModel",
     "xgboost": "boosted:XGBoostModel",
