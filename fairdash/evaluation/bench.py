@@ -360,7 +360,7 @@ def _equal(
         # Both parts of all splits count, since the test rows of few splits would leave it open.
         seen = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
         low = with_interval(seen, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
-        linked = bool(min(on_validation, on_test) > 0 and not low <= 0)
+        linked = bool(on_validation > 0 and not low <= 0)
         for level in (1.0,) if method == STANDARD else LEVELS:
             at_level = np.full((2, len(paths)), np.nan)
             for j, path in enumerate(paths.values()):
