@@ -67,7 +67,7 @@ def measure(case: str, n: int, *, file: Path | None = None) -> list[dict[str, ob
 
     mark("imports")
     if frame is None:
-        from fairdash.data.readers.reading import read_table
+        from fairdash.tables.readers.reading import read_table
 
         assert file is not None
         frame, _ = read_table(file)

@@ -21,9 +21,9 @@ from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import find_folder
 from fairdash.data.published import CLAIMS
-from fairdash.data.roles import Roles
 from fairdash.evaluation import summarise_splits, wide
 from fairdash.evaluation.execute_sweep import execute_sweep
+from fairdash.tables.roles import Roles
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.defaults import LAMS
 from fairdash.training.settings import TrainingSettings

@@ -13,7 +13,7 @@ Laws:
 - front 0.5 to 0.1: HGR falls from 0.5 to 0.1 over the eight.
 
 "fair_on_test" is the share of runs whose chosen point shows no link on the test rows it was chosen by;
-"confirmed" the share that the one test on the rows set aside finds no link for (assessment/confirmation.py).
+"confirmed" the share that the one test on the rows set aside finds no link for (evaluation/confirmation.py).
 Writes results/confirmation.csv, a line a law; lines of as many runs are kept.
 """
 

@@ -19,8 +19,8 @@ import pandas as pd
 
 from benchmarks import doubtful_tables_own, doubtful_tables_stranger
 from fairdash.data import read_table
-from fairdash.data.features import fixes_of_columns
 from fairdash.errors import ReadingError
+from fairdash.tables.features import fixes_of_columns
 
 RESULTS = Path(__file__).parent / "results" / "doubtful_tables.csv"
 AUTHORS = {"own": doubtful_tables_own, "stranger": doubtful_tables_stranger}

@@ -21,7 +21,7 @@ from scipy.special import ndtr, ndtri
 
 from fairdash.dependence import REGISTRY, measure, measure_many
 from fairdash.dependence.exact import pattern_hgr
-from fairdash.simulations.scene import Scene
+from fairdash.lab.scene import Scene
 
 Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results" / "hard_links.csv"

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.household_run import household_run
-from fairdash.figures.groups import profile_figure
-from fairdash.figures.theme import DARK, LIGHT, Theme
+from fairdash.views.figures.groups import profile_figure
+from fairdash.views.figures.theme import DARK, LIGHT, Theme
 
 #: The λ at which the page opens.
 BEGIN = 1.0
@@ -61,10 +61,10 @@ def keep(made: dict[str, Any]) -> None:
 def curve() -> dict[str, Any]:
     """λ, averages by age with their interval, error in €, dependence, edge and verdict of each stop."""
     from fairdash.evaluation.execute_sweep import execute_sweep
-    from fairdash.reports.comparison import Comparison
-    from fairdash.reports.fronts import fronts_of
-    from fairdash.reports.stage import stops_of
     from fairdash.training.methods import THE_STANDARD, ModelKey
+    from fairdash.views.reports.comparison import Comparison
+    from fairdash.views.reports.fronts import fronts_of
+    from fairdash.views.reports.stage import stops_of
 
     dataset, plan = household_run()
     result = execute_sweep(dataset, plan)
@@ -98,7 +98,7 @@ def curve() -> dict[str, Any]:
 
 def picture(found: dict[str, Any], theme: Theme) -> dict[str, Any]:
     """The figure that the numbers of :func:`curve` make, and what moves in it: the app imports no plotly."""
-    from fairdash.reports.stage import moving_lines
+    from fairdash.views.reports.stage import moving_lines
 
     groups = pd.DataFrame({name: found[name] for name in ("s_low", "s_high", "s_mean", "n")})
     lines = {name: np.array(found[name]) for name in ("mean", "low", "high")}

@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.tradeoff_times import DRAWN, ROOT, _app, _page
-from fairdash.data.roles import Roles
 from fairdash.jobs.process import ONE_THREAD
+from fairdash.tables.roles import Roles
 
 RESULTS = Path(__file__).parent / "results" / "large_table.csv"
 ROLES = """
@@ -33,9 +33,9 @@ import sys, time
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
 from fairdash.data.source import UploadSource, save_source
-from fairdash.data.suggestion import suggest_roles
-from fairdash.data.roles import Roles
-from fairdash.data.readers.report import ReadingOptions
+from fairdash.tables.suggestion import suggest_roles
+from fairdash.tables.roles import Roles
+from fairdash.tables.readers.report import ReadingOptions
 from fairdash.data.uploads import keep_upload, table_of_upload
 path, root = Path(sys.argv[1]), Path(sys.argv[2])
 upload = keep_upload(path.read_bytes(), name=path.name)

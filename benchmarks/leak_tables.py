@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairdash.data.leak_check import check_data
+from fairdash.tables.leak_check import check_data
 
 RESULTS = Path(__file__).parent / "results" / "leak_tables.csv"
 PREFIX = "benchmarks.leak_tables_"

@@ -1,6 +1,6 @@
 """Prices and targets that are sums of columns, and honest tariffs that look like sums.
 
-Made by whoever wrote the rule of :mod:`fairdash.data.sums`. Thirty tables hold the parts of the price or of
+Made by whoever wrote the rule of :mod:`fairdash.tables.sums`. Thirty tables hold the parts of the price or of
 the target: ten kinds, three tables each. Forty are honest: ten additive and multiplicative tariffs, whose
 columns are rating factors, relativities, points and indicators, and ten kinds of other tables, three each.
 Every table is simulated from its own seed; `shift` gives other tables.

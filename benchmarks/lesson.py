@@ -1,6 +1,6 @@
 """The lesson's scenes that are trained: what an adversary reads on noise, and who pays for fairness.
 
-    python -m benchmarks.lesson            writes fairdash/simulations/lesson_data/*.csv again
+    python -m benchmarks.lesson            writes fairdash/lab/lesson_data/*.csv again
     python -m benchmarks.lesson noise      one of noise, payers and duel
     python -m benchmarks.lesson --check    compares instead of writing; exits with 1 where something differs
 
@@ -20,8 +20,7 @@ import fairdash as fd
 from benchmarks.household_run import household_run
 from benchmarks.paper.figures import Players, standardised
 from fairdash.evaluation import DEFAULT_MEASURE, assess_predictions, summarise_splits, wide
-from fairdash.nets import StackedAdam
-from fairdash.simulations.lesson import (
+from fairdash.lab.lesson import (
     AGES,
     DATA,
     DUEL_LAM,
@@ -32,6 +31,7 @@ from fairdash.simulations.lesson import (
     NOISE_STEPS,
     independent_rows,
 )
+from fairdash.nets import StackedAdam
 from fairdash.storage import write_whole
 from fairdash.training.sweep import train_sweep
 from fairdash.utils.safe_csv import safe_csv

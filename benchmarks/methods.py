@@ -7,8 +7,8 @@
 The first command can be stopped and begun again: it appends the rows of each split, set and method to
 results/methods_models.csv as it goes, split by split, and measures what is missing there. A set has at most
 ROWS rows, drawn at random, and `regions` twice as many. Adversarial methods take most of the time, and come
-after the others of all splits, but for `hgr_nn` on the first split. Writes fairdash/reports/methods.csv, a
-row a set, method, reading and level, as fd.bench gives them, of the splits that are done.
+after the others of all splits, but for `hgr_nn` on the first split. It writes
+fairdash/views/reports/methods.csv, a row a set, method, reading and level, as fd.bench gives them, of the splits that are done.
 
 - `crime`, `household` (simulated, a cost without noise), `counties`: the catalogue's.
 - `pg15training` (material claims) and `freMPL1`: claims a year along the driver's age.
@@ -39,11 +39,11 @@ from benchmarks.postprocessor import dataset_of
 from benchmarks.tariff_rivals import Table, tables
 from fairdash.data.building import build_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.data.roles import Roles
 from fairdash.evaluation.bench import compare_methods, default_methods, equal_dependence
-from fairdash.reports.methods import RESULTS
+from fairdash.tables.roles import Roles
 from fairdash.training.defaults import default_settings
 from fairdash.training.methods import METHODS, STANDARD
+from fairdash.views.reports.methods import RESULTS
 
 MODELS = Path(__file__).parent / "results" / "methods_models.csv"
 ROWS = 2_000

@@ -8,13 +8,13 @@ import pandas as pd
 
 from benchmarks.methods import ROWS
 from fairdash.evaluation.rivals import RIVALS
-from fairdash.reports.methods import best_at_half, errors_of, mean_ranks, missing, read_methods, summary
 from fairdash.training.methods import DEFAULT_METHOD, PATHS, STANDARD
+from fairdash.views.reports.methods import best_at_half, errors_of, mean_ranks, missing, read_methods, summary
 
 PAGE = Path(__file__).parent.parent / "docs" / "methods.md"
 _HEAD = """# Compare methods at equal dependence
 
-This page is made by `python -m benchmarks.methods_tables` from `fairdash/reports/methods.csv`, which
+This page is made by `python -m benchmarks.methods_tables` from `fairdash/views/reports/methods.csv`, which
 `python -m benchmarks.methods` reproduces and, where splits are missing, goes on with.
 
 `fd.bench` and `fairdash bench` compare methods of fair training by one protocol:

@@ -16,10 +16,10 @@ import pandas as pd
 
 from fairdash.auditing.columns import DIFFERS
 from fairdash.auditing.models import model_answers
-from fairdash.auditing.models.files.foreign import read_model
-from fairdash.auditing.models.files.inputs import NAME_LINK
+from fairdash.auditing.models.foreign import read_model
 from fairdash.auditing.models.model_answers import priced
 from fairdash.errors import FairdashError
+from fairdash.tables.model_files.inputs import NAME_LINK
 
 RESULTS = Path(__file__).parent / "results" / "model_files.csv"
 PRICE, EXP, ASKED, REFUSED, NONE = "the price", "exp of it, said", "asked", "refused", "no export"

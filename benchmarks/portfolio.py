@@ -47,8 +47,8 @@ from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.bench import LEVELS as SHARES
 from fairdash.evaluation.bench import with_interval
 from fairdash.evaluation.execute_sweep import execute_sweep, with_lams_found
-from fairdash.reports.fronts import Front
 from fairdash.training.sweep import STANDARD, Sweep, default_plan, train_sweep
+from fairdash.views.reports.fronts import Front
 
 RESULTS = Path(__file__).parent / "results" / "portfolio.csv"
 #: What every table was trained by before the budget.

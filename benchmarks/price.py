@@ -27,7 +27,7 @@ import pandas as pd
 
 import fairdash as fd
 from fairdash.evaluation import summarise_splits, wide
-from fairdash.reports.fronts import Estimate, mean_over_splits
+from fairdash.views.reports.fronts import Estimate, mean_over_splits
 
 RESULTS = Path(__file__).parent / "results"
 Array = np.ndarray

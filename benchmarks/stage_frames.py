@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.tradeoff_times import TRAIN, _app, _page, _program
-from fairdash.figures.stage import stage_script, stage_style
+from fairdash.views.figures.stage import stage_script, stage_style
 
 RESULTS = Path(__file__).parent / "results" / "stage_frames.csv"
 #: Times of animation frames, until told to stop.

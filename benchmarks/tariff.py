@@ -25,7 +25,7 @@ import fairdash as fd
 from fairdash.data.published import motor
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.fit import FitOptions
-from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.path import fit_tariffs
 from fairdash.tariff.terms import design
 from fairdash.training.baselines import LINEAR, train_baselines
 from fairdash.training.losses import find_loss

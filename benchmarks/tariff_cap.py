@@ -24,7 +24,7 @@ from fairdash.data.published import motor
 from fairdash.evaluation import cap_cost
 from fairdash.evaluation.capping import AFTER, BEFORE
 from fairdash.tariff.fit import FitOptions
-from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.path import fit_tariffs
 from fairdash.training.losses import find_loss
 from fairdash.training.splits import random_splits
 

@@ -49,7 +49,7 @@ from fairdash.data.published import CLAIMS, DAYS_IN_A_YEAR, MOTOR_SENSITIVE, SUB
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.fit import AVERAGES, FitOptions, fit_stack
 from fairdash.tariff.glm import fit_glm
-from fairdash.tariff.many import choose_alpha
+from fairdash.tariff.path import choose_alpha
 from fairdash.tariff.shape import Shape
 from fairdash.tariff.terms import design
 from fairdash.training.losses import find_loss

@@ -128,9 +128,9 @@ def measured(name: str, *, machines: int, home: Path) -> dict[str, Any]:
 def source_of(name: str) -> DatasetSource:
     """A catalogue data set, or an uploaded table with roles."""
     from fairdash.data.catalogue import CATALOGUE
-    from fairdash.data.roles import Roles
     from fairdash.data.source import CatalogueSource, UploadSource
     from fairdash.data.uploads import keep_upload
+    from fairdash.tables.roles import Roles
 
     if name in CATALOGUE:
         return CatalogueSource(dataset=name)

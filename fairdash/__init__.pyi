@@ -12,10 +12,7 @@ from fairdash.auditing.audit import audit as audit
 from fairdash.auditing.evidence import AuditResult as AuditResult
 from fairdash.data.catalogue import load_dataset as load_dataset
 from fairdash.data.dataset import Dataset as Dataset
-from fairdash.data.leak_check import DataCheck as DataCheck
-from fairdash.data.leak_check import check_data as check_data
 from fairdash.data.proxies import rank_proxies as rank_proxies
-from fairdash.data.readers.reading import read_table as read_table
 from fairdash.dependence import assess_dependence as assess_dependence
 from fairdash.dependence import exact as exact
 from fairdash.dependence import fairquant as fairquant
@@ -26,7 +23,9 @@ from fairdash.dependence import measure as measure
 from fairdash.dependence import measure_many as measure_many
 from fairdash.dependence.conditional import assess_conditional_dependence as assess_conditional_dependence
 from fairdash.evaluation.result import SweepResult as SweepResult
-from fairdash.reports import plot as plot
+from fairdash.tables.leak_check import DataCheck as DataCheck
+from fairdash.tables.leak_check import check_data as check_data
+from fairdash.tables.readers.reading import read_table as read_table
 from fairdash.tariff.cap import CappedPremiums as CappedPremiums
 from fairdash.tariff.cap import cap_premiums as cap_premiums
 from fairdash.tariff.files import read_tariff as read_tariff
@@ -40,3 +39,4 @@ from fairdash.training.scorer import make_scorer as make_scorer
 from fairdash.training.search import SearchGrid as SearchGrid
 from fairdash.training.search import SearchResult as SearchResult
 from fairdash.training.settings import TrainingSettings as TrainingSettings
+from fairdash.views.reports import plot as plot

@@ -25,6 +25,7 @@ from fairdash.data.source import save_source
 from fairdash.errors import FairdashError, StorageError
 from fairdash.jobs import cancellation
 from fairdash.jobs.cancellation import is_at_work
+from fairdash.lab.studies import PROXIES, Study
 from fairdash.runs import deletion, worker
 from fairdash.runs.deletion import delete_expired, delete_made_from
 from fairdash.runs.launch import start_model, start_run
@@ -33,7 +34,6 @@ from fairdash.runs.searches import create_search
 from fairdash.runs.state import DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
 from fairdash.runs.studies import create_study
-from fairdash.simulations.studies import PROXIES, Study
 from fairdash.storage import data_folder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep

@@ -19,10 +19,10 @@ import fairdash as fd
 from fairdash.cli import UNEXPECTED, command_line, help_of_every_verb, main
 from fairdash.cli.training import DataOptions
 from fairdash.data.dataset import Dataset
-from fairdash.data.leaks import BOUNDS
-from fairdash.data.readers.reading import read_table
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
+from fairdash.tables.leaks import BOUNDS
+from fairdash.tables.readers.reading import read_table
 from fairdash.utils.records import from_plain
 from tests.data.test_rate import claims
 from tests.data.test_suggestion import claims as known_with_the_target

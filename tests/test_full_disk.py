@@ -24,6 +24,7 @@ from fairdash.data.uploads import keep_upload
 from fairdash.errors import StorageError
 from fairdash.jobs import queue
 from fairdash.jobs.steps import save
+from fairdash.lab.studies import Study
 from fairdash.runs import worker
 from fairdash.runs.cancel_and_resume import cancel, resume
 from fairdash.runs.deletion import delete_run
@@ -31,7 +32,6 @@ from fairdash.runs.launch import start_audit, start_model, start_run, start_sear
 from fairdash.runs.result import write_arrays
 from fairdash.runs.state import CANCELLED, DONE, RUNNING, RunStatus, write_status
 from fairdash.runs.store import Run, create_run
-from fairdash.simulations.studies import Study
 from fairdash.storage import data_folder
 from fairdash.training.search import SettingsSearch
 from tests.runs.test_runs import PLAN, SOURCE

@@ -15,12 +15,12 @@ import pytest
 from fairdash.__main__ import main
 from fairdash.data import keep_upload, list_uploads, read_table
 from fairdash.errors import ReadingError
-from fairdash.figures.blocks import templates
-from fairdash.figures.data import proxies_figure
-from fairdash.figures.theme import LIGHT, escaped
 from fairdash.ui.text import safe
 from fairdash.utils.safe_csv import safe_csv
 from fairdash.utils.text import visible
+from fairdash.views.blocks import templates
+from fairdash.views.figures.data import proxies_figure
+from fairdash.views.figures.theme import LIGHT, escaped
 from tests.serving import ROOT
 
 CODE = [*(ROOT / "fairdash").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]

@@ -22,11 +22,11 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "fairdash"
 #: From the ground up: a package imports only packages that stand before it in this list.
 LAYERS = (
-    "_version errors utils storage jobs nets dependence data simulations training tariff losses evaluation api "
-    "figures reports auditing runs ui cli __main__"
+    "_version errors utils storage tables jobs nets dependence data training tariff losses evaluation api views lab "
+    "auditing runs ui cli __main__"
 ).split()
 MAY_USE_STREAMLIT = {"ui"}
-WITHOUT_TORCH = {"auditing", "data", "errors", "evaluation", "figures", "reports", "simulations"}
+WITHOUT_TORCH = {"auditing", "data", "errors", "evaluation", "lab", "tables", "views"}
 WITHOUT_TORCH |= {"storage", "ui", "utils"}
 
 
@@ -131,7 +131,7 @@ def test_a_closed_form_measure_in_a_shell_needs_neither_torch_nor_the_app(tmp_pa
 
 
 def test_what_the_app_imports_is_free_of_torch_and_every_public_name_can_be_had():
-    code = "import fairdash.api, fairdash.runs.launch, fairdash.ui.cached, fairdash.figures.front\n"
+    code = "import fairdash.api, fairdash.runs.launch, fairdash.ui.cached, fairdash.views.figures.front\n"
     code += "assert not {'torch', 'sklearn'} & sys.modules.keys()\n"
     code += "import fairdash\nfor name in fairdash.__all__: getattr(fairdash, name)"
     assert "torch" not in _loaded_after(code)

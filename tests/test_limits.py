@@ -17,13 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairdash.data import keep_upload, read_table
-from fairdash.data.readers.reading import unpack
 from fairdash.errors import ReadingError
 from fairdash.jobs.cancellation import PROCESS
 from fairdash.runs.launch import start_run
 from fairdash.runs.state import FAILED
 from fairdash.runs.store import create_run
 from fairdash.runs.worker import work_at
+from fairdash.tables.readers.reading import unpack
 from fairdash.ui import cached
 from fairdash.utils.memory import can_limit, limited_memory, most_memory
 from tests.runs.test_runs import wait

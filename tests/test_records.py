@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays_of
 
 from fairdash.errors import Fix, OptionError
 from fairdash.jobs.steps import at_once, from_files, to_files, within
-from fairdash.simulations.scene import Scene
+from fairdash.lab.scene import Scene
 from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.settings import TrainingSettings

@@ -19,9 +19,9 @@ from benchmarks.paper.frame import processor_seconds, result_of, say, tables_of_
 from benchmarks.paper.judging import AUTHORS
 from fairdash.data.catalogue import load_dataset
 from fairdash.dependence.patterns import PATTERNS
+from fairdash.lab import FIG2_NOISES, Scene, gaussian_study, noise_axis_study
+from fairdash.lab.paper import StudyResult
 from fairdash.nets import StackedAdam, StackedMLP
-from fairdash.reports.paper import StudyResult
-from fairdash.simulations import FIG2_NOISES, Scene, gaussian_study, noise_axis_study
 
 #: Fig. 1: χ² by network beside HGR² and mutual information; and the estimators that the paper names.
 FIG1_IDS = ("hgr_nn", "hgr_kde", "chi2_kde", "chi2_nn", "mi_ksg", "mi_mine")
@@ -39,7 +39,7 @@ _LEARNING_RATE = 5e-3
 
 
 def reproduce_fig1(*, n: int = 2000, repeats: int = 3) -> StudyResult:
-    """Tables ``values`` and ``exact`` of :func:`fairdash.simulations.gaussian_study`."""
+    """Tables ``values`` and ``exact`` of :func:`fairdash.lab.gaussian_study`."""
     started = processor_seconds()
     for progress in gaussian_study(n=n, repeats=repeats, ids=FIG1_IDS):
         say(progress.doing)
@@ -49,7 +49,7 @@ def reproduce_fig1(*, n: int = 2000, repeats: int = 3) -> StudyResult:
 
 
 def reproduce_fig2(*, n: int = 500, repeats: int = 5, processes: int = 1) -> StudyResult:
-    """Tables ``values`` and ``exact`` of :func:`fairdash.simulations.noise_axis_study`.
+    """Tables ``values`` and ``exact`` of :func:`fairdash.lab.noise_axis_study`.
 
     ``values`` has HGR_NN three times: ``evaluation`` "ours" (cross-fitted), "published" (fairdash's networks,
     read on the rows they were fitted to) and "authors" (as the authors' code trains them).

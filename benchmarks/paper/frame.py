@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from fairdash._version import versions
-from fairdash.reports.paper import StudyResult
+from fairdash.lab.paper import StudyResult
 from fairdash.storage import write_whole
 from fairdash.utils.safe_csv import safe_csv
 

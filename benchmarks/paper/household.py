@@ -20,7 +20,7 @@ from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import independence_floor, measure_many
 from fairdash.evaluation import quantile_profile
-from fairdash.reports.paper import HOUSEHOLD_TARGETS, StudyResult
+from fairdash.lab.paper import HOUSEHOLD_TARGETS, StudyResult
 from fairdash.training.lam_search import MEASURE, LamSearch, Target, search_lam
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES

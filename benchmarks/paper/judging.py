@@ -21,7 +21,7 @@ from scipy import stats
 from benchmarks.paper.frame import write_table
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.evaluation import corrected_standard_error
-from fairdash.reports.paper import (
+from fairdash.lab.paper import (
     COMMITTED,
     FAIRNESS,
     HOUSEHOLD_INCREASES,

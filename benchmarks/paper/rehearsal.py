@@ -20,7 +20,7 @@ from benchmarks.paper.frame import processor_seconds, result_of, say, write_resu
 from benchmarks.paper.table1 import N_SPLITS, candidates, candidates_of, options_of
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.reports.paper import COMMITTED, FAIRNESS, OBJECTIVES, row_of
+from fairdash.lab.paper import COMMITTED, FAIRNESS, OBJECTIVES, row_of
 from fairdash.training.splits import Split, random_splits
 
 VALIDATION_SHARE = 0.2

@@ -20,7 +20,7 @@ from benchmarks.paper.household import Reading
 from benchmarks.paper.run import reproduce
 from fairdash.dependence.classical import Z
 from fairdash.evaluation import corrected_standard_error
-from fairdash.reports.paper import COMMITTED, StudyResult, read_result
+from fairdash.lab.paper import COMMITTED, StudyResult, read_result
 
 #: On the same machine, with the same versions: differences up to this are rounding.
 TOLERANCE = 1e-6

@@ -10,7 +10,7 @@ from benchmarks.paper.frame import write_result
 from benchmarks.paper.household import Reading, reproduce_household
 from benchmarks.paper.table1 import Table1Plan, reproduce_table1
 from fairdash.errors import OptionError
-from fairdash.reports.paper import COMMITTED, OBJECTIVES, StudyResult
+from fairdash.lab.paper import COMMITTED, OBJECTIVES, StudyResult
 from fairdash.utils.registry import get_entry
 
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from benchmarks.paper import published_estimators
 from fairdash.dependence import independence_floor, measure_many
-from fairdash.reports.paper import FAIRNESS
-from fairdash.simulations.estimates import PUBLISHED, values_of
+from fairdash.lab.estimates import PUBLISHED, values_of
+from fairdash.lab.paper import FAIRNESS
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]

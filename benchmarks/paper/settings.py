@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.paper import table1
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.reports.paper import OBJECTIVES
+from fairdash.lab.paper import OBJECTIVES
 from fairdash.training.search import GRIDS, SettingsSearch, search_settings
 from fairdash.training.splits import random_splits
 from fairdash.utils.records import to_plain

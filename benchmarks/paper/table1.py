@@ -25,7 +25,7 @@ from benchmarks.paper.judging import QUICK
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
-from fairdash.reports.paper import METHODS, OBJECTIVES, STANDS_FOR, StudyResult, row_of
+from fairdash.lab.paper import METHODS, OBJECTIVES, STANDS_FOR, StudyResult, row_of
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.training.settings import StackedModel, TrainingSettings

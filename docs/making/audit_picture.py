@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fairdash.auditing.example import example_audit
 from fairdash.auditing.filing.view import first_chart
-from fairdash.figures.svg import svg_of
-from fairdash.figures.theme import LIGHT
+from fairdash.views.figures.svg import svg_of
+from fairdash.views.figures.theme import LIGHT
 
 PICTURE = Path(__file__).parents[1] / "audit.svg"
 

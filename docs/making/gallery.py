@@ -3,7 +3,7 @@
     python -m docs.making.gallery FOLDER
 
 writes them as files of plotly's JSON; ``make docs`` puts them on a page of the site. All are drawn anew from
-data sets that are made here and from the committed results in ``fairdash/reports/paper/results``: nothing is
+data sets that are made here and from the committed results in ``fairdash/lab/paper/results``: nothing is
 fetched.
 """
 
@@ -24,19 +24,19 @@ import plotly.graph_objects as go
 import fairdash as fd
 from fairdash.api import SweepResult
 from fairdash.data.dataset import Dataset
-from fairdash.figures.blocks import as_script_json, plotly_script
-from fairdash.figures.data import proxies_figure
-from fairdash.figures.gaussians import along_rho_figure
-from fairdash.figures.paper import architecture_figure, by_age_figure
-from fairdash.figures.simulations import fig2_figure, scatter_figure
-from fairdash.figures.tariff import factor_figure
-from fairdash.figures.theme import theme_of
-from fairdash.reports.paper import read_result
-from fairdash.simulations import SHAPES, Scene, gaussian_study, truth_of
-from fairdash.simulations.studies import lines_of, means_along_rho
-from fairdash.simulations.truth import exact_curves
+from fairdash.lab import SHAPES, Scene, gaussian_study, truth_of
+from fairdash.lab.figures.gaussians import along_rho_figure
+from fairdash.lab.figures.paper import architecture_figure, by_age_figure
+from fairdash.lab.figures.simulations import fig2_figure, scatter_figure
+from fairdash.lab.paper import read_result
+from fairdash.lab.studies import lines_of, means_along_rho
+from fairdash.lab.truth import exact_curves
 from fairdash.tariff.model import FairTariff
 from fairdash.training.methods import METHODS
+from fairdash.views.blocks import as_script_json, plotly_script
+from fairdash.views.figures.data import proxies_figure
+from fairdash.views.figures.tariff import factor_figure
+from fairdash.views.figures.theme import theme_of
 
 Draw = Callable[[bool], go.Figure]
 
@@ -248,7 +248,7 @@ def _page() -> str:
         "",
         "The library's own figures, each with the code that draws it. They are redrawn whenever this site is built, "
         "from data simulated at that moment and from the results that come with the package. The functions of "
-        "`fd.plot` take the result of `fd.sweep`. `theme_of` is in `fairdash.figures.theme`.",
+        "`fd.plot` take the result of `fd.sweep`. `theme_of` is in `fairdash.views.figures.theme`.",
         "",
         *(_entry(draw, *said) for draw, said in GALLERY.items()),
         "## Data of the figures",

@@ -16,8 +16,8 @@ OF_REPOSITORY = {
     "index.md": "README.md",
     "contributing.md": "CONTRIBUTING.md",
     "changelog.md": "CHANGELOG.md",
-    "lesson-notes.md": "fairdash/simulations/lesson_data/notes.md",
-    "exercises.md": "fairdash/simulations/lesson_data/exercises.md",
+    "lesson-notes.md": "fairdash/lab/lesson_data/notes.md",
+    "exercises.md": "fairdash/lab/lesson_data/exercises.md",
 }
 #: A link or a picture, with its target apart; images' titles and links' titles are not used here.
 LINK = re.compile(r"(?P<before>\]\()(?P<target>[^)\s]+)(?=\))")

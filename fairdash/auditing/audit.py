@@ -16,18 +16,18 @@ import pandas as pd
 from fairdash.auditing.data import Answered, AuditData, Measured, Progress
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
-from fairdash.auditing.models.files.model_file import Link, content_of
 from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, Columns, ModelFile, crossing_name, plan_of
 from fairdash.auditing.result import ANY_LINK, GAP, SHARE, Answer, figures_of
 from fairdash.auditing.table import AuditTable, only_shown
-from fairdash.data.columns import as_pandas
 from fairdash.data.dataset import draw_of_groups
-from fairdash.data.frames import plain_frame
 from fairdash.errors import DataError
 from fairdash.evaluation.cells import Cells, cells_of
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.storage import sha256
+from fairdash.tables.columns import as_pandas
+from fairdash.tables.frames import plain_frame
+from fairdash.tables.model_files.model_file import Link, content_of
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import counted, percent
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash.auditing.plan import Columns
-from fairdash.data.columns import MAX_MAGNITUDE, as_classes
-from fairdash.data.leaks import certain_leaks
-from fairdash.data.policies import find_policies
-from fairdash.data.sums import by_sentence, parts_of
 from fairdash.errors import Checks, DataError, OptionError, Problem
 from fairdash.evaluation.class_probabilities import OFF_ONE
+from fairdash.tables.columns import MAX_MAGNITUDE, as_classes
+from fairdash.tables.leaks import certain_leaks
+from fairdash.tables.policies import find_policies
+from fairdash.tables.sums import by_sentence, parts_of
 from fairdash.utils.classes import classes_of, why_no_classes
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies

@@ -36,11 +36,11 @@ from fairdash.auditing.schema import FORMAT, Content, PlanFile, read_content, re
 from fairdash.auditing.table import feature_names
 from fairdash.errors import FairdashError, StorageError
 from fairdash.evaluation.insurance import MIN_SHOWN
-from fairdash.figures.blocks import document
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import NO_TIME, pack, unpack
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import few, visible
+from fairdash.views.blocks import document
 
 PLAN, REPORT = "plan.json", "report.html"
 #: Bytes of evidence, and of its content when it is read, at most; a large audit takes a hundredth of it.

@@ -204,7 +204,8 @@ class Question:
     number, title
         Its place in the order, and the question in words.
     tables
-        Names of the tables that belong to it; how one is drawn is in :data:`fairdash.figures.audit.FIGURES`.
+        Names of the tables that belong to it; drawn by
+        :data:`fairdash.views.figures.audit.FIGURES`.
     implementation
         Where its answer is found, ``"file:function"`` in `questions`: a function of
         :class:`~fairdash.auditing.data.AuditData` and of the parts of the questions before it that gives a

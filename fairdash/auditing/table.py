@@ -32,11 +32,11 @@ from fairdash.auditing.columns import (
     without_leaks,
 )
 from fairdash.auditing.plan import Columns
-from fairdash.data.columns import as_classes
-from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import MIN_SHOWN, N_BANDS, bands_of
+from fairdash.tables.columns import as_classes
+from fairdash.tables.rate import looks_like_total
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, counted, few, percent, with_unit
 

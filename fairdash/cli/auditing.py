@@ -16,24 +16,24 @@ from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.filing.view import summary_of
-from fairdash.auditing.models.files.foreign import ForeignModel
-from fairdash.auditing.models.files.model_file import content_of
+from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.plan import AuditPlan, ModelFile, plan_of
 from fairdash.cli import AsJson, Columns, say, with_options
 from fairdash.cli.reading import Marks, chosen_reading, read_file
 from fairdash.cli.repeated import compare_repeated
 from fairdash.data.catalogue import load_dataset
-from fairdash.data.readers.reading import bytes_of
-from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import OptionError
-from fairdash.figures.blocks import lines_of
-from fairdash.reports.pdf import as_pdf, printer
 from fairdash.storage import sha256, write_whole
+from fairdash.tables.model_files.model_file import content_of
+from fairdash.tables.readers.reading import bytes_of
+from fairdash.tables.readers.report import ReadingOptions
 from fairdash.utils.extras import has, need
 from fairdash.utils.options import options_of
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.text import few
+from fairdash.views.blocks import lines_of
+from fairdash.views.reports.pdf import as_pdf, printer
 
 #: File names in a folder: the filing, and one customer's page.
 FILING, CUSTOMER = "filing.html", "customer.html"

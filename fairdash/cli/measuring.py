@@ -15,10 +15,6 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash.cli import AsJson, Columns, Seed, say
 from fairdash.cli.reading import Marks, read_file
-from fairdash.data.columns import as_classes
-from fairdash.data.frames import in_order
-from fairdash.data.leak_check import check_data
-from fairdash.data.policies import find_policies
 from fairdash.dependence import (
     REGISTRY,
     DependenceEstimate,
@@ -31,6 +27,10 @@ from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.evaluation.insurance import MIN_SHOWN
+from fairdash.tables.columns import as_classes
+from fairdash.tables.frames import in_order
+from fairdash.tables.leak_check import check_data
+from fairdash.tables.policies import find_policies
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import p_equals, p_value, visible
 

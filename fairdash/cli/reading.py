@@ -10,8 +10,8 @@ from typing import Annotated
 import pandas as pd
 from cyclopts import Parameter
 
-from fairdash.data.readers.reading import bytes_of, read_content
-from fairdash.data.readers.report import ReadingOptions, ReadingReport
+from fairdash.tables.readers.reading import bytes_of, read_content
+from fairdash.tables.readers.report import ReadingOptions, ReadingReport
 from fairdash.utils.text import visible
 
 Marks = Annotated[tuple[str, ...], Parameter(metavar="MARK", allow_leading_hyphen=True)]
@@ -33,7 +33,7 @@ def read_file(
     sheet, missing, one_spelling
         Options of the command, which replace those in `reading`.
     reading, columns
-        As in :func:`~fairdash.data.readers.reading.read_content`.
+        As in :func:`~fairdash.tables.readers.reading.read_content`.
     """
     options = chosen_reading(reading or ReadingOptions(), sheet, missing, one_spelling)
     frame, report = read_content(bytes_of(file), options, columns)

@@ -11,8 +11,6 @@ from cyclopts import App, Parameter
 
 from fairdash.cli import AsJson, say
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
-from fairdash.figures.blocks import Block, lines_of
-from fairdash.reports.words import of_opening
 from fairdash.runs import cancel_and_resume
 from fairdash.runs.archive import LARGEST, export_run, import_run
 from fairdash.runs.comparison import parse_comparison
@@ -26,6 +24,8 @@ from fairdash.storage.log import note_export, read
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import megabytes, visible
+from fairdash.views.blocks import Block, lines_of
+from fairdash.views.words import of_opening
 
 runs = App(name="runs")
 
@@ -255,8 +255,8 @@ def report(
         File to write; fairdash-<run>.html.
     """
     # this import loads plotly, which no other verb needs
-    from fairdash.reports import content, tables
-    from fairdash.reports.html import render_report
+    from fairdash.views.reports import content, tables
+    from fairdash.views.reports.html import render_report
 
     of_run = Run(run, owner=check_owner(owner))
     comparison = parse_comparison(

@@ -19,12 +19,12 @@ from fairdash.cli.reading import Marks, read_file
 from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.data.rate import looks_like_total
-from fairdash.data.roles import Roles
-from fairdash.data.suggestion import NAMES_POLICIES, suggest_roles
-from fairdash.data.suspects import find_suspects
 from fairdash.errors import DataError, Fix, OptionError, Problem
 from fairdash.evaluation import SweepResult, summarise_splits, wide
+from fairdash.tables.leak_candidates import find_suspects
+from fairdash.tables.rate import looks_like_total
+from fairdash.tables.roles import Roles
+from fairdash.tables.suggestion import NAMES_POLICIES, suggest_roles
 from fairdash.training.defaults import default_settings
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SearchResult, SettingsSearch

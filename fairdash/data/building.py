@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from fairdash.data.codes import doubts_about
-from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.data.columns import (
+from fairdash.data.dataset import Dataset
+from fairdash.errors import DataError, Fix, Problem
+from fairdash.tables.codes import doubts_about
+from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
+from fairdash.tables.columns import (
     as_classes,
     codes_of,
     first_lines,
@@ -19,9 +21,8 @@ from fairdash.data.columns import (
     role_problems,
     texts_of,
 )
-from fairdash.data.dataset import Dataset
-from fairdash.data.features import choose_features, leakage_problems, truth_note
-from fairdash.data.fixes import (
+from fairdash.tables.features import choose_features, leakage_problems, truth_note
+from fairdash.tables.fixes import (
     apply_fixes,
     as_year,
     can_use_dates,
@@ -31,10 +32,10 @@ from fairdash.data.fixes import (
     holds_bands,
     use_of_dates,
 )
-from fairdash.data.header_words import meanings_of
-from fairdash.data.leaks import certain_leaks
-from fairdash.data.rate import DROP_NEGATIVE, FLOOR, OF_NEGATIVES, looks_like_total
-from fairdash.data.roles import (
+from fairdash.tables.header_words import meanings_of
+from fairdash.tables.leaks import certain_leaks
+from fairdash.tables.rate import DROP_NEGATIVE, FLOOR, OF_NEGATIVES, looks_like_total
+from fairdash.tables.roles import (
     EXPOSURE,
     FEATURE,
     PREDICTION,
@@ -45,8 +46,7 @@ from fairdash.data.roles import (
     Roles,
     check_roles,
 )
-from fairdash.data.sums import by_sentence, parts_of
-from fairdash.errors import DataError, Fix, Problem
+from fairdash.tables.sums import by_sentence, parts_of
 from fairdash.utils.text import amount, at_lines, counted
 
 #: A fifth of fewer rows, held out for testing, is too small to measure dependence on.

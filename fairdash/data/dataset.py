@@ -26,8 +26,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.data.columns import feature_problems, group_problems, outcome_problems
-from fairdash.data.roles import (
+from fairdash.errors import Checks, DataError
+from fairdash.tables.columns import feature_problems, group_problems, outcome_problems
+from fairdash.tables.roles import (
     FEATURE,
     GROUP,
     ROW_ID,
@@ -37,7 +38,6 @@ from fairdash.data.roles import (
     Roles,
     require_exposure,
 )
-from fairdash.errors import Checks, DataError
 from fairdash.utils.seeds import Stream, rng_of
 
 #: With fewer groups, a split into training and test rows and a permutation of groups make no sense.

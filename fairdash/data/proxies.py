@@ -16,8 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.data.features import find_leakage
 from fairdash.errors import OptionError
+from fairdash.tables.features import find_leakage
 from fairdash.utils.trees import boosted_trees
 
 if TYPE_CHECKING:

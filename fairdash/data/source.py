@@ -22,11 +22,11 @@ from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import CATALOGUE, OptionValue, load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import DownloadProgress
-from fairdash.data.readers.report import ReadingOptions
-from fairdash.data.roles import Roles
 from fairdash.data.uploads import check_sha256, table_of_upload
 from fairdash.errors import FairdashError, Fix, ReadingError, StorageError
 from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whole
+from fairdash.tables.readers.report import ReadingOptions
+from fairdash.tables.roles import Roles
 from fairdash.utils.memory import beyond, is_out_of_memory, limited_memory
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.registry import get_entry
@@ -261,7 +261,7 @@ class UploadSource(DatasetSource):
         StorageError
             The file is gone, not the owner's, or damaged.
         ReadingError, OptionError
-            As :func:`~fairdash.data.readers.reading.read_table`.
+            As :func:`~fairdash.tables.readers.reading.read_table`.
         DataError
             The roles don't fit the table.
         """

@@ -22,10 +22,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from fairdash.data.readers.reading import read_content
-from fairdash.data.readers.report import ReadingOptions, ReadingReport
 from fairdash.errors import StorageError
 from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whole
+from fairdash.tables.readers.reading import read_content
+from fairdash.tables.readers.report import ReadingOptions, ReadingReport
 
 #: How long a file is kept unless the user says otherwise.
 DEFAULT_DAYS = 30
@@ -173,7 +173,7 @@ def table_of_upload(
     StorageError
         The file is not kept (any more), somebody else's, or its content has changed.
     ReadingError, OptionError
-        As :func:`~fairdash.data.readers.reading.read_table`.
+        As :func:`~fairdash.tables.readers.reading.read_table`.
     """
     try:
         # The owner is checked before the file is read.

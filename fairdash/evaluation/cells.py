@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.data.columns import as_classes
 from fairdash.evaluation.insurance import N_BANDS, bands_of
+from fairdash.tables.columns import as_classes
 from fairdash.utils.classes import MIN_ROWS, OTHERS, Classes, rare_classes
 from fairdash.utils.text import CROSS, counted
 

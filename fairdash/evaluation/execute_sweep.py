@@ -27,7 +27,7 @@ from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_
 from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve, curve_points
 from fairdash.evaluation.work import Work
 from fairdash.jobs.steps import Branch, Found, Unit, at_once, gather, independent, reused, within
-from fairdash.tariff.many import MAX_FITTED_ROWS
+from fairdash.tariff.path import MAX_FITTED_ROWS
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
 from fairdash.tariff.repaired import repaired_prices
 from fairdash.training.baselines import LINEAR, TREES, train_baselines

@@ -18,7 +18,6 @@ from typing import Any
 import pandas as pd
 
 from fairdash.data.dataset import Dataset
-from fairdash.data.roles import SINGLE
 from fairdash.errors import StorageError
 from fairdash.evaluation.execute_sweep import Progress, execute_sweep
 from fairdash.evaluation.result import SweepResult
@@ -26,6 +25,7 @@ from fairdash.jobs.parallel import MAX_WIDTH, StepProgress, compute_steps
 from fairdash.jobs.steps import MissingSteps, Replay, StepDone
 from fairdash.storage import write_whole
 from fairdash.storage.bundle import read_sealed, write_sealed
+from fairdash.tables.roles import SINGLE
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import from_plain, to_plain
 

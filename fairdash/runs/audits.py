@@ -19,15 +19,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.models.files.model_file import content_of
 from fairdash.auditing.plan import AuditPlan, ModelFile
 from fairdash.data.dataset import Dataset
-from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import StorageError
 from fairdash.runs.store import Job, JobSpec, Run
 from fairdash.storage import LOCAL, sha256
+from fairdash.tables.model_files.model_file import content_of
+from fairdash.tables.roles import Roles
 from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
 

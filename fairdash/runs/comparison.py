@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fairdash.errors import OptionError
 from fairdash.evaluation.crossing import views_of
-from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import fronts_of, parse_point, point_of
 from fairdash.runs.store import Run
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.registry import get_entry
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.fronts import fronts_of, parse_point, point_of
 
 
 def parse_comparison(

@@ -10,6 +10,7 @@ from fairdash.auditing.plan import AuditPlan
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import RunError
 from fairdash.jobs.cancellation import withdraw_stop
+from fairdash.lab.studies import Study
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.cancel_and_resume import enqueue, resume
 from fairdash.runs.models import ModelJob, create_model
@@ -18,7 +19,6 @@ from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.state import CANCELLED, FAILED, QUEUED
 from fairdash.runs.store import SPEC, Run, RunSpec, spec_text
 from fairdash.runs.studies import StudyJob, create_study
-from fairdash.simulations.studies import Study
 from fairdash.storage import LOCAL, sha256, write_whole
 from fairdash.storage.log import LOG, note
 from fairdash.training.defaults import current_defaults

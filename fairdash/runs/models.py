@@ -148,11 +148,11 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
     import numpy as np
     from sklearn.exceptions import ConvergenceWarning
 
-    from fairdash.data.columns import clean_features
+    from fairdash.tables.columns import clean_features
     from fairdash.tariff.choosing import TermOptions
     from fairdash.tariff.fit import FitOptions
-    from fairdash.tariff.many import choose_alpha
     from fairdash.tariff.model import FairTariff
+    from fairdash.tariff.path import choose_alpha
     from fairdash.training.splits import folds
 
     plan, settings = spec.plan, spec.plan.settings

@@ -17,9 +17,9 @@ import pandas as pd
 
 from fairdash.errors import RunError
 from fairdash.jobs import queue
+from fairdash.lab.studies import Study
 from fairdash.runs.state import CANCELLED, RunStatus
 from fairdash.runs.store import Job
-from fairdash.simulations.studies import Study
 from fairdash.storage import cache_folder, write_whole
 
 _KEPT = 300

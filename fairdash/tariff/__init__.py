@@ -4,7 +4,7 @@
 shape the curves, ``monotone`` measures the cost of constraints, ``fit`` fits many λ as one stack,
 ``relativities`` writes the table of relativities and rates by it, ``files`` exports it as CSV and XLSX, and
 ``model`` contains the estimator; ``postprocessor`` repairs any other price, also by factors.
-:func:`fairdash.tariff.many.fit_tariffs` fits splits times λ.
+:func:`fairdash.tariff.path.fit_tariffs` fits splits times λ.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ from typing import Any
 
 import pandas as pd
 
-from fairdash.data.readers.excel import MAX_EXCEL_CELLS, read_sheet, refuse_formulas
-from fairdash.data.readers.limits import check_file, too_large
 from fairdash.errors import DataError, FairdashError, OptionError, StorageError
 from fairdash.storage import write_whole
+from fairdash.tables.readers.excel import MAX_EXCEL_CELLS, read_sheet, refuse_formulas
+from fairdash.tables.readers.limits import check_file, too_large
 from fairdash.tariff.relativities import NUMBERS, POINTS, RELATIVITY, TEXTS, in_words
 from fairdash.tariff.terms import level_text
 from fairdash.utils.text import few

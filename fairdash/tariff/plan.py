@@ -12,7 +12,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Unit, at_once, within
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.fit import FitOptions
-from fairdash.tariff.many import find_lams, fit_tariffs
+from fairdash.tariff.path import find_lams, fit_tariffs
 from fairdash.training.models import TrainedModels
 from fairdash.training.split_kinds import SetAside, check_groups
 from fairdash.training.splits import Split

@@ -25,9 +25,9 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from fairdash.data.columns import as_pandas, clean_features, sensitive_table
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
+from fairdash.tables.columns import as_pandas, clean_features, sensitive_table
 from fairdash.tariff.model import FairTariff
 from fairdash.training.baselines import MAX_TREES
 from fairdash.training.feature_encoder import FeatureEncoder

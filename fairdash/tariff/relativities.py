@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.data.columns import clean_features, require_unique
-from fairdash.data.frames import band_texts, in_intervals
 from fairdash.errors import Checks, DataError, OptionError
+from fairdash.tables.columns import clean_features, require_unique
+from fairdash.tables.frames import band_texts, in_intervals
 from fairdash.tariff.choosing import lacking, refuse_unmatched
 from fairdash.tariff.credibility import MIN_CLAIMS
 from fairdash.tariff.terms import (

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.data.columns import clean_features
 from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Found, Unit, at_once, independent, within
+from fairdash.tables.columns import clean_features
 from fairdash.training.baselines import MAX_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss

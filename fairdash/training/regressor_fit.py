@@ -16,7 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state, check_X_y
 from sklearn.utils.validation import validate_data
 
-from fairdash.data.columns import (
+from fairdash.errors import Checks, DataError, OptionError
+from fairdash.tables.columns import (
     SENSITIVE_FEATURE,
     as_pandas,
     clean_features,
@@ -25,8 +26,7 @@ from fairdash.data.columns import (
     require_unique,
     sensitive_table,
 )
-from fairdash.data.roles import TARGET
-from fairdash.errors import Checks, DataError, OptionError
+from fairdash.tables.roles import TARGET
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method

@@ -12,13 +12,13 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from fairdash.figures.blocks import MAX_ROWS, Block, Chart, Picture, Table, Text
-from fairdash.figures.stage import stage_script, stage_style
 from fairdash.ui.files import download
 from fairdash.ui.frame import ENLARGED, chart, picture_format, presented, theme
 from fairdash.ui.keys import Keys, name_in
 from fairdash.ui.text import safe
 from fairdash.utils.text import unbroken, visible
+from fairdash.views.blocks import MAX_ROWS, Block, Chart, Picture, Table, Text
+from fairdash.views.figures.stage import stage_script, stage_style
 
 
 def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
@@ -92,7 +92,7 @@ def show_stage(
     Parameters
     ----------
     data
-        Plain values, as :func:`fairdash.reports.stage.stage_of` makes them: ``slider`` (``label``,
+        Plain values, as :func:`fairdash.views.reports.stage.stage_of` makes them: ``slider`` (``label``,
         ``symbol``, ``help``, ``stops`` as texts, ``ticks`` and ``at``, places among them), ``figures``
         (``spec``, a plotly figure whose axes have ranges, ``alt``, and ``height`` between the axes in pixels
         or ``share``, that of the window's height which it takes), ``moves``, ``cards`` and ``table``, whose

@@ -11,22 +11,8 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from fairdash.data.column_profile import ColumnProfile, profile_table, support_sentence, target_remarks
-from fairdash.data.columns import as_classes
 from fairdash.data.dataset import Dataset
-from fairdash.data.features import fixes_of_columns
-from fairdash.data.leak_check import DataCheck, check_data
-from fairdash.data.readers.reading import file_contents
-from fairdash.data.readers.report import ReadingOptions, ReadingReport
-from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, bounded
-from fairdash.data.suggestion import (
-    PricingTarget,
-    Suggestion,
-    claims_in_total,
-    pricing_targets,
-    suggest_roles,
-)
 from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
 from fairdash.dependence import independence_test, measure
 from fairdash.dependence.classical import RankLink, rank_link
@@ -36,17 +22,31 @@ from fairdash.errors import Problem
 from fairdash.evaluation import DEFAULT_MEASURE, cap_cost
 from fairdash.evaluation.crossing import TOGETHER
 from fairdash.evaluation.result import SweepResult
-from fairdash.reports import fronts
-from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Front
 from fairdash.runs.deletion import last_deletion
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
+from fairdash.tables.column_profile import ColumnProfile, profile_table, support_sentence, target_remarks
+from fairdash.tables.columns import as_classes
+from fairdash.tables.features import fixes_of_columns
+from fairdash.tables.leak_check import DataCheck, check_data
+from fairdash.tables.readers.reading import file_contents
+from fairdash.tables.readers.report import ReadingOptions, ReadingReport
+from fairdash.tables.roles import Roles
+from fairdash.tables.suggestion import (
+    PricingTarget,
+    Suggestion,
+    claims_in_total,
+    pricing_targets,
+    suggest_roles,
+)
 from fairdash.ui.owner import current_owner
 from fairdash.utils.classes import why_no_classes
+from fairdash.views.reports import fronts
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.fronts import Front
 
 if TYPE_CHECKING:
-    from fairdash.reports.stage import Stops
+    from fairdash.views.reports.stage import Stops
 
 Floats = NDArray[np.float64]
 Asked = ParamSpec("Asked")
@@ -174,7 +174,7 @@ def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
 def stops_of(run: Run, comparison: Comparison) -> Stops:  # noqa: ARG001 (the run is the cache's key)
     """Return the figures of all points on the path of a comparison's point B."""
     # Charts take long to import.
-    from fairdash.reports import stage
+    from fairdash.views.reports import stage
 
     return stage.stops_of(comparison)
 

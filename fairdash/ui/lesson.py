@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.simulations import lesson
-from fairdash.simulations.lesson import SCENES
+from fairdash.lab import lesson
+from fairdash.lab.lesson import SCENES
 from fairdash.ui.frame import presented
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.lesson_scenes import HALL_TEXT, STAGES, guess_in_words

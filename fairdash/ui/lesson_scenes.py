@@ -13,7 +13,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from fairdash.figures.lesson import (
+from fairdash.lab import lesson
+from fairdash.lab.figures.lesson import (
     duel_curve_figure,
     duel_path_figure,
     moving,
@@ -22,15 +23,14 @@ from fairdash.figures.lesson import (
     payers_front_figure,
     straight_figure,
 )
-from fairdash.figures.stage import d3_script
-from fairdash.figures.theme import REFERENCE, Theme
-from fairdash.simulations import lesson
-from fairdash.simulations.lesson import SCENES
+from fairdash.lab.lesson import SCENES
 from fairdash.ui.blocks import show_stage
 from fairdash.ui.frame import enlarged, presented, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose, points_from_address, points_to_address
+from fairdash.views.figures.stage import d3_script
+from fairdash.views.figures.theme import REFERENCE, Theme
 
 KEY = Keys(__file__)
 

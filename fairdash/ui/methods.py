@@ -5,8 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.evaluation.bench import JOINT
-from fairdash.figures.methods import methods_figure
-from fairdash.reports.methods import (
+from fairdash.ui.files import download
+from fairdash.ui.frame import chart, theme
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.state import choose
+from fairdash.ui.text import safe
+from fairdash.views.figures.methods import methods_figure
+from fairdash.views.reports.methods import (
     TITLES,
     errors_of,
     mean_ranks,
@@ -14,11 +19,6 @@ from fairdash.reports.methods import (
     read_methods,
     summary,
 )
-from fairdash.ui.files import download
-from fairdash.ui.frame import chart, theme
-from fairdash.ui.keys import Address, Keys
-from fairdash.ui.state import choose
-from fairdash.ui.text import safe
 
 KEY = Keys(__file__)
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairdash.ui.data.choice import ask_for_data, current_source, show_heading
 from fairdash.ui.data.fixes import data_or_fixes
-from fairdash.ui.data.shown import show_dataset
+from fairdash.ui.data.profile import show_dataset
 from fairdash.ui.state import choose_source
 
 st.title("Choose data and a sensitive attribute")

@@ -29,8 +29,8 @@ from fairdash.auditing.schema import TABLES
 from fairdash.cli.repeated import compare_repeated
 from fairdash.errors import FairdashError, OptionError, StorageError
 from fairdash.evaluation.insurance import MIN_SHOWN
-from fairdash.figures.blocks import document
 from fairdash.storage import sha256
+from fairdash.views.blocks import document
 from tests.auditing.test_audit import policies
 
 HOSTILE = "<img src=x onerror=alert(1)></script>{{7*7}}"

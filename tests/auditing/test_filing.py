@@ -25,8 +25,8 @@ from fairdash.auditing.filing.view import tables_of
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.cli import auditing as command
 from fairdash.errors import StorageError
-from fairdash.figures.blocks import Table
-from fairdash.figures.svg import svg_of
+from fairdash.views.blocks import Table
+from fairdash.views.figures.svg import svg_of
 from tests.auditing.test_evidence import HOSTILE
 from tests.tiers import few
 

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 
 import fairdash as fd
 from fairdash.__main__ import main
-from fairdash.auditing.models.files.foreign import ForeignModel
+from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import flips, nodes_of
 from fairdash.errors import OptionError, StorageError
 
@@ -121,7 +121,7 @@ def test_hostile_files_are_refused_in_words(rows, tmp_path, monkeypatch):
     for content in (pickle.dumps(_Planted()), onnx_bytes()[:-40]):
         with pytest.raises(StorageError, match="refused"):
             fd.audit(rows, model=content, **ASKED)
-    monkeypatch.setattr("fairdash.auditing.models.files.model_file.MAX_BYTES", 50)
+    monkeypatch.setattr("fairdash.tables.model_files.model_file.MAX_BYTES", 50)
     (tmp_path / "large.onnx").write_bytes(onnx_bytes())
     with pytest.raises(StorageError, match="larger"):
         fd.audit(rows, model=tmp_path / "large.onnx", **ASKED)
@@ -149,7 +149,7 @@ def endless_bytes():
 
 def test_an_endless_loop_is_ended(rows, monkeypatch):
     model = ForeignModel(endless_bytes(), columns=COLUMNS, table=COLUMNS)
-    monkeypatch.setattr("fairdash.auditing.models.files.foreign.MAX_SECONDS", 0.2)
+    monkeypatch.setattr("fairdash.auditing.models.foreign.MAX_SECONDS", 0.2)
     with pytest.raises(StorageError, match=r"needs more than 0\.2 s"):
         model.predict(rows)
 

@@ -14,7 +14,7 @@ import pytest
 
 import fairdash as fd
 from benchmarks.model_files import EXP, PRICE, RESULTS, page_lines
-from fairdash.auditing.models.files.foreign import read_model
+from fairdash.auditing.models.foreign import read_model
 from fairdash.auditing.models.model_answers import priced
 from fairdash.errors import DataError, OptionError, StorageError
 from tests.serving import ROOT

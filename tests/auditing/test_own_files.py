@@ -20,7 +20,7 @@ import xlsxwriter
 import fairdash as fd
 from benchmarks.model_files import PRICE, RESULTS, read
 from fairdash.__main__ import main
-from fairdash.auditing.models.files.foreign import ForeignModel, read_model
+from fairdash.auditing.models.foreign import ForeignModel, read_model
 from fairdash.auditing.models.model_answers import priced
 from fairdash.errors import DataError, StorageError
 
@@ -346,7 +346,7 @@ def test_another_process_reads_a_file_and_its_end_is_told_in_words(rows):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
 def test_a_file_that_takes_too_much_memory_is_refused(monkeypatch):
-    monkeypatch.setattr("fairdash.auditing.models.files.foreign.MAX_MEMORY", 3 * 10**9)
+    monkeypatch.setattr("fairdash.auditing.models.foreign.MAX_MEMORY", 3 * 10**9)
     from onnx import TensorProto, helper
 
     nodes = [

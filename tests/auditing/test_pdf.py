@@ -21,8 +21,8 @@ from fairdash.auditing.example import example_audit
 from fairdash.auditing.filing.customer import render_customer
 from fairdash.auditing.filing.document import render_filing
 from fairdash.errors import MissingPackageError, OptionError
-from fairdash.reports.pdf import as_pdf
 from fairdash.storage import sha256
+from fairdash.views.reports.pdf import as_pdf
 
 ROWS, CELLS = "1" * 64, "2" * 64
 

@@ -14,7 +14,7 @@ from fairdash.auditing.filing.view import tables_of
 from fairdash.errors import DataError
 from fairdash.evaluation.class_probabilities import by_probability
 from fairdash.evaluation.classes import by_group
-from fairdash.figures.blocks import document
+from fairdash.views.blocks import document
 
 COLUMNS = [f"p_{name}" for name in NAMES]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairdash.auditing.audit import OF_BOTH_PRICES
 from fairdash.auditing.plan import CRITERIA, QUESTIONS
-from fairdash.figures.audit import FIGURES
+from fairdash.views.figures.audit import FIGURES
 
 ROOT = Path(__file__).parent.parent.parent
 AUDIT = ROOT / "fairdash" / "auditing"

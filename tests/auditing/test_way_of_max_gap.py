@@ -20,7 +20,7 @@ from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, read_plan
 from fairdash.auditing.filing.view import report_of, summary_of
 from fairdash.auditing.plan import plan_of
-from fairdash.figures.blocks import lines_of
+from fairdash.views.blocks import lines_of
 from tests.auditing.test_audit import policies
 from tests.ui.test_way_of_front import given, traced
 

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page
 
-from fairdash.figures.front import front_without_marks, with_marks
-from fairdash.figures.labels import Label
-from fairdash.figures.parts import plain
-from fairdash.figures.stage import stage_script, stage_style
-from fairdash.figures.theme import DARK, LIGHT, OTHERS
-from tests.figures.rows import rows_of
+from fairdash.views.figures.front import front_without_marks, with_marks
+from fairdash.views.figures.labels import Label
+from fairdash.views.figures.parts import plain
+from fairdash.views.figures.stage import stage_script, stage_style
+from fairdash.views.figures.theme import DARK, LIGHT, OTHERS
 from tests.tiers import few
+from tests.views.figures.rows import rows_of
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from fairdash.simulations import lesson
+from fairdash.lab import lesson
 from tests.browser.steps import chart, come_to_rest, drag, drag_slider, fits, violations
 from tests.tiers import few
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Page
 
-from fairdash.simulations import Progress, Scene, noise_axis_study, scene_estimates
-from fairdash.simulations.studies import Study, gaussian_study
+from fairdash.lab import Progress, Scene, noise_axis_study, scene_estimates
+from fairdash.lab.studies import Study, gaussian_study
 from fairdash.ui.pages import PAGES
 from tests.browser.steps import come_to_rest, fits, violations
-from tests.simulations.test_simulations_pages import IDS, carried_out
+from tests.lab.simulations.test_simulations_pages import IDS, carried_out
 from tests.tiers import few
 
 pytestmark = pytest.mark.browser

@@ -8,10 +8,10 @@ from functools import cache
 
 import pytest
 
-from fairdash.reports.html import render_report
+from fairdash.views.reports.html import render_report
 from tests.browser.steps import take_picture, violations
-from tests.reports.making import CLOSING, EVIL, make_comparison, make_dataset
 from tests.tiers import few
+from tests.views.reports.making import CLOSING, EVIL, make_comparison, make_dataset
 
 pytestmark = pytest.mark.browser
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from fairdash.simulations import Scene, scene_estimates, truth_of
+from fairdash.lab import Scene, scene_estimates, truth_of
 from tests.browser.steps import chart, drag_slider
 from tests.serving import until
 

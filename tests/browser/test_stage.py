@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from fairdash.figures.stage import d3_script, stage_script, stage_style
+from fairdash.views.figures.stage import d3_script, stage_script, stage_style
 
 pytestmark = pytest.mark.browser
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Roles, build_dataset, read_table
-from fairdash.data.fixes import apply_fixes, conversions
-from fairdash.data.grammar import to_numbers
 from fairdash.errors import Fix
+from fairdash.tables.fixes import apply_fixes, conversions
+from fairdash.tables.grammar import to_numbers
 
 RNG = np.random.default_rng(3)
 PAID = RNG.gamma(1, 300, 400).round(2) * np.where(RNG.random(400) < 0.1, -1, 1)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Roles
-from fairdash.data.features import exclusion_reason
+from fairdash.tables.features import exclusion_reason
 from tests.data.tables import all_features, build, policies, unusable
 
 

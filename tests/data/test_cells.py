@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Roles, build_dataset
-from fairdash.data.features import fixes_of_columns
-from fairdash.data.grammar import bands_in_order
-from fairdash.data.readers.reading import read_table
-from fairdash.data.readers.report import ReadingReport
 from fairdash.errors import DataError, Fix
+from fairdash.tables.features import fixes_of_columns
+from fairdash.tables.grammar import bands_in_order
+from fairdash.tables.readers.reading import read_table
+from fairdash.tables.readers.report import ReadingReport
 from tests.data.workbooks import workbook
 
 

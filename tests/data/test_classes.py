@@ -6,8 +6,8 @@ import pytest
 
 import fairdash as fd
 from fairdash.data import Dataset, Roles, build_dataset
-from fairdash.data.columns import sensitive_table
 from fairdash.errors import DataError
+from fairdash.tables.columns import sensitive_table
 from fairdash.utils.classes import OTHERS, class_columns, classes_of, column_of
 
 SHARES = {"A": 0.3, "B": 0.3, "C": 0.2, "D": 0.1, "E": 0.06, "F": 0.02, "G": 0.02}

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Roles, build_dataset, read_table
-from fairdash.data.codes import special_codes
-from fairdash.data.features import fixes_of_columns
 from fairdash.errors import Fix
+from fairdash.tables.codes import special_codes
+from fairdash.tables.features import fixes_of_columns
 
 RNG = np.random.default_rng(5)
 N = 600

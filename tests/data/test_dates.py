@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Roles, build_dataset, read_table
-from fairdash.data.features import fixes_of_columns
-from fairdash.data.grammar import DAY_FIRST, MONTH_FIRST, date_orders, to_dates
 from fairdash.errors import DataError, Fix
+from fairdash.tables.features import fixes_of_columns
+from fairdash.tables.grammar import DAY_FIRST, MONTH_FIRST, date_orders, to_dates
 from tests.data.tables import policies
 
 ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "born"))

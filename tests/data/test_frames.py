@@ -12,7 +12,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.data import read_table
-from fairdash.data.frames import in_order, plain_frame
+from fairdash.tables.frames import in_order, plain_frame
 
 RNG = np.random.default_rng(1)
 N = 600

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.data.readers.reading import read_table
-from fairdash.data.readers.report import heard_by
 from fairdash.errors import OptionError, ReadingError
+from fairdash.tables.readers.reading import read_table
+from fairdash.tables.readers.report import heard_by
 from tests.data.workbooks import workbook
 
 HEADER, ROWS = ["Alter", "Prämie", "Ort"], [[40, 9.5, "Lyon"], [50, 8, "Brest"], [61, 7.25, "Paris"]]

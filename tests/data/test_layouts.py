@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from fairdash.data import read_table
-from fairdash.data.codes import day_numbers, doubts_about, spellings
-from fairdash.data.features import fixes_of_columns
-from fairdash.data.fixes import apply_fixes
-from fairdash.data.frames import plain_frame
-from fairdash.data.roles import Roles
 from fairdash.errors import Fix, OptionError, ReadingError
+from fairdash.tables.codes import day_numbers, doubts_about, spellings
+from fairdash.tables.features import fixes_of_columns
+from fairdash.tables.fixes import apply_fixes
+from fairdash.tables.frames import plain_frame
+from fairdash.tables.roles import Roles
 
 AGES = [*map(str, range(110)), "110+"]
 

@@ -12,9 +12,9 @@ import pytest
 import fairdash as fd
 from benchmarks.leak_tables_own import tables
 from fairdash.data import suggest_roles
-from fairdash.data.features import determines
-from fairdash.data.leaks import CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
 from fairdash.errors import DataError
+from fairdash.tables.features import determines
+from fairdash.tables.leaks import CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
 from tests.tiers import few
 
 CASES = list(tables())

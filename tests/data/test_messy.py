@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairdash.data import suggest_roles
-from fairdash.data.readers.reading import read_table
+from fairdash.tables.readers.reading import read_table
 
 HEADER = "Vertragsnr;Alter des Fahrers;Prämie;Schadenaufwand;Schadenanzahl;Laufzeit;km-Klasse"
 CLASSES = ("0-9", "10-19", "20+")

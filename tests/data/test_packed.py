@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from fairdash.data import read_table
-from fairdash.data.readers import limits
 from fairdash.errors import ReadingError
+from fairdash.tables.readers import limits
 from tests.data.tables import policies, refused, zipped
 
 TABLE = policies().to_csv(index=False, sep=";", decimal=",").encode()

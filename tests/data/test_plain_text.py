@@ -9,9 +9,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import fairdash as fd
-from fairdash.data.readers import delimited, texts
-from fairdash.data.readers.delimited import cut, cut_plain
 from fairdash.errors import FairdashError
+from fairdash.tables.readers import delimited, texts
+from fairdash.tables.readers.delimited import cut, cut_plain
 
 HEADER = ["age;price;town\n", "prix;âge;ville\n"]
 ROWS = ["40;9.5;Lyon\n", "41;;\n", " 7 ;é;x y\n", "\n", ";;\n"]

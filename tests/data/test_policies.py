@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from fairdash.data import suggest_roles
-from fairdash.data.policies import find_policies
-from fairdash.data.suggestion import NAMES_POLICIES
+from fairdash.tables.policies import find_policies
+from fairdash.tables.suggestion import NAMES_POLICIES
 
 
 def book(n: int = 900, *, years: int = 3, names: bool = True) -> pd.DataFrame:

@@ -11,8 +11,8 @@ import pytest
 
 from fairdash.cli.training import DataOptions
 from fairdash.data import Roles, build_dataset, suggest_roles
-from fairdash.data.rate import looks_like_total
 from fairdash.errors import DataError
+from fairdash.tables.rate import looks_like_total
 from fairdash.training.defaults import suggested_loss
 
 COLUMNS = {"sensitive": ("DrivAge",), "features": ("VehPower", "BonusMalus"), "weight": "Exposure"}

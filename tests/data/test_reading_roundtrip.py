@@ -9,8 +9,8 @@ import pandas as pd
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairdash.data.readers.reading import read_table
-from fairdash.data.readers.text_column import MISSING_MARKS
+from fairdash.tables.readers.reading import read_table
+from fairdash.tables.readers.text_column import MISSING_MARKS
 
 # Every text begins like a word, so that none reads as a number, a date, a truth value or a missing mark.
 TRICKY = ["Lyon", "w;x", "w, x", "w\tx", "w|x", 'w"x', "w\nx", "w ", "w\u00a0"]

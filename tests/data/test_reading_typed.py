@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairdash.data import read_table
-from fairdash.data.readers import excel, limits, typed
 from fairdash.errors import OptionError, ReadingError
+from fairdash.tables.readers import excel, limits, typed
 from tests.data.tables import policies
 from tests.data.workbooks import HEAD, MAIN, day, formula, sheet_xml, workbook
 

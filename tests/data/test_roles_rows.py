@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Roles
-from fairdash.data.column_profile import quantile_support, support_sentence, target_remarks
-from fairdash.data.features import find_leakage, fixes_of_columns
-from fairdash.data.grammar import to_numbers
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import Fix, Problem
+from fairdash.tables.column_profile import quantile_support, support_sentence, target_remarks
+from fairdash.tables.features import find_leakage, fixes_of_columns
+from fairdash.tables.grammar import to_numbers
 from tests.data.tables import ROLES, all_features, build, policies, unusable
 
 

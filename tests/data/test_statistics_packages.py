@@ -15,9 +15,9 @@ import pyreadstat
 import pytest
 
 from fairdash.data import read_table
-from fairdash.data.readers import limits, statistics_child, statistics_packages
-from fairdash.data.readers.reading import file_contents
 from fairdash.errors import OptionError, ReadingError
+from fairdash.tables.readers import limits, statistics_child, statistics_packages
+from fairdash.tables.readers.reading import file_contents
 from tests.data.tables import refused
 from tests.tiers import few
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from fairdash.data import suggest_roles
-from fairdash.data.features import fixes_of_columns
-from fairdash.data.header_words import meanings_of
-from fairdash.data.suggestion import NAMES_PLACES, OTHER_CLAIMS, pricing_targets
+from fairdash.tables.features import fixes_of_columns
+from fairdash.tables.header_words import meanings_of
+from fairdash.tables.suggestion import NAMES_PLACES, OTHER_CLAIMS, pricing_targets
 from tests.data.tables import policies
 
 

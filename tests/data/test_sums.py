@@ -9,8 +9,8 @@ import pytest
 import fairdash as fd
 from benchmarks.leak_tables_sums import OTHERS, SUMS, TARIFFS, make
 from fairdash.data import Roles, build_dataset, suggest_roles
-from fairdash.data.leaks import certain_leaks
-from fairdash.data.sums import find_sums, parts_of
+from fairdash.tables.leaks import certain_leaks
+from fairdash.tables.sums import find_sums, parts_of
 
 
 @pytest.mark.every_case

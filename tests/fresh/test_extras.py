@@ -42,7 +42,7 @@ import onnxruntime, fairdash.auditing.models.model_answers
 """,
     "models": """
 import lightgbm
-from fairdash.auditing.models.files.foreign import ForeignModel
+from fairdash.auditing.models.foreign import ForeignModel
 rng = np.random.default_rng(0)
 rows, y = pd.DataFrame({"age": rng.integers(18, 90, 300)}), rng.poisson(2.0, 300)
 fitted = lightgbm.LGBMRegressor(objective="poisson", n_estimators=2, verbose=-1).fit(rows, y)

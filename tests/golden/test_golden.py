@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.reports.paper import committed, read_result
+from fairdash.lab.paper import committed, read_result
 from tests.golden.texts import HERE, help_of_every_command, public_names
 
 

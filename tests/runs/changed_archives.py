@@ -22,7 +22,6 @@ import pyarrow.parquet as pq
 from safetensors.numpy import load, save
 
 from fairdash.data import UploadSource, keep_upload
-from fairdash.reports.html import render_report
 from fairdash.runs import archive, worker
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.confirmations import confirm_run, read_confirmations
@@ -31,6 +30,7 @@ from fairdash.runs.store import FIRST, Run, create_run
 from fairdash.storage import sha256
 from fairdash.storage.bundle import SEAL, open_sealed_text, sealed_text
 from fairdash.storage.log import note, read
+from fairdash.views.reports.html import render_report
 from tests.runs.finished import PLAN, SOURCE
 
 SEALED = ("spec.json", "status.json", "name.json", "log.json", "confirmations.json")

@@ -20,7 +20,6 @@ import pytest
 import fairdash as fd
 from fairdash.auditing.filing.governance import FIELDS
 from fairdash.data import Roles, UploadSource, keep_upload
-from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.source import CatalogueSource, load_source, save_source
 from fairdash.data.uploads import holders_of
 from fairdash.errors import RunError, StorageError
@@ -34,6 +33,7 @@ from fairdash.runs.models import ModelJob, create_model, find_model
 from fairdash.runs.state import DONE, FAILED
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import LOCAL
+from fairdash.tables.readers.report import ReadingOptions
 from fairdash.utils.records import to_plain
 from tests.auditing.test_evidence import HOSTILE as MARKUP
 from tests.runs.finished import finished

@@ -13,14 +13,14 @@ import pytest
 from fairdash.data.dataset import draw_rows
 from fairdash.evaluation import Gain, work
 from fairdash.evaluation.execute_sweep import execute_sweep
-from fairdash.reports.comparison import ROW
-from fairdash.reports.content import data_facts, unsaid
-from fairdash.reports.html import render_report
-from fairdash.reports.words import nothing_learned
 from fairdash.runs import worker
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.state import DONE, RUNNING, JobContext, RunStatus, write_status
 from fairdash.runs.store import Run, RunSpec, create_run
+from fairdash.views.reports.comparison import ROW
+from fairdash.views.reports.content import data_facts, unsaid
+from fairdash.views.reports.html import render_report
+from fairdash.views.words import nothing_learned
 from tests.runs.finished import PLAN, SOURCE
 
 pytestmark = pytest.mark.usefixtures("light_runs")

@@ -12,19 +12,19 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.data.roles import Roles
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.uploads import keep_upload
 from fairdash.evaluation import wide
-from fairdash.figures.theme import theme_of
-from fairdash.reports import pictures, tables
 from fairdash.runs import worker
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.models import create_model, find_model
 from fairdash.runs.store import Run, create_run
+from fairdash.tables.roles import Roles
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
+from fairdash.views.figures.theme import theme_of
+from fairdash.views.reports import pictures, tables
 from tests.ui.conftest import box, named, open_page, words
 
 LAMS = (0.3, 3.0)

@@ -9,19 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data.roles import Roles
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import keep_upload
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.evaluation.result import Gain
-from fairdash.reports.strength import networks_and_tariffs, shows_nothing
-from fairdash.reports.words import answer
 from fairdash.runs import worker
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.store import Run, RunSpec
+from fairdash.tables.roles import Roles
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import default_plan, preview_of
+from fairdash.views.reports.strength import networks_and_tariffs, shows_nothing
+from fairdash.views.words import answer
 from tests.tiers import few
 from tests.ui.conftest import charts, open_page, words
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.figures.tariff import factor_figure
-from fairdash.figures.theme import LIGHT
+from fairdash.views.figures.tariff import factor_figure
+from fairdash.views.figures.theme import LIGHT
 from tests.tariff.test_model import OPTIONS, policies
 
 EVIL = '<img src=x onerror="alert(1)">'

@@ -12,14 +12,14 @@ from sklearn.metrics import mean_tweedie_deviance
 
 import fairdash as fd
 from fairdash.errors import DataError, OptionError
-from fairdash.figures.tariff import factor_figure
-from fairdash.figures.theme import LIGHT
 from fairdash.tariff.choosing import TermOptions
 from fairdash.tariff.fit import FitOptions
-from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.path import fit_tariffs
 from fairdash.tariff.terms import design
 from fairdash.training.losses import find_loss
 from fairdash.training.splits import random_splits
+from fairdash.views.figures.tariff import factor_figure
+from fairdash.views.figures.theme import LIGHT
 from tests.data.tables import dataset_of
 from tests.tariff.test_model import _target, policies
 from tests.tiers import few

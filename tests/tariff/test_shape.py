@@ -13,7 +13,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.fit import FitOptions, fit_terms
-from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.path import fit_tariffs
 from fairdash.tariff.shape import Shape
 from fairdash.training.losses import find_loss
 from fairdash.training.splits import random_splits

@@ -111,7 +111,7 @@ def test_a_search_for_a_weight_finds_the_ones_to_try():
 def test_tariffs_have_weights_of_their_own_dependence():
     """On claims the networks' usual weights would all lie at the floor; without a link the plan keeps its own."""
     from fairdash.tariff.fit import FitOptions
-    from fairdash.tariff.many import fit_tariffs
+    from fairdash.tariff.path import fit_tariffs
     from fairdash.tariff.plan import lams_of_tariffs
     from tests.runs.test_tariffs_first import source
 

@@ -15,15 +15,12 @@ from streamlit.testing.v1 import AppTest
 
 import fairdash as fd
 from fairdash.auditing.filing.governance import FIELDS, kept_governance
-from fairdash.auditing.models.files.foreign import read_model
+from fairdash.auditing.models.foreign import read_model
 from fairdash.auditing.plan import AuditPlan, Columns
-from fairdash.data.readers.report import ReadingOptions
-from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError, StorageError
 from fairdash.evaluation import wide
-from fairdash.reports.fronts import fronts_of
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.cancel_and_resume import cancel
@@ -32,10 +29,13 @@ from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
 from fairdash.runs.repairs import RepairJob, create_repair, find_repair
 from fairdash.storage import LOCAL
+from fairdash.tables.readers.report import ReadingOptions
+from fairdash.tables.roles import Roles
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
 from fairdash.utils.options import options_of
 from fairdash.utils.text import unbroken
+from fairdash.views.reports.fronts import fronts_of
 from tests.auditing.test_model import onnx_bytes
 from tests.runs.finished import PLAN, finished
 from tests.shared import quick_models

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data.roles import Roles
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import keep_upload
 from fairdash.evaluation.crossing import TOGETHER, views_of
@@ -16,6 +15,7 @@ from fairdash.runs import worker
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.store import Run, RunSpec
 from fairdash.storage import LOCAL
+from fairdash.tables.roles import Roles
 from fairdash.training.defaults import current_defaults
 from tests.ui.conftest import PLAN, charts, open_page, stage, words
 

@@ -16,9 +16,9 @@ import streamlit as st
 from fairdash.data import Roles, build_dataset, uploads
 from fairdash.data.source import load_source
 from fairdash.dependence import measure
+from fairdash.lab.studies import PROXIES, Study
 from fairdash.runs import worker
 from fairdash.runs.studies import create_study
-from fairdash.simulations.studies import PROXIES, Study
 from fairdash.training.sweep import default_plan
 from fairdash.ui import cached
 from fairdash.ui.cached import link_of
@@ -321,7 +321,7 @@ def test_files_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         ("excel.MAX_EXCEL_CELLS", 100, sheet, "policies.xlsx", "more than 100"),
     ):
         with monkeypatch.context() as patch:
-            patch.setattr(f"fairdash.data.readers.{limit}", most)
+            patch.setattr(f"fairdash.tables.readers.{limit}", most)
             assert told in said_in_errors(upload(content, name))
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from fairdash.evaluation.bench import GAP, JOINT
-from fairdash.reports.methods import best_at_half, errors_of, mean_ranks, missing, read_methods, summary
 from fairdash.training.methods import DEFAULT_METHOD
+from fairdash.views.reports.methods import best_at_half, errors_of, mean_ranks, missing, read_methods, summary
 from tests.ui.conftest import calm, charts, open_page, words
 
 

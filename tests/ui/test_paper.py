@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.paper.judging import count, summary
-from fairdash.reports.paper import FAIRNESS, OBJECTIVES, committed, read_result, row_of
+from fairdash.lab.paper import FAIRNESS, OBJECTIVES, committed, read_result, row_of
 from tests.serving import ROOT
 from tests.ui.conftest import calm, charts, open_page, words
 

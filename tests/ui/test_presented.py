@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from fairdash.figures.theme import LIGHT, new_figure
 from fairdash.ui.frame import enlarged
+from fairdash.views.figures.theme import LIGHT, new_figure
 
 
 def test_a_title_of_several_lines_moves_down_and_has_more_room():
@@ -23,9 +23,9 @@ def page(*, presented: bool) -> AppTest:
     def script():
         import pandas as pd
 
-        from fairdash.figures.blocks import Table
         from fairdash.ui.blocks import show_table
         from fairdash.ui.keys import Keys
+        from fairdash.views.blocks import Table
 
         show_table(Table("Ages", pd.DataFrame({"age": ["*18*"], "gap": [0.5]})), Keys("pages/work/audit.py"))
 

@@ -17,15 +17,15 @@ from streamlit.testing.v1 import AppTest
 from fairdash.__main__ import main
 from fairdash.auditing.filing.document import render_filing
 from fairdash.auditing.filing.view import verdicts_of
-from fairdash.figures.blocks import Table
-from fairdash.reports import content, tables
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.store import Run
 from fairdash.utils.safe_csv import safe_csv
-from tests.reports.test_report import Reader
+from fairdash.views.blocks import Table
+from fairdash.views.reports import content, tables
 from tests.ui.conftest import calm, open_page, words
 from tests.ui.test_audit_page import asked, policies, uploaded
 from tests.ui.test_tradeoff import look
+from tests.views.reports.test_report import Reader
 
 
 def plainly(text: str) -> str:

@@ -17,9 +17,6 @@ from fairdash.data.source import CatalogueSource, save_source
 from fairdash.errors import RunError
 from fairdash.evaluation import DEFAULT_MEASURE, knee, wide
 from fairdash.jobs.steps import at_once
-from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import fronts_of
-from fairdash.reports.stage import four_numbers, stage_of, stops_of
 from fairdash.runs import worker
 from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.listing import list_runs
@@ -32,6 +29,9 @@ from fairdash.training.sweep import preview_of, quicker
 from fairdash.ui.files import Making
 from fairdash.ui.home import KEY, sentence
 from fairdash.utils.text import number
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.fronts import fronts_of
+from fairdash.views.reports.stage import four_numbers, stage_of, stops_of
 from tests.serving import until
 from tests.tiers import few
 from tests.ui.conftest import (
@@ -84,7 +84,7 @@ def drawn_once(monkeypatch):
             drawn[at] = stage_of(*found, at=at, theme=theme)
         return drawn[at]
 
-    monkeypatch.setattr("fairdash.reports.stage.stage_of", once)
+    monkeypatch.setattr("fairdash.views.reports.stage.stage_of", once)
 
 
 @pytest.mark.usefixtures("drawn_once")

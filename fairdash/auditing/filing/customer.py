@@ -8,8 +8,8 @@ import pandas as pd
 
 from fairdash.auditing.result import Findings
 from fairdash.errors import OptionError
-from fairdash.figures.blocks import Block, Table, Text, document
 from fairdash.utils.text import amount, percent, unbroken, with_unit
+from fairdash.views.blocks import Block, Table, Text, document
 
 #: Columns listed, those that change the price most, so that it stays a page.
 _MOST = 8

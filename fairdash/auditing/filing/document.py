@@ -22,8 +22,8 @@ from fairdash.auditing.filing.view import (
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.result import Findings
 from fairdash.evaluation.insurance import MIN_SHOWN
-from fairdash.figures.blocks import Block, Chart, Table, Text, chapter, document
 from fairdash.utils.text import amount
+from fairdash.views.blocks import Block, Chart, Table, Text, chapter, document
 
 #: Tables that are drawn, or printed, in a filing; the evidence has all of them.
 _DRAWN = frozenset(

@@ -5,7 +5,7 @@ not exist. For each column two prices are compared: the mean over its values amo
 the mean over its values among rows with the highest s. For s itself this is a flip from one end to the other;
 for a proxy, it is the proxy's own effect as it moves along with s.
 
-A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.files.foreign`).
+A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.foreign`).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.models.files.foreign import ForeignModel
-from fairdash.auditing.models.files.model_file import DIFFERS, LINKS, LOG_LOSSES, Link
+from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.result import Answer
 from fairdash.errors import Checks, DataError, FairdashError, OptionError
+from fairdash.tables.model_files.model_file import DIFFERS, LINKS, LOG_LOSSES, Link
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, percent
 

@@ -13,20 +13,18 @@ from fairdash.auditing.models.repaired import SHARES as REPAIR_SHARES
 from fairdash.auditing.models.repaired import reach_in_words
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.result import IN_SHORT
-from fairdash.data.fixes import with_fix
-from fairdash.data.rate import AS_THEY_ARE
-from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.dependence.registry import REGISTRY
 from fairdash.errors import Fix, RunError
-from fairdash.figures.blocks import Block, Chart, Table, Text
-from fairdash.reports.fronts import Front, nearest_points
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.launch import start_repair
 from fairdash.runs.listing import finished_audits, list_runs
 from fairdash.runs.repairs import RepairJob, find_repair
 from fairdash.runs.state import DONE
 from fairdash.runs.store import RESULT, Run
+from fairdash.tables.fixes import with_fix
+from fairdash.tables.rate import AS_THEY_ARE
+from fairdash.tables.roles import Roles
 from fairdash.training.baselines import PRICE
 from fairdash.training.methods import ModelKey
 from fairdash.ui.audit.filing import show_filing
@@ -42,6 +40,8 @@ from fairdash.ui.runs.words import title_of
 from fairdash.ui.state import choose_audit, choose_run, choose_source
 from fairdash.ui.text import safe
 from fairdash.utils.text import unbroken
+from fairdash.views.blocks import Block, Chart, Table, Text
+from fairdash.views.reports.fronts import Front, nearest_points
 
 KEY = Keys(__file__)
 

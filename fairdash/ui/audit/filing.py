@@ -11,7 +11,6 @@ from fairdash.auditing.evidence import AuditResult, command_of
 from fairdash.auditing.filing.governance import FIELDS, FILE, governance_yaml
 from fairdash.auditing.filing.rules import TEMPLATES
 from fairdash.errors import FairdashError
-from fairdash.reports.pdf import as_pdf
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import kept_answers
 from fairdash.storage import write_whole
@@ -19,6 +18,7 @@ from fairdash.ui.files import download_file
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
+from fairdash.views.reports.pdf import as_pdf
 
 KEY = Keys(__file__)
 

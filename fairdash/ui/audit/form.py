@@ -14,17 +14,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.models.files.foreign import ForeignModel
-from fairdash.auditing.models.files.model_file import ENDINGS, MAX_BYTES, MAX_SECONDS, content_of
+from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import MODEL_PRICE
 from fairdash.auditing.plan import AuditPlan, Columns, ModelFile
 from fairdash.data.catalogue import CATALOGUE
-from fairdash.data.header_words import meanings_of
-from fairdash.data.rate import looks_like_total
-from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_audit
+from fairdash.tables.header_words import meanings_of
+from fairdash.tables.model_files.model_file import ENDINGS, MAX_BYTES, MAX_SECONDS, content_of
+from fairdash.tables.rate import looks_like_total
+from fairdash.tables.roles import Roles
 from fairdash.ui.audit.answers import choose_attribute, roles_of_audit, show_result
 from fairdash.ui.cached import columns_of_classes, suggestion_of
 from fairdash.ui.data.upload import ask_for_table

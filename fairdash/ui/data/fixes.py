@@ -7,9 +7,9 @@ from collections.abc import Collection
 import streamlit as st
 
 from fairdash.data.dataset import Dataset
-from fairdash.data.fixes import with_fix
 from fairdash.data.source import DatasetSource
 from fairdash.errors import DataError, Fix
+from fairdash.tables.fixes import with_fix
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.frame import FIX_LABELS, show_fixes
 from fairdash.ui.keys import Keys

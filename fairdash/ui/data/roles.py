@@ -8,14 +8,14 @@ from typing import cast
 import pandas as pd
 import streamlit as st
 
-from fairdash.data.column_profile import NUMBERS, kind_of
-from fairdash.data.leak_check import DataCheck
-from fairdash.data.policies import Policies
-from fairdash.data.rate import can_be_rate, looks_like_total
-from fairdash.data.roles import Roles
-from fairdash.data.suggestion import PricingTarget, Suggestion
-from fairdash.data.sums import by_sentence
-from fairdash.data.suspects import CERTAIN, SUSPECT
+from fairdash.tables.column_profile import NUMBERS, kind_of
+from fairdash.tables.leak_candidates import CERTAIN, SUSPECT
+from fairdash.tables.leak_check import DataCheck
+from fairdash.tables.policies import Policies
+from fairdash.tables.rate import can_be_rate, looks_like_total
+from fairdash.tables.roles import Roles
+from fairdash.tables.suggestion import PricingTarget, Suggestion
+from fairdash.tables.sums import by_sentence
 from fairdash.ui.cached import check_of, suggestion_of
 from fairdash.ui.data.fixes import agree_for
 from fairdash.ui.keys import Keys

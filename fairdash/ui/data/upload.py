@@ -10,14 +10,14 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from fairdash.data.readers.limits import MAX_CELLS, MAX_COLUMNS, MAX_FILE, MAX_PARQUET_CELLS
-from fairdash.data.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport, heard_by
-from fairdash.data.readers.text_column import MISSING_MARKS
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import Upload, keep_upload, list_uploads, no_longer_kept, set_retention
 from fairdash.errors import Fix, ReadingError
 from fairdash.runs.deletion import DerivedFiles, delete_made_from, made_from
 from fairdash.storage import sha256
+from fairdash.tables.readers.limits import MAX_CELLS, MAX_COLUMNS, MAX_FILE, MAX_PARQUET_CELLS
+from fairdash.tables.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport, heard_by
+from fairdash.tables.readers.text_column import MISSING_MARKS
 from fairdash.ui.cached import contents_of, forget_what_was_deleted, upload_of
 from fairdash.ui.data.fixes import ask_for_fixes
 from fairdash.ui.data.roles import ask_for_names, ask_for_roles

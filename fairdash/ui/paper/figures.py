@@ -9,13 +9,13 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.gaussians import along_rho_figure
-from fairdash.figures.paper import architecture_figure, by_age_figure
-from fairdash.figures.simulations import fig2_figure
-from fairdash.reports.paper import HOUSEHOLD_TARGETS, StudyResult, judged, read_result
-from fairdash.simulations import SHAPES
-from fairdash.simulations.studies import lines_of, means_along_rho
-from fairdash.simulations.truth import exact_curves
+from fairdash.lab import SHAPES
+from fairdash.lab.figures.gaussians import along_rho_figure
+from fairdash.lab.figures.paper import architecture_figure, by_age_figure
+from fairdash.lab.figures.simulations import fig2_figure
+from fairdash.lab.paper import HOUSEHOLD_TARGETS, StudyResult, judged, read_result
+from fairdash.lab.studies import lines_of, means_along_rho
+from fairdash.lab.truth import exact_curves
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.files import download

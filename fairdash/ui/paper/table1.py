@@ -8,9 +8,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from fairdash.figures.paper import dots_figure
-from fairdash.figures.theme import REFERENCE, STANDARD, faded
-from fairdash.reports.paper import (
+from fairdash.lab.figures.paper import dots_figure
+from fairdash.lab.paper import (
     FAIRNESS,
     METHODS,
     OBJECTIVES,
@@ -30,6 +29,7 @@ from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.state import choose
 from fairdash.ui.text import duration
+from fairdash.views.figures.theme import REFERENCE, STANDARD, faded
 
 KEY = Keys(__file__)
 

@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.dependence.exact import gaussian
-from fairdash.figures.gaussians import along_rho_figure, estimate_name, inequality_figure
-from fairdash.figures.simulations import scatter_figure, short_name
-from fairdash.simulations import Scene
-from fairdash.simulations.estimates import studied, target_of, values_of
-from fairdash.simulations.studies import Study, gaussian_pairs, gaussian_study, means_along_rho
-from fairdash.simulations.truth import (
+from fairdash.lab import Scene
+from fairdash.lab.estimates import studied, target_of, values_of
+from fairdash.lab.figures.gaussians import along_rho_figure, estimate_name, inequality_figure
+from fairdash.lab.figures.simulations import scatter_figure, short_name
+from fairdash.lab.studies import Study, gaussian_pairs, gaussian_study, means_along_rho
+from fairdash.lab.truth import (
     BASES,
     bound_crossing,
     exact_curves,
@@ -237,7 +237,7 @@ def findings(base: str) -> str:
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def gaussian_values(n: int, seed: int) -> pd.DataFrame:
-    """Return the quick estimators along ρ, as :func:`fairdash.simulations.gaussian_study` does."""
+    """Return the quick estimators along ρ, as :func:`fairdash.lab.gaussian_study` does."""
     ids = [id for id in studied(quick=True) if target_of(id)]
     *_, last = gaussian_study(n=n, seed=seed, ids=ids, repeats=3)
     return last.tables["values"]

@@ -12,7 +12,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.simulations import (
+from fairdash.lab import SHAPES, Scene, Truth
+from fairdash.lab.estimates import coefficients, is_detected, published_way, studied, target_of
+from fairdash.lab.figures.simulations import (
     QUANTITIES,
     curves_figure,
     fig2_figure,
@@ -20,9 +22,7 @@ from fairdash.figures.simulations import (
     power_figure,
     short_name,
 )
-from fairdash.simulations import SHAPES, Scene, Truth
-from fairdash.simulations.estimates import coefficients, is_detected, published_way, studied, target_of
-from fairdash.simulations.studies import Study, compared
+from fairdash.lab.studies import Study, compared
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, presented, theme
 from fairdash.ui.jobs import Tables, finished, follow, so_far

@@ -16,11 +16,8 @@ from streamlit.delta_generator import DeltaGenerator
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.exact import pattern_hgr
 from fairdash.errors import FairdashError
-from fairdash.figures.estimates import Group
-from fairdash.figures.simulations import short_name
-from fairdash.reports.noise_stage import NOISES, Noise, stage_of
-from fairdash.simulations import SCENES, SHAPES, Scene, Truth, scene_estimates, truth_of
-from fairdash.simulations.estimates import (
+from fairdash.lab import SCENES, SHAPES, Scene, Truth, scene_estimates, truth_of
+from fairdash.lab.estimates import (
     COLUMNS,
     along_noise,
     floors_of,
@@ -29,8 +26,11 @@ from fairdash.simulations.estimates import (
     studied,
     target_of,
 )
-from fairdash.simulations.scene import POINTS
-from fairdash.simulations.studies import Study
+from fairdash.lab.figures.estimates import Group
+from fairdash.lab.figures.simulations import short_name
+from fairdash.lab.noise_stage import NOISES, Noise, stage_of
+from fairdash.lab.scene import POINTS
+from fairdash.lab.studies import Study
 from fairdash.ui.blocks import show_stage
 from fairdash.ui.frame import show_problems, theme
 from fairdash.ui.jobs import finished, follow, so_far
@@ -372,7 +372,7 @@ def floor_level(scene: Scene) -> float:
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def estimates_of(scene: Scene) -> pd.DataFrame:
-    """Return the quick estimators on a scene, as :func:`fairdash.simulations.scene_estimates` does."""
+    """Return the quick estimators on a scene, as :func:`fairdash.lab.scene_estimates` does."""
     return scene_estimates(scene, floors=_floors(scene))
 
 

@@ -10,8 +10,6 @@ import string
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.front import runs_front_figure
-from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.deletion import delete_run, made_in, what_goes
@@ -30,6 +28,8 @@ from fairdash.ui.pages import page
 from fairdash.ui.runs.words import STATES, line_of, methods_of, missing_data, page_of, title_of
 from fairdash.ui.text import safe
 from fairdash.utils.text import counted
+from fairdash.views.figures.front import runs_front_figure
+from fairdash.views.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
 
 KEY = Keys(__file__)
 

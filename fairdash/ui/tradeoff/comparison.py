@@ -14,12 +14,6 @@ from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
 from fairdash.evaluation import knee, least_dependence, least_error, points_of_plan
 from fairdash.evaluation.crossing import cells_of, views_of
-from fairdash.figures.blocks import Table
-from fairdash.figures.comparison import transformation_figure
-from fairdash.reports import content, pictures, stage, tables, words
-from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Front, parse_point
-from fairdash.reports.strength import networks_and_tariffs
 from fairdash.runs.store import Run
 from fairdash.training.methods import PATHS, THE_STANDARD, ModelKey, apart_in_words
 from fairdash.training.objectives import OBJECTIVES
@@ -30,6 +24,13 @@ from fairdash.ui.frame import PICTURES, chart, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.text import label, number, safe
 from fairdash.utils.classes import attributes_of
+from fairdash.views import words
+from fairdash.views.blocks import Table
+from fairdash.views.figures.comparison import transformation_figure
+from fairdash.views.reports import content, pictures, stage, tables
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.fronts import Front, parse_point
+from fairdash.views.reports.strength import networks_and_tariffs
 
 KEY = Keys(__file__)
 

@@ -16,10 +16,6 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, RunError
 from fairdash.evaluation import wide
-from fairdash.reports.comparison import Comparison
-from fairdash.reports.html import render_report
-from fairdash.reports.tables import history
-from fairdash.reports.words import not_opened, of_opening, of_openings, opening_of, refit_includes
 from fairdash.runs.audits import keep_priced, price_of_test_rows
 from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.confirmations import confirm_run, read_confirmations
@@ -45,6 +41,10 @@ from fairdash.ui.state import choose_audit, choose_run, choose_source, chosen_ru
 from fairdash.ui.text import duration, safe
 from fairdash.utils.safe_csv import safe_csv
 from fairdash.utils.text import counted
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.html import render_report
+from fairdash.views.reports.tables import history
+from fairdash.views.words import not_opened, of_opening, of_openings, opening_of, refit_includes
 
 KEY = Keys(__file__)
 _FAULT = KEY("fault")

@@ -10,8 +10,6 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation.capping import AFTER
-from fairdash.figures.tariff import factor_figure, factors
-from fairdash.reports.comparison import Comparison
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.tariff import FAIR_TARIFF, title_of
@@ -25,6 +23,8 @@ from fairdash.ui.runs.words import missing_data
 from fairdash.ui.text import fixed, safe
 from fairdash.ui.tradeoff.run import offer_audit, show_refit
 from fairdash.utils.text import number, visible
+from fairdash.views.figures.tariff import factor_figure, factors
+from fairdash.views.reports.comparison import Comparison
 
 KEY = Keys(__file__)
 

@@ -10,7 +10,6 @@ import streamlit as st
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, Problem
-from fairdash.figures.data import training_curves_figure
 from fairdash.runs.launch import start_run
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.state import DONE
@@ -45,6 +44,7 @@ from fairdash.ui.train.searching import (
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.options import options_of
 from fairdash.utils.text import counted
+from fairdash.views.figures.data import training_curves_figure
 
 KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")

@@ -1,0 +1,252 @@
+"""Tariffs as CSV or XLSX: one long sheet, one sheet a factor, or a table of coefficients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairdash.errors import DataError, FairdashError
+from fairdash.tables.frames import band_texts
+from fairdash.tables.model_files.inputs import NAME_LINK, Input, NamedModel
+from fairdash.tables.model_files.linear import CoefficientTable
+from fairdash.tables.model_files.model_file import Array, Link, refused
+from fairdash.tables.readers.excel import read_sheet, refuse_formulas, sheet_names
+from fairdash.tables.readers.reading import read_content
+from fairdash.tables.readers.report import ReadingOptions
+from fairdash.tariff.files import cells_of_csv, table_of_cells
+from fairdash.tariff.relativities import BASES, POINTS, RELATIVITY, rate, read_terms
+from fairdash.tariff.terms import Factor
+from fairdash.utils.text import counted, few
+
+_FORM = (
+    "Give a sheet with the columns factor, level and relativity, and one row “base rate”; or a sheet for "
+    "each factor, with its levels and their relativities."
+)
+#: Names of columns in the tables of insurers, SAS and R; coefficients are on the scale of the link.
+_FACTOR = ("factor", "variable", "rating factor", "parameter", "feature")
+_LEVEL = ("level", "level1", "band", "class", "category", "value", "levels")
+_RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp", "exp(coef)", "exp(estimate)")
+_POINTS, _COEFFICIENT = ("points", "loading"), ("estimate", "coefficient", "coef", "coef.", "beta")
+_FROM, _TO = ("from", "low", "lower", "min"), ("to", "high", "upper", "max")
+#: Ends of open bands, as software writes them; read as empty cells, which mean the same.
+_INFINITE = tuple(
+    sign + word for sign in ("", "-", "+") for word in "inf Inf INF infinity Infinity ∞".split()
+)
+_BASES = (*BASES, "base premium", "base factor", "basis")
+#: Rows that SAS lists beside the coefficients of a GLM.
+_NO_TERM = ("scale", "dispersion")
+COEFFICIENT = "coefficient"
+Cells = list[list[Any]]
+#: Factor, level and value.
+Row = tuple[Any, Any, Any]
+
+
+def read_factors(content: bytes, link: Link) -> NamedModel:
+    """Read a tariff in a workbook or in delimited text; parameters as those of the readers of trees."""
+    is_book = content.startswith(b"PK")
+    try:
+        sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
+    except FairdashError as error:
+        raise refused(f"it can't be read as a tariff: {error.problems[0].what}", _FORM) from error
+    for header, *rows in filter(None, sheets.values()):
+        names = [str(each).strip().lower() for each in header]
+        found = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
+        by_level = not {*_LEVEL, *_FROM, *_TO}.isdisjoint(names)
+        if found is not None and not by_level and any(_is_name(row[0]) for row in rows):
+            if _are_terms(rows, found[0]):
+                return _of_terms(names, rows, *found, link)
+            if not is_book:
+                _refuse_terms(rows, found[0])
+    return FactorTable(sheets, link, is_book=is_book)
+
+
+class FactorTable(NamedModel):
+    """Tariff in the cells of its sheets."""
+
+    def __init__(self, sheets: dict[str, Cells], link: Link, *, is_book: bool) -> None:
+        self._table = self._as_tariff(sheets, link)
+        terms, _, _, multiplies = read_terms(self._table)
+        self.is_price = multiplies
+        self.kind = f"table of factors ({'workbook' if is_book else 'text'})"
+        self.objective = "not told"
+        self.response = self.response or f"the price: base {'× relativities' if multiplies else '+ points'}"
+        self.inputs = tuple(_input_of(part) for term in terms for part in term.parts)
+        self.inputs = tuple({each.name: each for each in self.inputs}.values())
+        self.size = f"{counted(len(self.inputs), 'factor')}, {counted(len(self._table), 'row')}"
+        self.open = (
+            "The exposure that the base is for, and rules beyond the table, such as caps and rounding.",
+        )
+
+    def _as_tariff(self, sheets: dict[str, Cells], link: Link) -> pd.DataFrame:
+        """Table of relativities of one long sheet, or of a sheet for each factor."""
+        for header, *rows in filter(None, sheets.values()):
+            names = [str(each).strip().lower() for each in header]
+            if "factor" in names and "kind" in names:
+                return table_of_cells(names, rows)
+            of_factor, of_level, found = _place(names, _FACTOR), _place(names, _LEVEL), _value_of(names)
+            of_ends = [place for each in (_FROM, _TO) if (place := _place(names, each)) is not None]
+            if of_factor is None or found is None or (of_level is None and len(of_ends) < 2):
+                continue
+            rows, (at, what) = [row for row in rows if row[found[0]] != ""], found
+            if (second := _place(names, ("level2",))) is not None and any(row[second] != "" for row in rows):
+                hint = "Fit the two factors as one, whose levels are their pairs."
+                raise refused("it has coefficients of two levels (level2), which are not read", hint)
+            levels = ["" if of_level is None else row[of_level] for row in rows]
+            if len(of_ends) == 2:
+                ends = [pd.Series([row[place] for row in rows]) for place in of_ends]
+                bands = band_texts(pd.Series([row[of_factor] for row in rows]), *ends)
+                levels = bands.fillna(pd.Series(levels)).tolist()
+            cells = [(row[of_factor], level, row[at]) for row, level in zip(rows, levels, strict=True)]
+            return self._long(cells, what, link)
+        return self._by_sheets(sheets, link)
+
+    def _by_sheets(self, sheets: dict[str, Cells], link: Link) -> pd.DataFrame:
+        cells: list[Row] = []
+        skipped, whats = [], set()
+        for title, rows in sheets.items():
+            if _is_base(title) and (numbers := [v for row in rows for v in row if _is_number(v)]):
+                cells += [("base", "", each) for each in numbers]
+                continue
+            found = _value_of([str(each).strip().lower() for each in rows[0]]) if rows else None
+            if found is None or len(rows[0]) < 2:
+                skipped.append(title)
+                continue
+            at, what = found
+            first = str(rows[0][0]).strip()
+            name = title if first.lower() in _LEVEL else first
+            cells += [(name, row[0], row[at]) for row in rows[1:] if row[at] != ""]
+            whats.add(what)
+        if len(whats) != 1:
+            raise refused("it has no columns of factors, levels and relativities", _FORM)
+        if skipped:
+            self.remarks += (f"These sheets hold no factor and are not used: {few(skipped)}.",)
+        return self._long(cells, whats.pop(), link)
+
+    def _long(self, cells: list[Row], what: str, link: Link) -> pd.DataFrame:
+        """Table of relativities of rows of factor, level and value."""
+        if not all(_is_number(value) for _, _, value in cells):
+            raise refused("there is text among its relativities", "Correct these cells.")
+        cells = [row for row in cells if str(row[0]).strip().lower() not in _NO_TERM]
+        factors = [str(name).strip() for name, _, _ in cells]
+        is_base = list(map(_is_base, factors))
+        if sum(is_base) != 1:
+            said = "no base rate" if not any(is_base) else f"{sum(is_base)} base rates"
+            raise refused(f"it has {said}", "Keep one row, or one sheet, “base rate”.")
+        numbers = np.array([value for _, _, value in cells], dtype=float)
+        if what == COEFFICIENT:
+            if link == "auto":
+                raise refused("it lists coefficients, and does not name their link", NAME_LINK)
+            # The sum of coefficients; the link that was named turns it into the price.
+            what, self.response = POINTS, "the sum of coefficients, on the scale of the link"
+        table = pd.DataFrame(
+            {"factor": factors, "level": [_text(level) for _, level, _ in cells], what: numbers}
+        )
+        table.loc[is_base, "factor"] = "base"
+        empty = table["level"].eq("") & ~np.array(is_base)
+        if empty.any():
+            raise refused(
+                f"{few(sorted(set(table['factor'][empty])))} has no level",
+                "Coefficients of numbers are not read: give a relativity for each level or band.",
+            )
+        return table
+
+    def predict(self, rows: pd.DataFrame) -> Array:
+        """Return the tariff's price of rows, (n,)."""
+        names = [each.name for each in self.inputs]
+        try:
+            return rate(self._table, rows[self.columns].set_axis(names, axis=1))
+        except DataError as error:
+            hint = "Correct the cells, or the levels and bands of the table."
+            raise DataError(*(replace(each, hint=hint) for each in error.problems)) from error
+
+    def unknown_levels(self, _: pd.DataFrame) -> tuple[str, ...]:
+        """Return nothing: rating refuses levels that are not in the table, by name."""
+        return ()
+
+
+def _input_of(factor: Factor) -> Input:
+    return Input(factor.column, tuple(map(str, factor.cells)) if factor.of_levels else None)
+
+
+def _sheets_of(content: bytes) -> dict[str, Cells]:
+    sheets = {}
+    for name in sheet_names(content):
+        sheet = read_sheet(content, name)
+        refuse_formulas(sheet.xml)
+        sheets[name] = [row for row in sheet.rows if any(cell != "" for cell in row)]
+    return sheets
+
+
+def _cells_of(content: bytes) -> Cells:
+    if b",kind," in content[: content.find(b"\n")].lower():
+        return cells_of_csv(content)
+    frame, _ = read_content(content, ReadingOptions(keep_below=True, missing_values=_INFINITE))
+    cells = frame.astype(object).where(frame.notna(), "")
+    return [list(map(str, frame.columns)), *cells.to_numpy().tolist()]
+
+
+def _place(names: list[str], wanted: tuple[str, ...]) -> int | None:
+    return next((names.index(each) for each in wanted if each in names), None)
+
+
+def _value_of(names: list[str]) -> tuple[int, str] | None:
+    """Place of a table's values, and their kind."""
+    for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
+        if (place := _place(names, wanted)) is not None:
+            return place, what
+    return None
+
+
+def _is_base(name: Any) -> bool:
+    return str(name).strip().lower() in _BASES
+
+
+def _are_terms(rows: Cells, place: int) -> bool:
+    """Return whether rows hold the names of terms and their numbers, one of them the intercept."""
+    of_base = [_is_base(row[0]) and str(row[0]) != "" for row in rows]
+    return sum(of_base) == 1 and all(_is_number(row[place]) for row in rows)
+
+
+def _is_name(cell: Any) -> bool:
+    return isinstance(cell, str) and cell.strip() != ""
+
+
+def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
+    """Coefficients by the names of their terms."""
+    by_term = [(str(row[0]).strip(), float(row[place])) for row in rows]
+    if "df" in names:
+        by_term = [each for each in by_term if each[0].lower() not in _NO_TERM]
+    is_told = names[place] in (*_RELATIVITY, *_COEFFICIENT)
+    if link == "log" and not is_told and min(value for _, value in by_term) > 0:
+        raise refused(
+            "all of its numbers are above 0, and its header does not tell coefficients from relativities",
+            "Call their column “coefficient” or “relativity”.",
+        )
+    terms = [("" if _is_base(name) else name, value) for name, value in by_term]
+    return CoefficientTable(terms, is_relative=what == RELATIVITY, link=link)
+
+
+def _refuse_terms(rows: Cells, place: int) -> None:
+    """Refuse terms without numbers, and those that do not have one intercept."""
+    # One text turns a column of numbers into texts.
+    numbers = pd.to_numeric(pd.Series([row[place] for row in rows]), errors="coerce")
+    if none := [str(row[0]) for row, lacks in zip(rows, numbers.isna(), strict=True) if lacks]:
+        raise refused(
+            f"{few(none)} has no number" if len(none) == 1 else f"{few(none)} have no numbers",
+            "Correct these cells. Leave out terms without a coefficient, as R's NA.",
+        )
+    raise refused(
+        "it has no base rate, or intercept, or several",
+        "Keep one row “base rate” or “(Intercept)”. If a model has none, its coefficient is 0.",
+    )
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool)
+
+
+def _text(cell: Any) -> str:
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()

@@ -1,0 +1,276 @@
+"""Open and run a model's file in a process of its own, with limits of memory and time.
+
+``python -m fairdash.auditing.models.foreign`` is that process. It receives a file, then rows, and
+answers with the file's description, with prices, or with an error in words. Rows are sent as arrays, answers
+as JSON and numbers; nothing is a pickle. If the process dies, the caller gets an error in words.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from importlib import import_module
+from threading import Event, Timer
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from fairdash import errors
+from fairdash.jobs.process import environment
+from fairdash.tables.model_files.inputs import NamedModel
+from fairdash.tables.model_files.model_file import (
+    MAX_MEMORY,
+    MAX_SECONDS,
+    Array,
+    Link,
+    cause,
+    kind_of,
+    refused,
+)
+
+#: Readers by kind, imported only when needed: each file is read in a new process.
+_READERS = {
+    "lightgbm": "fairdash.tables.model_files.boosted:LightGBMModel",
+    "xgboost": "fairdash.tables.model_files.boosted:XGBoostModel",
+    "catboost": "fairdash.tables.model_files.boosted:CatBoostModel",
+    "pmml": "fairdash.tables.model_files.pmml:PmmlModel",
+    "factors": "fairdash.auditing.models.factor_tables:read_factors",
+    "onnx": "fairdash.tables.model_files.onnx_graph:OnnxModel",
+}
+#: Bytes of an answer that is no array.
+_MAX_WORDS = 10**8
+
+
+def read_model(
+    content: bytes,
+    *,
+    columns: Sequence[str] | None = None,
+    table: Sequence[str] | None = None,
+    output: str | None = None,
+    link: Link = "auto",
+) -> NamedModel:
+    """Open a model's file in this process, by its first bytes.
+
+    Parameters
+    ----------
+    columns
+        Its inputs, in its order; by default they are taken by name.
+    table
+        Columns that there are; None if the file is only described.
+    output
+        Output that holds the price; by default its only one.
+    link
+        As in :func:`fairdash.audit`.
+
+    Raises
+    ------
+    StorageError
+        It can't be read, gives no price, or has inputs that the table lacks.
+    """
+    module, _, name = _READERS[kind_of(content)].partition(":")
+    read: Callable[[bytes, Link], NamedModel] = getattr(import_module(module), name)
+    # Without a table nothing is priced, so the link may be unknown.
+    model = read(content, "identity" if table is None else link)
+    if table is not None:
+        if link == "log" and model.is_price:
+            raise refused(f"its output is {model.response}", "Leave out the link.")
+        model.match(columns, table, output)
+    return model
+
+
+class ForeignModel:
+    """Model in a file that a process of its own has opened; parameters and errors of :func:`read_model`."""
+
+    def __init__(self, content: bytes, **options: Any) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _end)
+        self._process = subprocess.Popen(  # noqa: S603 (our own module, no shell)
+            [sys.executable, "-m", __spec__.name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=environment(),
+        )
+        self._end = weakref.finalize(self, _end, self._process, self._errors)
+        said, _ = self._ask({"open": options}, content)
+        self.link: Link = said["link"]
+        self.remarks, self.columns, self.about = tuple(said["remarks"]), said["columns"], said["about"]
+
+    def predict(self, rows: pd.DataFrame) -> Array:
+        """Return the model's output for rows, (n,), without its link."""
+        _, body = self._ask(*_packed("predict", rows[self.columns]))
+        return np.frombuffer(body, dtype=float)
+
+    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
+        """Return sentences on cells whose level is missing or not known."""
+        return tuple(self._ask(*_packed("unknown_levels", rows[self.columns]))[0]["said"])
+
+    def close(self) -> None:
+        """End the process."""
+        self._end()
+
+    def _ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        """Answer of the process; it is ended where it takes too long."""
+        late = Event()
+
+        def end() -> None:
+            late.set()
+            self._process.kill()
+
+        timer = Timer(MAX_SECONDS, end)
+        timer.start()
+        pipes = self._process.stdin, self._process.stdout
+        assert pipes[0] is not None
+        assert pipes[1] is not None
+        try:
+            _send(pipes[0], header | {"seconds": MAX_SECONDS, "memory": MAX_MEMORY}, body)
+            said, answer = _receive(pipes[1], most=8 * header.get("rows", 0))
+        except (OSError, EOFError, ValueError) as error:
+            timer.cancel()
+            raise self._refusal(is_late=late.is_set()) from error
+        timer.cancel()
+        if "error" in said:
+            problems = [errors.Problem(**each) for each in said["problems"]]
+            raise getattr(errors, said["error"])(*problems)
+        return said, answer
+
+    def _refusal(self, *, is_late: bool) -> Exception:
+        """Error for a process that gave no answer."""
+        hint = "Compute the prices where the model is at home, and audit their column."
+        try:
+            code = self._process.wait(0 if is_late else 5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        self._errors.seek(0)
+        words = self._errors.read().decode(errors="replace")
+        self.close()
+        if is_late:
+            return refused(f"it needs more than {MAX_SECONDS} s", hint)
+        if "MemoryError" in words or "bad_alloc" in words:
+            return refused(f"it needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
+        # A Python exception is our mistake; a signal means that a library crashed on a bad file.
+        if code > 0 and "Traceback" in words:
+            return RuntimeError(f"the process that reads the model's file failed:\n{words}")
+        return refused("the process that reads it ended: it is damaged, or too large", hint)
+
+
+def _end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for each in (process.stdin, process.stdout, said):
+        if each is not None:
+            try:
+                each.close()
+            except BrokenPipeError:  # The rest of the message is no longer needed.
+                continue
+
+
+def _send(pipe: IO[bytes], header: dict[str, Any], body: bytes = b"") -> None:
+    words = json.dumps(header).encode()
+    pipe.write(struct.pack("<QQ", len(words), len(body)) + words)
+    pipe.write(body)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes], *, most: int) -> tuple[dict[str, Any], bytes]:
+    head = pipe.read(16)
+    if len(head) < 16:
+        raise EOFError
+    words, size = struct.unpack("<QQ", head)
+    if words > _MAX_WORDS or size > most:
+        raise ValueError("the answer is too long")
+    said, body = json.loads(pipe.read(words)), pipe.read(size)
+    if len(body) < size:
+        raise EOFError
+    return said, body
+
+
+def _packed(what: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
+    """Rows as a header with names and levels, and arrays of numbers and codes."""
+    columns, arrays = [], io.BytesIO()
+    for k in range(rows.shape[1]):
+        cells = rows.iloc[:, k]
+        is_number = is_numeric_dtype(cells) or is_bool_dtype(cells)
+        plain, levels = cells, None
+        if is_number and not isinstance(cells.dtype, np.dtype):
+            plain = cells.astype(float) if cells.isna().any() else cells.astype(cells.to_numpy().dtype)
+        elif not is_number:
+            codes, found = pd.factorize(cells.astype(object))
+            plain, levels = pd.Series(codes), [str(each) for each in found]
+        np.save(arrays, plain.to_numpy(), allow_pickle=False)
+        columns.append([str(cells.name), levels])
+    return {what: columns, "rows": len(rows)}, arrays.getvalue()
+
+
+def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
+    arrays, made = io.BytesIO(body), {}
+    for name, levels in columns:
+        cells = np.load(arrays, allow_pickle=False)
+        made[name] = cells if levels is None else np.array([*levels, None], dtype=object)[cells]
+    return pd.DataFrame(made)
+
+
+def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
+    """Open a file, whose form alone decides what fails: that is said, with its cause."""
+    if kind_of(content) in ("lightgbm", "xgboost"):
+        # Libraries load scikit-learn for estimators that are not used here, which takes seconds.
+        sys.modules["sklearn"] = None  # type: ignore[assignment]
+    try:
+        return read_model(content, **options)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        if isinstance(error, errors.FairdashError):
+            raise
+        why = f"it is incomplete, or of a form that is not read here ({type(error).__name__}: {cause(error)})"
+        raise refused(why, "Save it again.") from error
+
+
+def main() -> None:
+    """Answer requests until the caller closes the pipe."""
+    # Libraries print to standard output, so answers have a channel of their own.
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    model: NamedModel | None = None
+    while True:
+        try:
+            header, body = _receive(sys.stdin.buffer, most=sys.maxsize)
+        except EOFError:
+            return
+        if sys.platform != "win32":
+            resource.setrlimit(resource.RLIMIT_AS, (header["memory"], header["memory"]))
+            # A limit in case the parent process has died.
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            most = int(used.ru_utime + used.ru_stime + header["seconds"]) + 5
+            resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
+        try:
+            if "open" in header:
+                model = _opened(body, header["open"])
+                told = {"link": model.link, "remarks": model.remarks, "about": model.about}
+                _send(answers, told | {"columns": model.columns})
+                continue
+            assert model is not None
+            if "predict" in header:
+                made = model.predict(_unpacked(header["predict"], body))
+                _send(answers, {}, np.ascontiguousarray(made, dtype=float).tobytes())
+            else:
+                _send(answers, {"said": model.unknown_levels(_unpacked(header["unknown_levels"], body))})
+        except errors.FairdashError as error:
+            problems = [asdict(each) | {"fixes": ()} for each in error.problems]
+            _send(answers, {"error": type(error).__name__, "problems": problems})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Studies of the estimators on distributions with known dependence.
+
+A study is a generator that yields its progress and its tables so far. Pages run it in a separate process
+(:mod:`fairdash.lab.studies`); the command line and benchmarks may call it directly.
+"""
+
+from fairdash.lab.estimates import Progress, scene_estimates, scene_study
+from fairdash.lab.scene import SCENES, SHAPES, Example, Scene
+from fairdash.lab.studies import FIG2_NOISES, gaussian_study, noise_axis_study, power_study
+from fairdash.lab.truth import Truth, truth_of
+
+__all__ = [
+    "FIG2_NOISES",
+    "SCENES",
+    "SHAPES",
+    "Example",
+    "Progress",
+    "Scene",
+    "Truth",
+    "gaussian_study",
+    "noise_axis_study",
+    "power_study",
+    "scene_estimates",
+    "scene_study",
+    "truth_of",
+]

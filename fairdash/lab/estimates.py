@@ -1,0 +1,292 @@
+"""Estimator values on pairs, as fairdash uses them and as published, and on a scene, with floors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.dependence import REGISTRY, Measure, independence_floor, learned_functions, measure_many
+from fairdash.lab.scene import Scene
+
+Array = NDArray[np.float64]
+
+#: Evaluations: as fairdash uses the estimator, and as it was published.
+OURS, PUBLISHED = "ours", "published"
+#: Pairs per call of a slow measure, so that it can report progress in between.
+_PIECE = 50
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of a study.
+
+    Parameters
+    ----------
+    fraction
+        Share done, 0 to 1.
+    doing
+        Current step, in plain words.
+    tables
+        Results so far, by name.
+    """
+
+    fraction: float
+    doing: str
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+
+def studied(*, quick: bool | None = None) -> tuple[str, ...]:
+    """Return the ids of the measures for continuous variables, only the quick or the slow ones on request.
+
+    Those that are shown on request alone are not among them.
+    """
+    return tuple(
+        id
+        for id, measure in REGISTRY.items()
+        if not (measure.discrete or measure.on_request) and (quick is None or measure.quick is quick)
+    )
+
+
+def coefficients() -> tuple[str, ...]:
+    """Return the ids of the measures between 0 and 1, which alone share an axis with HGR (paper)."""
+    return tuple(id for id in studied() if REGISTRY[id].upper == 1)
+
+
+def target_of(id: str) -> str | None:
+    """Return the quantity that a measure estimates: ``"hgr"``, ``"chi2"``, ``"mi"`` or none of them."""
+    kind = id.partition("_")[0]
+    return kind if kind in ("hgr", "chi2", "mi") else None
+
+
+def is_detected(id: str, value: float, floor_q95: float) -> bool:
+    """Return whether a value exceeds the level that independence exceeds in 5 % of cases."""
+    return (abs(value) if REGISTRY[id].signed else value) > floor_q95
+
+
+def published_way(measure: Measure) -> str | None:
+    """Published or ported form of a measure, in plain words, where fairdash differs."""
+    if measure.fitted:
+        return "evaluated on the rows it was fitted to"
+    return {
+        "hgr_kde": "grid cut off at ±2.5 standard deviations",
+        "chi2_kde": "grid cut off at ±2.5 standard deviations",
+        "hgr_rdc": "as in a Python port: ties are ranked in file order, sorted by V (the authors' R code "
+        "averages them)",
+    }.get(measure.id)
+
+
+def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_state: int = 0) -> Array:
+    """Return one measure for each pair of a stack; ``(K, n), (K, n) -> (K,)``.
+
+    FairQuant compares the averages of V in groups of U.
+    """
+    measure = REGISTRY[id]
+    if not measure.scale_free:
+        u, v = v, u
+    options: dict[str, Any] = {}
+    if evaluation == PUBLISHED:
+        if measure.fitted:
+            options["evaluation"] = "in_sample"
+        elif id == "hgr_rdc":
+            u, v = _ordinal(u, v)
+        else:
+            options["grid"] = "published"
+    return measure_many(id, u, v, random_state=random_state, **options)
+
+
+def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
+    """Rows sorted by v, and u as ordinal ranks, as a Python port of RDC has them: ties follow the order of
+    the rows. The R code that its authors printed, ``rank(u) / length(u)``, averages ties."""
+    order = np.argsort(v, axis=-1, kind="stable")
+    u, v = np.take_along_axis(u, order, axis=-1), np.take_along_axis(v, order, axis=-1)
+    ranks = np.argsort(np.argsort(u, axis=-1, kind="stable"), axis=-1, kind="stable")
+    return ranks.astype(np.float64), v
+
+
+def described(id: str, evaluation: str) -> str:
+    """Label of the current computation, for a progress bar: "Distance correlation", "… (RDC), as
+    published"."""
+    measure = REGISTRY[id]
+    if evaluation == OURS:
+        return measure.title
+    return f"{measure.title}, {'on its own training rows' if measure.fitted else 'as published'}"
+
+
+def over_stack(
+    ids: Sequence[str], u: Array, v: Array, *, published: bool = True, random_state: int = 0
+) -> Iterator[tuple[float, str, str, Array | None]]:
+    """Compute every measure over one stack of pairs.
+
+    Yields
+    ------
+    fraction, id, evaluation, values
+        ``values`` is (K,), or None in the middle of a slow measure.
+    """
+    both = {"chi2_nn", "mi_mine"} <= set(ids)
+    jobs = [(id, OURS) for id in ids if not (both and id == "mi_mine")]
+    if published:
+        jobs += [(id, PUBLISHED) for id, _ in jobs if published_way(REGISTRY[id])]
+    cost = np.array([1.0 if REGISTRY[id].quick else 40.0 for id, _ in jobs])
+    before = np.append(0.0, np.cumsum(cost)) / cost.sum()
+    for j, (id, evaluation) in enumerate(jobs):
+        size = len(u) if REGISTRY[id].quick else _PIECE
+        parts: list[dict[str, Array]] = []
+        for start in range(0, len(u), size):
+            rows = slice(start, start + size)
+            # These two use the same network, which is trained once for both.
+            each = ("chi2_nn", "mi_mine") if both and id == "chi2_nn" else (id,)
+            parts.append(
+                {
+                    one: values_of(one, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
+                    for one in each
+                }
+            )
+            share = min((start + size) / len(u), 1.0)
+            if share < 1:
+                yield before[j] + share * (before[j + 1] - before[j]), id, evaluation, None
+        for one in parts[0]:
+            yield before[j + 1], one, evaluation, np.concatenate([part[one] for part in parts])
+
+
+def gathered(
+    ids: Sequence[str], u: Array, v: Array, key: pd.DataFrame, *, published: bool = True
+) -> Iterator[tuple[float, str, pd.DataFrame]]:
+    """Compute every measure on K pairs of `key`; yield the share done, the current step and the table so far.
+
+    The table is `key` for every ``id`` and ``evaluation`` with its ``value``.
+    """
+    estimates: list[pd.DataFrame] = []
+    for fraction, id, evaluation, values in over_stack(ids, u, v, published=published):
+        if values is not None:
+            estimates.append(key.assign(id=id, evaluation=evaluation, value=values))
+        if estimates:
+            yield fraction, described(id, evaluation), pd.concat(estimates, ignore_index=True)
+
+
+COLUMNS = ["id", "value", "floor", "floor_q95", "published"]
+
+
+def scene_estimates(
+    scene: Scene,
+    ids: Sequence[str] | None = None,
+    *,
+    n_permutations: int = 39,
+    floors: Mapping[str, tuple[float, float]] | None = None,
+) -> pd.DataFrame:
+    """Return value, noise floor and published form of each estimator on one scene.
+
+    Parameters
+    ----------
+    scene
+        Rows to use.
+    ids
+        Measures; all the quick ones by default.
+    n_permutations
+        Permutations of V behind each floor.
+    floors
+        Floors that are known already, by id: mean and 95 % quantile.
+
+    Returns
+    -------
+    DataFrame
+        ``id``; ``value``; ``floor`` and ``floor_q95``, the mean and the 95 % quantile of the same estimator
+        with V permuted (of its size, where the sign is a direction); ``published``, the value as the
+        estimator was published, missing where fairdash does the same.
+    """
+    chosen = studied(quick=True) if ids is None else ids
+    known = dict(floors or {})
+    known |= floors_of(scene, [id for id in chosen if id not in known], n_permutations=n_permutations)
+    found = along_noise(scene, chosen, [scene.noise])
+    rows = [(id, value[0], *known[id], published[0]) for id, (value, published) in found.items()]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> dict[str, tuple[Array, Array]]:
+    """Return estimator values on a scene at each noise level, in one stack.
+
+    Returns
+    -------
+    dict
+        By id: values as fairdash uses the estimator and as it was published, NaN where that is the same;
+        (K,) both, and those that :func:`scene_estimates` gives at each level.
+    """
+    draws = [replace(scene, noise=noise).draw() for noise in noises]
+    u, v = (np.concatenate(each) for each in zip(*draws, strict=True))
+    return {
+        id: (
+            values_of(id, u, v),
+            values_of(id, u, v, evaluation=PUBLISHED)
+            if published_way(REGISTRY[id])
+            else np.full(len(noises), np.nan),
+        )
+        for id in ids
+    }
+
+
+def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, float]:
+    """Return mean and 95 % quantile of a measure with V permuted, for one pair (1, n)."""
+    measure = REGISTRY[id]
+    first, second = (u, v) if measure.scale_free else (v, u)
+    floor = independence_floor(id, first, second, n_permutations=n_permutations, random_state=0)
+    return float(floor.mean[0]), float(floor.q95[0])
+
+
+def floors_of(
+    scene: Scene, ids: Sequence[str], *, n_permutations: int = 39
+) -> dict[str, tuple[float, float]]:
+    """Return the floors of several measures on one scene, by id."""
+    u, v = scene.draw()
+    return {id: floor_of(id, u, v, n_permutations) for id in ids}
+
+
+def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]:
+    """Run the slow estimators on one scene, one after another; tables ``readings`` and ``curves``.
+
+    Yields
+    ------
+    Progress
+        ``readings`` as :func:`scene_estimates` has it; ``curves`` as :func:`learned_curves`.
+    """
+    ids = studied(quick=False)
+    rows: list[pd.DataFrame] = [pd.DataFrame(columns=COLUMNS)]
+    curves = [learned_curves(scene, [])]
+    for k, id in enumerate(ids):
+        yield Progress(k / len(ids), REGISTRY[id].title, _tables(rows, curves))
+        rows.append(scene_estimates(scene, [id], n_permutations=n_permutations))
+        curves.append(learned_curves(scene, [id]))
+    yield Progress(1.0, "done", _tables(rows, curves))
+
+
+def _tables(rows: list[pd.DataFrame], curves: list[pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    return {
+        "readings": pd.concat([one for one in rows if len(one)] or rows, ignore_index=True),
+        "curves": pd.concat([one for one in curves if len(one)] or curves, ignore_index=True),
+    }
+
+
+def learned_curves(scene: Scene, ids: Sequence[str]) -> pd.DataFrame:
+    """Return the transformations f and g that the measures learned on a scene.
+
+    Returns
+    -------
+    DataFrame
+        ``id``; ``function``, "f" or "g"; ``x``, ``y``: points of the curve.
+    """
+    parts = []
+    u, v = scene.draw()
+    for id in ids:
+        if REGISTRY[id].learned is None:
+            continue
+        curve = learned_functions(id, u[0], v[0], random_state=0)
+        parts += [
+            pd.DataFrame({"id": id, "function": name, "x": x, "y": y})
+            for name, x, y in (("f", curve.u, curve.f), ("g", curve.v, curve.g))
+        ]
+    if not parts:
+        return pd.DataFrame(columns=["id", "function", "x", "y"])
+    return pd.concat(parts, ignore_index=True)

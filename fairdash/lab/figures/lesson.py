@@ -1,0 +1,373 @@
+"""Figures for the lesson: a cloud that becomes a line, memorised noise, the duel, and who pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from fairdash.lab.figures.simulations import GLYPHS
+from fairdash.lab.lesson import FROZEN_AT, PEOPLE
+from fairdash.views.figures.parts import (
+    Values,
+    band,
+    corner_note,
+    dots,
+    errors,
+    floor_rect,
+    line,
+    line_across,
+    line_up,
+    note,
+    plain,
+)
+from fairdash.views.figures.theme import REFERENCE, Theme, figure_of, new_figure
+
+Array = NDArray[Any]
+
+_TALL = 520
+#: Line height of text; plotly's own is smaller.
+_SIZE = 14
+_DOTTED = "dotted: later steps"
+_CLOUD = "each dot is a policy, in standard deviations; the line has their slope"
+_COSTS = "each point is a weight λ, ± one standard error; grey: noise floor"
+#: Pixels from line to line of a legend, which must do for enlarged text.
+_LINE = 25
+
+
+def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the first figure as plain values, and how the others differ, for the stage's animation.
+
+    Parameters
+    ----------
+    figures
+        The same figure in each state: the same traces, notes and shapes, as many points in each. Traces and
+        notes move, and how far up shapes reach.
+    """
+    drawn = [plain(figure, digits=5) for figure in figures]
+    moves = []
+    for kind, states, properties in (
+        ("trace", [each["data"] for each in drawn], ("x", "y")),
+        ("note", [each["layout"].get("annotations", []) for each in drawn], ("x", "y")),
+        ("shape", [each["layout"].get("shapes", []) for each in drawn], ("y1",)),
+    ):
+        for part, _ in enumerate(states[0]):
+            found = {name: [state[part][name] for state in states] for name in properties}
+            moved = {name: each for name, each in found.items() if any(one != each[0] for one in each)}
+            if moved:
+                moves.append({"kind": kind, "part": part, **moved})
+    return drawn[0], moves
+
+
+@cache
+def _frame(title: str, subtitle: str, x: str, y: str, theme: Theme) -> dict[str, Any]:
+    figure = new_figure(title=title, subtitle=subtitle, x=x, y=y, theme=theme, height=_TALL)
+    layout: dict[str, Any] = figure.update_layout(font_size=_SIZE).layout.to_plotly_json()
+    return layout
+
+
+def _picture(
+    words: tuple[str, str, str, str],
+    traces: Sequence[dict[str, Any]],
+    *,
+    across: Sequence[float],
+    up: Sequence[float],
+    theme: Theme,
+    ticks: dict[str, Any] | None = None,
+    **layout: Any,
+) -> go.Figure:
+    """Return a figure in one piece, of a scene that has many: plotly takes ten times as long to add to one.
+
+    Parameters
+    ----------
+    words
+        Title, subtitle, and titles of both axes.
+    across, up
+        Ranges of the axes.
+    ticks
+        Of the axis across.
+    """
+    frame = _frame(*words, theme)
+    # Plain numbers: the browser is given them as JSON.
+    axes = {
+        "xaxis": frame["xaxis"] | {"range": [float(each) for each in across]} | (ticks or {}),
+        "yaxis": frame["yaxis"] | {"range": [float(each) for each in up]},
+    }
+    return figure_of(traces, frame | axes | layout)
+
+
+def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[dict[str, Any]]:
+    """Glyph and name of each line (column, name, colour, symbol); names in the colour of text, to be read."""
+    return [
+        corner_note(text, x=0.02, y=1, xshift=shift, yshift=-_LINE * k, colour=colour, size=_SIZE)
+        for k, (_, words, own, symbol) in enumerate(lines)
+        for text, colour, shift in ((GLYPHS.get(symbol, "●"), own, 0), (words, theme.text, 22))
+    ]
+
+
+def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: Theme) -> go.Figure:
+    """Draw the adversary's value on its own rows and on new ones, by training steps up to a step.
+
+    Parameters
+    ----------
+    readings
+        As :func:`fairdash.lab.lesson.noise_readings` gives them.
+    steps
+        The last step shown in full; later values are faint.
+    answered
+        Whether to show new and shuffled rows, which give the answer.
+    """
+    x, names = readings["steps"], [f"{each:,}" for each in readings["steps"]]
+    lines = [("own", "training rows", theme.chosen, "circle")]
+    traces, shuffled = [], []
+    if answered:
+        lines.append(("new", "new rows", REFERENCE, "diamond"))
+        shuffled = [("", "shuffled rows, lowest to highest", theme.quiet, "square")]
+        low, high = readings["low"], readings["high"]
+        traces.append(band(x, low, high, colour=theme.quiet, name="shuffled", opacity=0.25))
+    there = readings["steps"] <= steps
+    for column, name, colour, symbol in lines:
+        look: Values = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
+        own, hover = readings[column], f"{name}, %{{text}} steps: %{{y:.3f}}"
+        traces += [
+            line(x, own, name=f"{name}, later", colour=colour, width=1, dash="dot", hover=""),
+            line(x, own.where(there), name=name, hover=hover, **look),
+        ]
+    return _picture(
+        ("What the adversary reports", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
+        traces,
+        across=[np.log10(x.min()) - 0.1, np.log10(x.max()) + 0.1],
+        up=[-0.4, 1.25],
+        ticks={"type": "log", "tickvals": x.tolist(), "ticktext": names},
+        annotations=_legend([*lines, *shuffled], theme),
+        shapes=[line_across(0, colour=theme.quiet)],
+        theme=theme,
+    )
+
+
+def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
+    """Draw the cloud between (u, v) and (f(u), g(v)), standardised, with its regression line.
+
+    The first rows are :data:`fairdash.lab.lesson.PEOPLE`.
+    """
+    slope = float((x * y).mean())
+    look: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
+    people: Values = {"colour": theme.standard, "size": 14, "symbol": "diamond"}
+    return _picture(
+        ("The cloud", _CLOUD, "f(age)", "g(price)"),
+        [
+            dots(x.round(3), y.round(3), name="rows", **look),
+            line([-3, 3], [-3 * slope, 3 * slope], name="slope", colour=REFERENCE, width=4),
+            dots(x[: len(PEOPLE)].round(3), y[: len(PEOPLE)].round(3), name="Ada and Ben", **people),
+        ],
+        across=[-3.2, 3.2],
+        up=[-3.2, 3.2],
+        annotations=[
+            note(name, x=float(a), y=float(b), yshift=20, colour=theme.text, size=_SIZE, bgcolor=theme.veil)
+            for name, a, b in zip(PEOPLE, x.round(3), y.round(3), strict=False)
+        ],
+        theme=theme,
+    )
+
+
+def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> go.Figure:
+    """Draw the average price by age, and the adversary's g of age.
+
+    Parameters
+    ----------
+    curve
+        As :func:`fairdash.lab.lesson.duel_by_age` gives it.
+    average
+        The average price, which a wholly fair model charges everyone.
+    """
+    sign = 1 if curve["g"].corr(curve["price"]) >= 0 else -1
+    lines = (
+        (average + 30 * sign * curve["g"], "g", theme.quiet, "dash", "square"),
+        (curve["price"], "price", theme.chosen, "solid", "diamond"),
+    )
+    traces = [
+        line(
+            curve["age"],
+            y,
+            name=name,
+            colour=colour,
+            width=3,
+            dash=dash,
+            symbol=symbol,
+            size=9,
+            hover=f"{name}, %{{x:.0f}} years: %{{y:.0f}}",
+        )
+        for y, name, colour, dash, symbol in lines
+    ]
+    return _picture(
+        ("Average price by age", "blue: price; dashed: the adversary's g", "Age (years)", "Price (€)"),
+        traces,
+        across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
+        # The mean of a fifteenth of standardised values is at most √14, so all of g fits.
+        up=[110, 345],
+        shapes=[line_across(average, colour=theme.quiet), *_lines_of_people(theme)],
+        annotations=_names_of_people(theme),
+        theme=theme,
+    )
+
+
+def _lines_of_people(theme: Theme) -> list[Values]:
+    return [line_up(age, colour=theme.quiet) for age in PEOPLE.values()]
+
+
+def _names_of_people(theme: Theme) -> list[Values]:
+    place: Values = {"y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 6}
+    words = {f"{name}, {age}": age for name, age in PEOPLE.items()}
+    return [note(each, x=age, colour=theme.text, size=_SIZE, **place) for each, age in words.items()]
+
+
+def duel_path_figure(
+    states: pd.DataFrame, *, step: int, frozen: bool, answered: bool, theme: Theme
+) -> go.Figure:
+    """Draw values of the adversary, of a new estimator, and the error, up to a step.
+
+    Parameters
+    ----------
+    states
+        As :func:`fairdash.lab.lesson.duel_states` gives them.
+    step
+        The last step shown in full.
+    frozen
+        Whether to mark where the adversary stops learning.
+    answered
+        Whether to show later steps.
+    """
+    there = states["step"].to_numpy() <= step
+    lines = (
+        ("j", "the adversary's value, J", theme.chosen, "circle"),
+        ("fresh", "HGR from a new estimator", REFERENCE, "diamond"),
+        ("mse", "error", theme.standard, "square"),
+    )
+    steps, traces = states["step"].to_numpy(), []
+    for column, name, colour, symbol in lines:
+        later, past = (states[column].where(each).to_numpy() for each in (there | answered, there))
+        now: Values = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
+        traces += [
+            line(steps, later, name=f"{name}, later", colour=colour, width=1, dash="dot"),
+            line(steps, past, name=name, colour=colour, width=3),
+            dots(steps[there][-1:], past[there][-1:], name=f"{name}, now", colour=colour, **now),
+        ]
+    # Every state has this trace, because the stage can only move traces that exist.
+    mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
+    return _picture(
+        ("The game", _DOTTED, "Steps", "Value"),
+        traces,
+        across=[-10, int(steps.max()) + 10],
+        up=[-0.65, 2.05],
+        annotations=_legend(lines, theme),
+        shapes=[mark, line_across(0, colour=theme.quiet)],
+        theme=theme,
+    )
+
+
+def payers_front_figure(
+    points: pd.DataFrame, *, lam: float, edge: float, around: pd.DataFrame, theme: Theme
+) -> go.Figure:
+    """Draw error against dependence along λ, with the selected weight and the edge of the noise floor.
+
+    Parameters
+    ----------
+    points
+        As :func:`fairdash.lab.lesson.payers_points` gives them, or some of them.
+    lam
+        The chosen weight.
+    edge
+        Where the noise floor ends.
+    around
+        All points that the axes have to hold.
+    """
+    across, up = (
+        _holding(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])
+        for name in ("hgr", "rmse")
+    )
+    left = min(across[0], -0.02)
+    bars: Values = {
+        f"error_{axis}": errors(points[f"{name}_se"], colour=theme.quiet, thickness=1, width=0)
+        for axis, name in (("x", "hgr"), ("y", "rmse"))
+    }
+    traces = []
+    for rows, name, colour, symbol, size, more in (
+        (points, "weights", theme.quiet, "circle", 8, bars),
+        (points[points["lam"] == 0], "standard", theme.standard, "circle", 14, {}),
+        # Every state has this trace, because the stage can only move traces that exist.
+        (points[points["lam"] == lam], "chosen", theme.chosen, "diamond", 16, {}),
+    ):
+        heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
+        look: Values = {"colour": colour, "width": 1, "symbol": symbol, "size": size}
+        words: Values = {"text": [f"{each:g}" for each in rows["lam"]]}
+        words["hover"] = "λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €"
+        traces.append(line(rows["hgr"], heights, name=name, **look, **words, **more))
+    beside = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
+    return _picture(
+        ("What it costs", _COSTS, "HGR, test rows", "Root mean squared error (€)"),
+        traces,
+        across=[left, across[1]],
+        up=up,
+        annotations=[note("no detectable link", x=left, y=1, colour=theme.text, size=_SIZE) | beside],
+        shapes=[floor_rect(left, edge, theme)],
+        theme=theme,
+    )
+
+
+def _holding(low: pd.Series, high: pd.Series) -> list[float]:
+    """Return the range of an axis on which all of these have room."""
+    least, most = float(low.min()), float(high.max())
+    room = 0.06 * (most - least)
+    return [least - room, most + room]
+
+
+def payers_age_figure(
+    standard: pd.DataFrame,
+    chosen: pd.DataFrame | None,
+    *,
+    column: str,
+    around: pd.DataFrame,
+    theme: Theme,
+) -> go.Figure:
+    """Draw average price or residual by age, for the standard and the selected model.
+
+    Parameters
+    ----------
+    standard, chosen
+        As :func:`fairdash.lab.lesson.payers_by_age` gives them; None where nothing is chosen yet.
+    column
+        "price" or "residual".
+    around
+        The averages at all weights, which the axes have to hold.
+    """
+    residual = column == "residual"
+    traces = []
+    for rows, name, colour, symbol in (
+        (standard, "standard", theme.standard, "circle"),
+        (chosen, "chosen", theme.chosen, "diamond"),
+    ):
+        # Every state has this trace, because the stage can only move traces that exist.
+        own = standard.assign(**{column: np.nan}) if rows is None else rows
+        look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
+        look |= {"text": [str(n) for n in own["n"]]}
+        hover = f"{name}, %{{x}} years: %{{y:.0f}} € (%{{text}} rows)"
+        traces.append(line(own["age"], own[column], name=name, hover=hover, **look))
+    words = ("Average price by age", "orange: standard; blue: chosen", "Age (years)", "Price (€)")
+    shapes = _lines_of_people(theme)
+    if residual:
+        words = ("Average error by age", "above 0: charged too much", "Age (years)", "Price − cost (€)")
+        shapes.append(line_across(0, colour=theme.quiet))
+    return _picture(
+        words,
+        traces,
+        across=[standard["age"].min() - 1, standard["age"].max() + 1],
+        up=_holding(around[column], around[column]),
+        shapes=shapes,
+        annotations=_names_of_people(theme),
+        theme=theme,
+    )

@@ -1,0 +1,377 @@
+"""Figures of simulations: a scene's rows, the learned functions, and the estimates as noise grows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.dependence.registry import REGISTRY, Measure
+from fairdash.lab.estimates import target_of
+from fairdash.views.figures.data import some_rows
+from fairdash.views.figures.parts import Values, band, corner_note, dots, line, line_up, note
+from fairdash.views.figures.theme import REFERENCE, Theme, new_figure
+
+Array = NDArray[np.float64]
+
+#: Marker and dash of the estimators that have a curve of their own; the colour is that of what they estimate.
+_OWN = {
+    "hgr_spline": ("circle", "solid"),
+    "hgr_kde": ("square", "dash"),
+    "hgr_kde_scores": ("pentagon", "dashdot"),
+    "hgr_rdc": ("triangle-up", "dot"),
+    "hgr_nn": ("diamond", "longdash"),
+    "chi2_kde": ("square-open", "dash"),
+    "chi2_nn": ("diamond-open", "longdash"),
+    "mi_ksg": ("triangle-up-open", "dot"),
+    "mi_mine": ("triangle-down-open", "dashdot"),
+}
+GLYPHS = {
+    "square": "■",
+    "square-open": "□",
+    "diamond": "◆",
+    "diamond-open": "◇",
+    "triangle-up": "▲",
+    "triangle-up-open": "△",
+    "triangle-down": "▼",
+    "triangle-down-open": "▽",
+    "star": "★",
+    "cross": "✚",
+    "x": "✖",
+    "hexagon": "⬢",
+    "pentagon": "⬟",
+}
+_SYMBOLS = ("x", "cross", "star", "hexagon", "pentagon", "bowtie", "hourglass", "triangle-down")
+_DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Style of one estimator in all charts."""
+
+    colour: str
+    symbol: str
+    dash: str
+
+    def line(self, x: ArrayLike, y: ArrayLike, *, width: float = 2, **more: Any) -> dict[str, Any]:
+        """Return a line through marked points; `more` as in :func:`fairdash.views.figures.parts.line`."""
+        look: Values = {"colour": self.colour, "dash": self.dash, "symbol": self.symbol, "width": width}
+        return line(x, y, **look | more)
+
+    def before(self, text: str) -> str:
+        """Return text preceded by the marker, in its colour."""
+        return coloured(text, self.colour, GLYPHS.get(self.symbol, "●"))
+
+
+def quantity_colour(quantity: str | None, theme: Theme) -> str:
+    """Return the colour of an estimated quantity: "hgr", "chi2", "mi"; grey for other measures."""
+    return {"hgr": theme.chosen, "chi2": "#E69F00", "mi": "#CC79A7"}.get(quantity or "", theme.quiet)
+
+
+def mark_of(id: str, theme: Theme) -> Mark:
+    """Return an estimator's style: colour for the quantity, marker and dash for the estimator."""
+    place = list(REGISTRY).index(id)
+    own = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
+    return Mark(quantity_colour(target_of(id), theme), *_OWN.get(id, own))
+
+
+def short_name(id: str) -> str:
+    """Return a name for beside a bar: the symbol, or the author if the symbol is not distinctive."""
+    measure: Measure = REGISTRY[id]
+    if len(measure.symbol) < 4 and "(" in measure.title:
+        return measure.title.rpartition("(")[2].rstrip(")")
+    return measure.symbol
+
+
+def end_name(id: str) -> str:
+    """Return a name for the end of a line among HGR estimators, without HGR itself."""
+    return short_name(id).removeprefix("HGR_")
+
+
+def coloured(text: str, colour: str, glyph: str = "●") -> str:
+    """Return text after a dot in its line's colour, since light colours are hard to read."""
+    return f'<span style="color:{colour}">{glyph}</span> {text}'
+
+
+def exact_line(x: ArrayLike, y: ArrayLike, *, name: str = "exact", **more: Any) -> dict[str, Any]:
+    """Return the exact value, drawn below the estimates."""
+    return line(x, y, name=name, colour=REFERENCE, width=5, opacity=0.6, **more)
+
+
+def scatter_figure(
+    u: Array,
+    v: Array,
+    curve: tuple[Array, Array],
+    *,
+    title: str,
+    subtitle: str,
+    theme: Theme,
+    height: int,
+    curve_name: str = "F(U), without noise",
+) -> go.Figure:
+    """Draw the rows of a scene as dots, and F as a line.
+
+    Parameters
+    ----------
+    u, v : (n,) arrays
+    curve
+        Points of F, (m,) both.
+    curve_name
+        Name beside the curve.
+    """
+    figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
+    shown = some_rows(len(u))
+    look: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
+    rows = dots(u[shown], v[shown], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **look)
+    figure.add_traces([rows, line(*curve, name="F(U)", colour=REFERENCE, hover="")])
+    beside = {"xanchor": "right", "yanchor": "bottom", "yshift": 4, "bgcolor": theme.veil}
+    name = coloured(curve_name, REFERENCE)
+    return figure.add_annotation(note(name, x=curve[0][-1], y=curve[1][-1], colour=theme.text) | beside)
+
+
+def curves_figure(
+    curves: pd.DataFrame,
+    exact: tuple[Array, Array],
+    *,
+    function: str,
+    reach: tuple[float, float],
+    log: bool = False,
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Draw the learned transformations f of U, or g of V, and the exact one.
+
+    Parameters
+    ----------
+    curves
+        Columns ``id``, ``function``, ``x``, ``y``; drawn with the sign that goes with the
+        exact one and with its spread on the points given: scale and sign of a pair (f, g) are free.
+    exact
+        Points of the exact transformation.
+    function
+        "f" or "g".
+    reach
+        Lowest and highest value of U, or of V, among the rows: beyond them nothing is learned.
+    log
+        Whether the axis of U, or of V, has a scale of powers; its values are then above 0.
+    """
+    variable = "U" if function == "f" else "V"
+    title = f"The transformation {function} of {variable}"
+    y_title = f"{function}({variable}), in standard deviations"
+    figure = new_figure(title=title, subtitle=subtitle, x=variable, y=y_title, theme=theme, height=360)
+    x, y = exact
+    figure.add_trace(exact_line(x, y, hover="exact: %{y:.2f}"))
+    names = [coloured("exact", REFERENCE)]
+    for id, rows in curves[curves["function"] == function].groupby("id", sort=False):
+        mark, name = mark_of(str(id), theme), short_name(str(id))
+        own = rows.sort_values("x")
+        heights = _like(own["x"].to_numpy(), own["y"].to_numpy(), x, y)
+        look: Values = {"colour": mark.colour, "width": 2, "dash": mark.dash}
+        figure.add_trace(line(own["x"], heights, name=name, hover=f"{name}: %{{y:.2f}}", **look))
+        names.append(coloured(name, mark.colour))
+    figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
+    inside = y[(x >= reach[0]) & (x <= reach[1])]
+    low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
+    room = max(high - low, 2.0)
+    # A spline may diverge in the last few rows, so the exact curve sets the scale. Names are above it.
+    across: dict[str, Any] = {"range": reach}
+    if log:
+        across = {"range": [math.log10(end) for end in reach], "type": "log", "dtick": 1}
+    return figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
+
+
+def _like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
+    """Return the curve with the mean, the spread and the sign of the exact one on the same points."""
+    target = np.interp(x, exact_x, exact_y)
+    centred, spread = curve - curve.mean(), float(curve.std())
+    if spread == 0:
+        return np.zeros(len(curve))
+    sign = -1.0 if float(centred @ (target - target.mean())) < 0 else 1.0
+    # Where the exact curve is flat, there is nothing to compare.
+    size = float(target.std()) or 1.0
+    return np.asarray(sign * centred / spread * size + target.mean())
+
+
+#: Pixels of a figure along the noise.
+_TALL = 440
+#: The target of the estimators, by its column, as a formula.
+QUANTITIES = {"hgr": "HGR", "chi2": "χ²", "mi": "mutual information"}
+
+
+def noise_axis_figure(
+    lines: pd.DataFrame,
+    exact: pd.DataFrame,
+    *,
+    ids: Sequence[str],
+    evaluation: str,
+    noise: float | None,
+    title: str,
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Draw each estimator's mean against noise, its range over the data sets as a band, and the exact curve.
+
+    Parameters
+    ----------
+    lines
+        As :func:`fairdash.lab.studies.lines_of` gives them, of one pattern.
+    exact
+        As :func:`fairdash.lab.noise_axis_study` gives it.
+    ids
+        Estimators to draw.
+    evaluation
+        "ours" or "published"; estimators without the latter are drawn as ours.
+    noise
+        Noise level to mark.
+    """
+    words: Values = {"title": title, "subtitle": subtitle, "x": "Noise σ (units of V)", "y": "Value"}
+    figure = new_figure(**words, theme=theme, height=_TALL)
+    said = "exact HGR at σ = %{x:.2f}: %{y:.3f}"
+    figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=said))
+    ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
+    for id in ids:
+        own, mark, name = _of_way(lines[lines["id"] == id], evaluation), mark_of(id, theme), short_name(id)
+        if own.empty:
+            continue
+        means = mark.line(
+            own["noise"],
+            own["mean"],
+            name=name,
+            customdata=own[["min", "max", "size"]].to_numpy(),
+            hover=f"<b>{name}</b> at σ = %{{x:.2f}}: %{{y:.3f}}"
+            "<br>%{customdata[0]:.3f} to %{customdata[1]:.3f} in %{customdata[2]} data sets",
+        )
+        area = (own["noise"], own["min"], own["max"])
+        figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, range"), means])
+        ends.append((float(own["mean"].iloc[-1]), mark.before(end_name(id))))
+    right = float(exact["noise"].max())
+    _label_ends(figure, ends, theme=theme)
+    marks = [line_up(noise, colour=theme.quiet)] if noise is not None and noise <= right else []
+    return figure.update_layout(
+        xaxis={"range": [0, right * 1.02]}, yaxis={"range": [-0.12, 1.04]}, shapes=marks
+    )
+
+
+def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
+    """Return the line of one estimator with the chosen implementation, or with ours without a choice."""
+    chosen = lines[lines["evaluation"] == evaluation]
+    return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
+
+
+def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, theme: Theme) -> None:
+    """Names at the right ends of the lines, moved apart where they would meet; as wide as a margin."""
+    place, notes = 2.0, []
+    for y, label in sorted(ends, reverse=True):
+        place = min(y, place - 24 / _TALL)
+        beside = {"xref": "paper", "xanchor": "left", "xshift": 6}
+        notes.append(note(label, x=1.0, y=place, colour=theme.text) | beside)
+    widest = max(len(label.rpartition("</span>")[2]) for _, label in ends)
+    figure.update_layout(annotations=notes, margin={"r": 30 + 7 * widest})
+
+
+def fig2_figure(
+    lines: pd.DataFrame,
+    exact: pd.DataFrame,
+    *,
+    ids: Sequence[str],
+    evaluation: str,
+    titles: Mapping[str, str],
+    quantity: str = "hgr",
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Draw small multiples of the noise axis, one panel per pattern, two by two.
+
+    Parameters as :func:`noise_axis_figure`, and ``quantity``: the column of ``exact`` that the estimators are
+    after, "hgr", "chi2" or "mi"; the last two have no upper end, and a panel's axis ends above all it shows.
+    """
+    words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
+    figure = new_figure(**words, theme=theme, height=640)
+    base, y_base = (figure.layout[each].to_plotly_json() for each in ("xaxis", "yaxis"))
+    up = {"range": [-0.12, 1.04], "dtick": 0.5} if quantity == "hgr" else {"rangemode": "tozero"}
+    at_noise = "at σ = %{x:.2f}: %{y:.3f}"
+    for k, pattern in enumerate(exact["pattern"].unique()):
+        number = str(k + 1) if k else ""
+        row, column = divmod(k, 2)
+        x_domain, y_domain = ([0.0, 0.46], [0.54, 1.0])[column], ([0.54, 0.88], [0.05, 0.39])[row]
+        title = {"text": "Noise σ" if row else "", "standoff": 2}
+        across = {"domain": x_domain, "anchor": f"y{number}", "title": title, "range": [0, 9.4], "dtick": 3}
+        figure.layout[f"xaxis{number}"] = base | across
+        y_title = {"text": "", "standoff": 2}
+        figure.layout[f"yaxis{number}"] = (
+            y_base | {"domain": y_domain, "anchor": f"x{number}", "title": y_title} | up
+        )
+        heading = f"<b>{titles.get(pattern, pattern)}</b>"
+        above = {"x": x_domain[0], "y": y_domain[1], "yanchor": "bottom"}
+        figure.add_annotation(corner_note(heading, colour=theme.text, size=13) | above)
+        axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        truth, name = exact[exact["pattern"] == pattern], f"exact {QUANTITIES[quantity]}"
+        hover = f"{name} {at_noise}"
+        figure.add_trace(exact_line(truth["noise"], truth[quantity], name=name, hover=hover, **axes))
+        for id in ids:
+            own = _of_way(lines[(lines["pattern"] == pattern) & (lines["id"] == id)], evaluation)
+            details: Values = {"name": short_name(id), "hover": f"<b>{short_name(id)}</b> {at_noise}"}
+            figure.add_trace(mark_of(id, theme).line(own["noise"], own["mean"], size=6, **details, **axes))
+    names = [coloured("exact", REFERENCE)]
+    names += [mark_of(id, theme).before(end_name(id)) for id in ids]
+    return figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
+
+
+def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, theme: Theme) -> go.Figure:
+    """Draw the detection rate against noise, on a logarithmic axis, with 95 % intervals.
+
+    Parameters
+    ----------
+    power
+        As :func:`fairdash.lab.power_study` gives it.
+    ids
+        Estimators to draw.
+    """
+    words: Values = {"title": "How often the link is detected", "subtitle": subtitle}
+    words |= {"x": "Noise σ (units of V, logarithmic)", "y": "Data sets in which it is detected (%)"}
+    figure = new_figure(**words, theme=theme, height=_TALL)
+    ends = []
+    for id in ids:
+        own = power[power["id"] == id].sort_values("noise")
+        if own.empty:
+            continue
+        mark, name = mark_of(id, theme), short_name(id)
+        share = 100 * own[["rate", "low", "high"]]
+        area = (own["noise"], share["low"], share["high"])
+        rates = mark.line(
+            own["noise"],
+            share["rate"],
+            name=name,
+            customdata=share[["low", "high"]].join(own["repeats"]),
+            hover=f"<b>{name}</b> at σ = %{{x:.3g}}: %{{y:.0f}} %"
+            "<br>95 %: %{customdata[0]:.0f} to %{customdata[1]:.0f} % of %{customdata[2]:.0f} data sets",
+        )
+        figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, 95 % interval"), rates])
+        # The label is where a line falls below one half, because lines are distinct there.
+        above = own[own["rate"] >= 0.5]
+        half = own.iloc[0] if above.empty else above.iloc[-1]
+        ends.append((float(half["noise"]), float(100 * half["rate"]), mark.before(name)))
+    _label_half_way(figure, ends, theme)
+    figure.add_hrect(y0=0, y1=5, fillcolor=theme.floor, line_width=0, layer="below")
+    above_line = {"xref": "paper", "xanchor": "left", "yanchor": "bottom"}
+    figure.add_annotation(note("5 %: false alarms", x=0, y=5, colour=theme.quiet) | above_line)
+    levels = sorted(power["noise"].unique())
+    figure.update_xaxes(type="log", tickvals=levels, ticktext=[f"{level:g}" for level in levels])
+    return figure.update_yaxes(range=[-3, 104])
+
+
+def _label_half_way(figure: go.Figure, ends: list[tuple[float, float, str]], theme: Theme) -> None:
+    taken: list[tuple[float, float]] = []
+    for x, y, label in sorted(ends, key=lambda end: (end[0], -end[1])):
+        level = y
+        while any(abs(x - other) < 1e-9 and abs(level - used) < 6 for other, used in taken):
+            level -= 6
+        taken.append((x, level))
+        beside = {"xanchor": "left", "xshift": 8, "yanchor": "bottom"}
+        figure.add_annotation(note(label, x=math.log10(x), y=level, colour=theme.text) | beside)

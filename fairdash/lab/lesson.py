@@ -1,0 +1,404 @@
+"""Scenes of the lesson: each asks one question, takes a guess, and then explains the answer.
+
+``lesson_data`` contains the lecturer's texts and the results of ``python -m benchmarks.lesson``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.dependence.exact import pattern_hgr
+from fairdash.dependence.patterns import HALF_WIDTH
+from fairdash.lab import Scene, Truth, truth_of
+from fairdash.lab.scene import POINTS
+from fairdash.utils.text import error_change, number
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LessonScene:
+    """Scene of the lesson: one screen, one question.
+
+    Parameters
+    ----------
+    title
+        Name in the scene control.
+    question
+        Heading of the page.
+    guesses
+        Choices before the answer shows.
+    right
+        The correct choice.
+    learned
+        The recap's sentence.
+    """
+
+    title: str
+    question: str
+    guesses: tuple[str, ...]
+    right: str
+    learned: str
+
+
+#: Number in the address to scene.
+SCENES: Mapping[str, LessonScene] = MappingProxyType(
+    {
+        "1": LessonScene(
+            title="1 Zero correlation",
+            question="Can a price with no correlation with age still follow age?",
+            guesses=("No: 0 is 0", "Only a little", "Yes, almost entirely"),
+            right="Yes, almost entirely",
+            learned="A correlation of 0 does not mean that a price ignores age.",
+        ),
+        "2": LessonScene(
+            title="2 Straighten the cloud",
+            question="Which two functions turn this cloud into a line?",
+            guesses=("None: it is a hump", "f alone, of age", "f of age and g of the price"),
+            right="f of age and g of the price",
+            learned="HGR is the correlation after the best transformation of both variables.",
+        ),
+        "3": LessonScene(
+            title="3 Memorising noise",
+            question="An adversary reports 0.7. Is that high?",
+            guesses=("Yes, a strong link", "It depends on rows and steps", "No, it is always that"),
+            right="It depends on rows and steps",
+            learned="Only a value above the noise floor is evidence of a link.",
+        ),
+        "4": LessonScene(
+            title="4 The duel",
+            question="How does a predictor become fair?",
+            guesses=("It forgets age", "An adversary hunts it", "It adds noise"),
+            right="An adversary hunts it",
+            learned="An adversary trains a predictor to be fair. A new estimator then judges it.",
+        ),
+        "5": LessonScene(
+            title="5 Who pays?",
+            question="What does fairness cost, and who pays?",
+            guesses=("Everyone a little", "The young pay more, the middle less", "The old pay more"),
+            right="The young pay more, the middle less",
+            learned="Less dependence raises the error, and somebody pays. Equal prices and equal "
+            "errors are different goals.",
+        ),
+    }
+)
+
+
+DATA = Path(__file__).parent / "lesson_data"
+#: Texts beside the scenes, as the address names them; Markdown in the same folder.
+TEXTS = {"notes": "Notes for the lecturer", "exercises": "Exercises"}
+
+#: People in every scene, by age; each represents the average policyholder of that age.
+PEOPLE = {"Ada": 30, "Ben": 40}
+
+
+def text(name: str) -> str:
+    """Return one of :data:`TEXTS`, in Markdown."""
+    return (DATA / f"{name}.md").read_text(encoding="utf-8")
+
+
+@cache
+def table(name: str) -> pd.DataFrame:
+    """Return a committed table by name."""
+    return pd.read_csv(DATA / f"{name}.csv")
+
+
+def select(name: str, **values: object) -> pd.DataFrame:
+    """Return the rows of a committed table with these column values."""
+    rows = table(name)
+    for column, value in values.items():
+        rows = rows[rows[column] == value]
+    return rows.reset_index(drop=True)
+
+
+def row_of(frame: pd.DataFrame, column: str, value: float) -> dict[str, Any]:
+    """Return the only row whose column has this value, by name."""
+    (found,) = frame[frame[column] == value].to_dict("records")
+    return {str(name): each for name, each in found.items()}
+
+
+# Scene 1: zero correlation, total dependence. And scene 2: the two functions that straighten the cloud.
+
+Points = tuple[tuple[float, float], ...]
+
+#: Ages of the curve's five points: u from −10 to 10 is an age from 20 to 60.
+PLACES = (-10.0, -5.0, 0.0, 5.0, 10.0)
+#: A price that rises and falls by the same amount. At 30, 40 and 50 years it equals the household scenario's,
+#: to 10 €.
+HUMP: Points = tuple(zip(PLACES, (-10.0, -5.0, 3.0, -5.0, -10.0), strict=True))
+LOWEST, HIGHEST = -10.0, 10.0
+#: A height of 0 in €, and the € of a unit.
+MIDDLE, UNIT = 220.0, 10.0
+CURVE_NOISE, CURVE_ROWS = 1.5, 300
+_CELLS = 20_000
+
+
+def curve_scene(points: Points) -> Scene:
+    """Return rows about the curve."""
+    return Scene(pattern=POINTS, points=points, n=CURVE_ROWS, noise=CURVE_NOISE)
+
+
+def points_of(heights: list[float]) -> Points:
+    """Return the curve through these five heights, each clipped to its range."""
+    return tuple(zip(PLACES, np.clip(heights, LOWEST, HIGHEST).tolist(), strict=True))
+
+
+def dials(points: Points) -> tuple[float, float]:
+    """Return the two dials: the exact correlation of age and price, and their maximal correlation."""
+    shape = curve_scene(points).named
+    u = HALF_WIDTH * (2 * (np.arange(_CELLS) + 0.5) / _CELLS - 1)
+    f = shape(u)
+    covariance = float(np.mean(u * (f - f.mean())))
+    pearson = covariance / float(u.std() * np.sqrt(f.var() + CURVE_NOISE**2))
+    return pearson, float(pattern_hgr(shape, noise=CURVE_NOISE))
+
+
+def curve_sentence(points: Points) -> str:
+    """Sentence about the two dials, in Markdown."""
+    pearson, hgr = dials(points)
+    euros = dict(points)
+    pays = " and ".join(
+        f"{name} pays {MIDDLE + UNIT * euros[_place(age)]:.0f} €" for name, age in PEOPLE.items()
+    )
+    values = f"**Pearson's correlation of age and price is {signed(pearson)}, HGR is {hgr:.2f}.** {pays}. "
+    if hgr < 0.1:
+        return values + "The price does not follow age, and neither measure finds a link."
+    if abs(pearson) < 0.1:
+        return values + (
+            "A price can follow age without correlation: the rise on one side cancels the fall on the other. "
+            "HGR transforms both variables first. It is 0 only if there is no link."
+        )
+    if hgr - abs(pearson) < 0.05:
+        return values + "The curve is nearly straight, and both measures agree. Bend it until they differ."
+    return values + "Correlation sees only the straight part of the link. Can you bring it to 0?"
+
+
+def _place(age: float) -> float:
+    """u of an age."""
+    return (age - 40) / 2
+
+
+def straightened(points: Points, share: float) -> tuple[Array, Array]:
+    """Return the rows between standardised (u, v), at 0, and (f(u), g(v)), at 1; (n,) each.
+
+    The first are those of :data:`PEOPLE`: the rows whose ages are nearest.
+    """
+    rows, prices = (values[0] for values in curve_scene(points).draw())
+    people = [int(np.argmin(np.abs(rows - _place(age)))) for age in PEOPLE.values()]
+    order = np.append(people, np.setdiff1d(np.arange(len(rows)), people))
+    u, v = rows[order], prices[order]
+    truth = best_pair(points)
+    ends = (np.interp(u, truth.u, truth.f), np.interp(v, truth.v, truth.g))
+    moved = (
+        (1 - share) * _standardised(begin) + share * _standardised(end)
+        for begin, end in zip((u, v), ends, strict=True)
+    )
+    x, y = map(_standardised, moved)
+    return x, y
+
+
+def best_pair(points: Points) -> Truth:
+    """Return f and g of the curve, and their correlation, HGR."""
+    return truth_of(curve_scene(points).named, noise=CURVE_NOISE)
+
+
+def straight_sentence(points: Points, share: float) -> str:
+    """Sentence about the cloud's slope, in Markdown."""
+    x, y = straightened(points, share)
+    slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
+    if share == 0:
+        return (
+            f"**The cloud has a slope of {signed(slope)}. This is Pearson's correlation of these "
+            f"{CURVE_ROWS} rows.** Press play, and watch f transform age and g the price."
+        )
+    if share < 1:
+        return f"**After {share:.0%} of the way the slope is {signed(slope)}.** f and g act on both axes."
+    ada, ben = x[: len(PEOPLE)]
+    return (
+        f"**After f and g the cloud lies along a line. Its slope is {signed(slope)} on these "
+        f"{CURVE_ROWS} rows, and the exact one is HGR = {hgr:.2f}.** No other two functions make it steeper. "
+        f"f moves Ada to {signed(ada)} and Ben to {signed(ben)}."
+    )
+
+
+def _standardised(x: Array) -> Array:
+    centred = x - x.mean()
+    size = float(np.sqrt(np.mean(centred**2)))
+    return centred / size if size > 0 else centred
+
+
+def signed(value: float) -> str:
+    """Format with two decimals and a true minus, but no minus before 0."""
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text.replace("-", "−")
+
+
+# Scene 3: an adversary that memorises noise.
+
+
+NOISE_ROWS = (50, 100, 200, 500, 1000, 2000)
+NOISE_STEPS = (5, 10, 20, 50, 100, 200, 500)
+
+
+def noise_scene(n: int) -> Scene:
+    """Return rows of two unrelated variables."""
+    return Scene(pattern="none", n=n, noise=2.0, seed=3)
+
+
+def independent_rows(n: int) -> tuple[Array, Array]:
+    """Return U and V of :func:`noise_scene`, (n,) each."""
+    u, v = noise_scene(n).draw()
+    return u[0], v[0]
+
+
+def noise_readings(n: int) -> pd.DataFrame:
+    """Return one row per number of steps: ``own`` and ``new``, HGR_NN on its training rows and on others;
+    ``low`` and ``high``, the range of ``own`` on shuffled rows."""
+    return select("noise", n=n)
+
+
+def noise_sentence(n: int, steps: int) -> str:
+    """Return the networks' values after this number of steps, in Markdown."""
+    row = row_of(noise_readings(n), "steps", steps)
+    return (
+        f"**After {steps} steps on {n:,} rows without any link the adversary reports {row['own']:.2f} on its "
+        f"training rows, and {signed(row['new'])} on new rows.** "
+        f"On shuffled rows it reports {row['low']:.2f} to {row['high']:.2f}. Prices are random here, and "
+        "Ada's says nothing about her age. A value means nothing without its noise floor."
+    )
+
+
+# Scene 4: the duel of a predictor with its adversary.
+
+DUEL_LAM = 4.0
+DUEL_STEPS = tuple(range(0, 401, 10))
+#: Step at which the adversary stops learning, where it is frozen.
+FROZEN_AT = 100
+
+
+def duel_states(frozen: bool) -> pd.DataFrame:
+    """Return one row per step shown: ``mse`` (1 for the average), ``j``, the adversary's value, and
+    ``fresh``, the value of a new estimator: HGR_spline by its default."""
+    return select("duel", frozen=frozen)
+
+
+def duel_by_age(frozen: bool, step: int) -> pd.DataFrame:
+    """Return the average ``price`` in €, and ``g`` in standard deviations, by ``age``."""
+    return select("duel_by_age", frozen=frozen, step=step)
+
+
+def average_price() -> float:
+    """Return the price in € if it were the same for everyone."""
+    return float(duel_by_age(False, max(DUEL_STEPS))["price"].mean())
+
+
+def duel_sentence(frozen: bool, step: int) -> str:
+    """Sentence about the state of the game, in Markdown."""
+    row = row_of(duel_states(frozen), "step", step)
+    curve = duel_by_age(frozen, step)
+    prices = curve["price"]
+    pays = " and ".join(
+        f"{name} pays {np.interp(age, curve['age'], prices):.0f} €" for name, age in PEOPLE.items()
+    )
+    sentence = (
+        f"**After {step} steps the adversary reports {signed(row['j'])}, and a new estimator "
+        f"{signed(row['fresh'])}. The error is {row['mse']:.2f} of the variance.** "
+        f"Average prices differ by up to {prices.max() - prices.min():.0f} € across ages: {pays}."
+    )
+    if frozen and step > FROZEN_AT:
+        return sentence + (
+            f" The adversary stopped learning at step {FROZEN_AT}. The predictor has moved away from what "
+            "it learned, so its value says little about the remaining link."
+        )
+    return sentence
+
+
+# Scene 5: what fairness costs, and who pays.
+
+LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+#: Edges of the groups of age.
+AGES = (25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 55)
+OBJECTIVES = {
+    "demographic_parity": "Equal prices",
+    "equalized_residuals": "Equal errors",
+}
+
+
+def payers_points(objective: str) -> pd.DataFrame:
+    """Return one row per weight, 0 first: ``lam``, ``rmse`` in € and ``hgr``, means over the splits.
+
+    And ``rmse_se``, ``hgr_se``, their standard errors; ``edge``, what independence stays below in 95 % of
+    cases; ``rmse_of_average``, the error in € of predicting the average for everyone.
+    """
+    return select("payers", objective=objective).sort_values("lam", ignore_index=True)
+
+
+def payers_floor(objective: str) -> float:
+    """Return the noise floor for sentence and picture, the mean of the weights' edges.
+
+    Each weight's edge estimates the same thing from shuffles of its own.
+    """
+    return float(payers_points(objective)["edge"].mean())
+
+
+def payers_by_age(objective: str, lam: float) -> pd.DataFrame:
+    """Return average ``price`` and ``residual`` (price − cost) in € by ``age``, on test rows."""
+    return select("payers_by_age", objective=objective, lam=lam)
+
+
+def payers_lams() -> list[float]:
+    return [float(lam) for lam in payers_points("demographic_parity")["lam"]]
+
+
+def payers_ages(objective: str) -> pd.DataFrame:
+    """Return :func:`payers_by_age` for all weights, which sets the range of the axes."""
+    return select("payers_by_age", objective=objective)
+
+
+def payers_sentence(objective: str, lam: float) -> str:
+    """Say who pays what at this weight, against the standard model, in Markdown."""
+    point, standard = (row_of(payers_points(objective), "lam", each) for each in (lam, 0.0))
+    ada, ben = (f"{name} ({age})" for name, age in PEOPLE.items())
+    if lam == 0:
+        share = number(100 * standard["rmse"] / standard["rmse_of_average"])
+        return (
+            f"**Without fairness {ada} pays {_price(objective, 0.0, 0):.0f} € and {ben} pays "
+            f"{_price(objective, 0.0, 1):.0f} €.** The root mean squared error is {number(standard['rmse'])} "
+            f"€, {share} % of the error of predicting the average for everyone. Move λ."
+        )
+    moved = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
+    errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]
+    told = point["hgr"] > payers_floor(objective)
+    side = (
+        "above the noise floor, {}: the link is still there"
+        if told
+        else "within the noise floor, {}: beyond this point you pay for noise"
+    ).format(number(payers_floor(objective)))
+    hgr = number(point["hgr"]).replace("-", "−")
+    error = error_change(standard["rmse"], point["rmse"], of_average=point["rmse_of_average"], unit="€")
+    return (
+        f"**At λ = {lam:g} {ada} pays {_change(moved[0])} and {ben} {_change(moved[1])}; {error}.** "
+        f"On average Ada is now charged {_off(errors[0])}, and Ben {_off(errors[1])}. HGR {hgr} is {side}."
+    )
+
+
+def _price(objective: str, lam: float, who: int) -> float:
+    age = list(PEOPLE.values())[who]
+    return float(row_of(payers_by_age(objective, lam), "age", age)["price"])
+
+
+def _change(euros: float) -> str:
+    return f"{abs(euros):.0f} € {'more' if euros > 0 else 'less'}" if round(euros) else "the same"
+
+
+def _off(euros: float) -> str:
+    return f"{abs(euros):.0f} € too {'much' if euros > 0 else 'little'}" if round(euros) else "what they cost"

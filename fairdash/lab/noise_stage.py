@@ -1,0 +1,221 @@
+"""Interactive figure of the Patterns page as noise grows: rows, curve and estimators, computed in advance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.lab import Scene
+from fairdash.lab.figures.estimates import Group, Rows, digits, estimates_figure, rows_of
+from fairdash.lab.figures.simulations import scatter_figure, short_name
+from fairdash.views.figures.data import some_rows
+from fairdash.views.figures.parts import lists, plain
+from fairdash.views.figures.theme import Theme
+
+Array = NDArray[np.float64]
+
+#: Levels of the noise: standard deviations of ε.
+NOISES = tuple(k / 4 for k in range(41))
+#: Points at which F is drawn: fifty per wave if there are forty waves.
+POINTS_OF_F = 2001
+#: Height of the plots between their axes, in pixels.
+_HEIGHT, _ROW = 400, 27
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noise:
+    """Values of the estimators at one noise level.
+
+    Parameters
+    ----------
+    estimates
+        As :func:`fairdash.lab.scene_estimates` gives them.
+    groups
+        Those that are drawn, with the exact value at this level.
+    """
+
+    estimates: pd.DataFrame
+    groups: Sequence[Group]
+
+
+def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str, Any]:
+    """Return the scene, and its changes with noise, as plain values for the stage.
+
+    Parameters
+    ----------
+    scene
+        Its noise is among :data:`NOISES`.
+    levels
+        One for each of them.
+    """
+    at = NOISES.index(scene.noise)
+    rows, of_rows = _moving_rows(scene, theme=theme)
+    bars, of_bars, drawn = _moving_bars(levels, at=at, theme=theme)
+    ids = [id for group in levels[at].groups for id in group.ids]
+    exact = [level.groups[0].exact or 0.0 for level in levels]
+    cells = [_cells(level.estimates, ids) for level in levels]
+    said = [
+        f"σ = {noise:g}; exact HGR {digits(hgr)}; "
+        + "; ".join(f"{short_name(id)} {value}" for id, (value, _) in zip(ids, each, strict=True))
+        for noise, hgr, each in zip(NOISES, exact, cells, strict=True)
+    ]
+    return {
+        "slider": {
+            "label": "Noise, σ",
+            "symbol": "σ",
+            "help": "Standard deviation of ε, in the units of V. F takes values between about −5 and 10.",
+            "stops": [f"{noise:g}" for noise in NOISES],
+            "said": said,
+            "ticks": list(range(0, len(NOISES), 4)),
+            "at": at,
+        },
+        "figures": [
+            {
+                "spec": rows,
+                "height": _HEIGHT,
+                "alt": f"Scatter of V against U: {scene.named.title}, {scene.n} rows.",
+            },
+            {
+                "spec": bars,
+                "height": max(_HEIGHT, _ROW * (drawn + 1)),
+                "alt": "Bars: the value of each estimator over its noise floor, with the exact maximal "
+                "correlation. The table below gives the numbers.",
+            },
+        ],
+        "moves": [*({"figure": 0, **each} for each in of_rows), *({"figure": 1, **each} for each in of_bars)],
+        "cards": [],
+        "table": {
+            "title": "Estimates, as a table",
+            "head": ["Estimator", "Reads", "Noise floor, 95 %"],
+            "rows": [["Exact HGR"], *([short_name(id)] for id in ids)],
+            "cells": [[(digits(hgr), "–"), *each] for hgr, each in zip(exact, cells, strict=True)],
+        },
+    }
+
+
+def _cells(estimates: pd.DataFrame, ids: Sequence[str]) -> list[tuple[str, str]]:
+    columns = (estimates["id"], estimates["value"], estimates["floor_q95"])
+    known = {id: (digits(value), digits(floor)) for id, value, floor in zip(*columns, strict=True)}
+    return [known.get(id, ("…", "…")) for id in ids]
+
+
+def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the rows, the curve and the axis that holds both.
+
+    More noise is more of the same noise: V = F + σ ε. On the scale of heavy tails its logarithm is such a
+    sum. So what is sent are F, ε and their shares at each stop.
+    """
+    u, _ = scene.draw()
+    even = replace(scene, heavy_tails=False)
+    (f,), (once,) = (replace(even, noise=noise).draw()[1] for noise in (0.0, 1.0))
+    # Without the ends, which heavy tails would move to 0 and to infinity, and at most as many values as there
+    # are rows.
+    grid = np.linspace(-10, 10, POINTS_OF_F)[1:-1]
+    if scene.heavy_tails:
+        grid = grid[scene.scale_u(grid) <= u.max()]
+    curve = scene.named(grid)
+    shown = some_rows(scene.n)
+    across = scene.scale_u(grid)
+    figure = scatter_figure(
+        u[0][shown],
+        scene.scale_v(f + scene.noise * (once - f))[shown],
+        (across, scene.scale_v(curve)),
+        title=scene.named.title,
+        subtitle=f"{scene.n:,} rows"
+        + (f", U tied on {scene.ties:.0%}" if scene.ties else "")
+        + (", heavy tails" if scene.heavy_tails else ""),
+        theme=theme,
+        height=_HEIGHT,
+    )
+    spec = plain(figure)
+    mean, of_f = 0.0, np.ones(len(NOISES))
+    if scene.heavy_tails:
+        mean, _ = scene.heavy_scale
+        of_f = np.array([replace(scene, noise=noise).heavy_scale[1] for noise in NOISES])
+    of_noise = of_f * np.array(NOISES)
+
+    def mixed(f: Array, noise: Array) -> dict[str, Any]:
+        mix = {"parts": [lists(f - mean), lists(noise)], "exp": scene.heavy_tails}
+        return mix | {"shares": [of_f.tolist(), of_noise.tolist()]}
+
+    ends = np.stack([_ends(scene, f, once - f, curve, noise=noise) for noise in NOISES])
+    reach = [float(min(u.min(), across.min())), float(max(u.max(), across.max()))]
+    room = 0.03 * (reach[1] - reach[0])
+    spec["layout"]["xaxis"]["range"] = [reach[0] - room, reach[1] + room]
+    spec["layout"]["yaxis"]["range"] = ends[NOISES.index(scene.noise)].tolist()
+    last = [float(replace(scene, noise=noise).scale_v(curve[-1:])[0]) for noise in NOISES]
+    moves: list[dict[str, Any]] = [
+        {"kind": "scale", "part": 1, "range": lists(ends)},
+        {"kind": "trace", "part": 0, "mix": mixed(f[shown], (once - f)[shown])},
+    ]
+    if scene.heavy_tails:
+        moves.append({"kind": "trace", "part": 1, "mix": mixed(curve, np.zeros(len(curve)))})
+        moves.append({"kind": "note", "part": 0, "y": last})
+    return spec, moves
+
+
+def _ends(scene: Scene, f: Array, noise_of: Array, curve: Array, *, noise: float) -> Array:
+    """Ends of the axis of V at a noise level."""
+    values = replace(scene, noise=noise).scale_v(np.concatenate([f + noise * noise_of, curve]))
+    room = 0.05 * float(np.ptp(values)) or 1.0
+    return np.array([values.min() - room, values.max() + room])
+
+
+def _moving_bars(
+    levels: Sequence[Noise], *, at: int, theme: Theme
+) -> tuple[dict[str, Any], list[dict[str, Any]], int]:
+    """Return bars, floors, diamonds, exact values, numbers beside the names, and the number of rows."""
+    rows = [rows_of(level.estimates, level.groups, theme=theme) for level in levels]
+    lowest = min(float(np.nanmin(each, initial=0.0)) for each in (_x(row) for row in rows))
+    figure = estimates_figure(
+        rows[at],
+        lowest=lowest,
+        title="Value of each estimator",
+        subtitle="grey: noise floor, 95 % of shuffled data · ◇ as published",
+        theme=theme,
+    )
+    ticks = list(rows[at].ticks)
+    return (
+        plain(figure),
+        [
+            {"kind": "trace", "part": 0, "x": _numbers([[bar["floor"] for bar in row.bars] for row in rows])},
+            {
+                "kind": "trace",
+                "part": 1,
+                "x": _numbers([[bar["x"] for bar in row.bars] for row in rows]),
+                "colours": [{k: bar["colour"] for k, bar in enumerate(row.bars)} for row in rows],
+            },
+            {"kind": "trace", "part": 2, "x": [_exact(row) for row in rows]},
+            {
+                "kind": "trace",
+                "part": 3,
+                "x": _numbers([[each["x"] for each in row.diamonds] for row in rows]),
+            },
+            *(
+                {"kind": "tick", "part": k, "text": [row.ticks[place] for row in rows]}
+                for k, place in enumerate(ticks)
+            ),
+            *(
+                {"kind": "note", "part": k, "text": [row.notes[k]["text"] for row in rows]}
+                for k in range(len(rows[at].notes))
+            ),
+        ],
+        rows[at].height,
+    )
+
+
+def _x(rows: Rows) -> Array:
+    return np.array([bar["x"] for bar in rows.bars] + [each["x"] for each in rows.diamonds])
+
+
+def _exact(rows: Rows) -> list[float | None]:
+    return [x for value, *_ in rows.lines for x in (round(value, 5), round(value, 5), None)]
+
+
+def _numbers(values: Sequence[Sequence[float]]) -> Sequence[Any]:
+    return lists(np.array(values, dtype=np.float64)) if values and len(values[0]) else values

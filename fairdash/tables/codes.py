@@ -1,0 +1,343 @@
+"""Values whose meaning likely differs from their look: 999 for an age, 19480711 for a day, “male” beside
+“Male”.
+
+The look and the position of a value distinguish a code from a number: -1 below whole numbers from 0 on, or
+999 in
+several rows far beyond all others. What is only likely is said, and never changed without a word.
+
+>>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
+>>> special_codes(ages)
+{999.0: 4}
+>>> special_codes(pd.Series([99.0, 199.0, 299.0, 399.0, 999.0] * 5))
+{}
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.tables.grammar import folded, words_in_order
+from fairdash.tables.header_words import meanings_of, other_words
+from fairdash.utils.text import amount, counted
+
+Floats = NDArray[np.float64]
+
+#: Rows and different numbers that a column must have, at least, before a value counts as a code; codes a
+#: column may have, at most.
+_MIN_ROWS, _MIN_VALUES, _MAX_CODES = 3, 5, 6
+#: Limits of the types of numbers that programs write for “no number”, and of floats by Stata and others.
+_LIMITS = frozenset(
+    float(sign * number)
+    for number in (2**15 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 10**20, 10**30)
+    for sign in (1, -1)
+)
+#: How far a code lies from the rest: as a share of their range, and in steps between the nearest of them.
+_GAP, _STEPS = 0.1, 5
+#: Days that stand for “not known”, “from the beginning” and “until further notice”.
+_DAYS = (
+    "0001-01-01 1600-01-01 1601-01-01 1753-01-01 1800-01-01 1899-12-30 1899-12-31 1900-01-01 1901-01-01 "
+    "1970-01-01 2099-12-31 2199-12-31 2999-12-31 3000-01-01 3999-12-31 9999-01-01 9999-12-31"
+)
+_SPECIAL_DAYS = frozenset(np.datetime64(day, "D") for day in _DAYS.split())
+_MIN_DAYS_AWAY = 5 * 365
+#: Years that a column of years may hold, and the year that stands for an unknown one before them.
+_YEARS, _BEGINNING = (1905, 2150), 1900
+#: Names that programs give to the column of row numbers.
+ROW_NAMES = re.compile(
+    r"Unnamed: ?0|column 1_*|X|V1|\.\.\.1|index|level_0|row_?names?|row\.names|_N_|obs", re.IGNORECASE
+)
+#: Days that may be written as numbers, and the levels of a column that may be spelled in several ways.
+_FIRST_DAY, _LAST_DAY = 18000101, 21001231
+_MAX_LEVELS, _LOOKED_AT, _MAX_SHOWN = 50, 1000, 3
+#: Words for a total, folded, and the share of rows of which such a level may be one.
+TOTALS = frozenset(
+    "total totals sum gesamt gesamtsumme summe insgesamt totaux totale totali totales somme suma somma totaal"
+    " som".split()
+)
+_TOTALS_SHARE = 0.02
+#: Headers of dates, and the days since 1970, 1960 or 1900 that a column of them may hold.
+_DATE_WORDS = frozenset("date datum geburtsdatum fecha dob birthdate birthday".split())
+#: Words of headers that count something, which days since a date do, too.
+_COUNT_WORDS = frozenset("count number days day lag since until months weeks tage jours".split())
+_MIN_DAYS, _SURE_DAYS, _MAX_DAYS = -40_000, 4_000, 80_000
+_EPOCHS = {"R": "1970-01-01", "SAS and Stata": "1960-01-01", "Excel": "1899-12-30"}
+#: Nobody insured is younger where an age is that of a person.
+_YOUNGEST, _OLDEST = 10, 120
+
+
+def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
+    """Return values of a column that are likely codes, with the rows that hold them.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Numbers or dates; other columns have no such codes.
+    """
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return _special_days(values)
+    is_number = pd.api.types.is_float_dtype(values.dtype) or pd.api.types.is_integer_dtype(values.dtype)
+    if not is_number:
+        return {}
+    cells: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    codes: dict[float | np.datetime64, int] = {}
+    low, high = np.fmin.reduce(cells, initial=np.inf), np.fmax.reduce(cells, initial=-np.inf)
+    # The smallest and the largest value decide for nearly every column.
+    for sign in (1, -1):
+        if (low if sign < 0 else high) * sign > 0 and _looks_special(low if sign < 0 else high):
+            codes |= _beyond(cells[np.isfinite(cells)], sign)
+    if low in (0, _BEGINNING) and (count := _before_all(values.name, cells, low)):
+        codes[float(low)] = count
+    return codes
+
+
+def _looks_special(number: float) -> bool:
+    """Return whether a number is written as codes are: 99, 998, -1, -666666666 or the limit of a type."""
+    if not np.isfinite(number):
+        return False
+    if number in _LIMITS or abs(number) > 1e300 or number in range(-9, 0):
+        return True
+    if abs(number) > 1e16:
+        return False
+    text = repr(abs(float(number))).removesuffix(".0")
+    digits = text.replace(".", "")
+    alike = len(set(digits)) == 1 and digits[0] in ("9" if "." in text or len(digits) < 3 else "6789")
+    nearly = "." not in text and set(digits[:-1]) == {"9"} and digits[-1] in "678"
+    return (len(digits) > 1 + ("." in text)) and (
+        alike or nearly or (len(digits) > 4 and len(set(digits)) == 1) or digits == "88"
+    )
+
+
+def _beyond(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
+    """Codes at the upper end of a column's known cells (sign 1), or at the lower one (-1)."""
+    levels, counts = np.unique(sign * cells, return_counts=True)
+    codes: list[int] = []
+    while len(codes) < _MAX_CODES and len(levels) - len(codes) > _MIN_VALUES:
+        place = len(levels) - len(codes) - 1
+        if not _looks_special(sign * levels[place]):
+            break
+        codes.append(place)
+    if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
+        # Steps below zero, as of a bonus scale from -2 on.
+        return {}
+    # Codes may be neighbours of one another, but not of an ordinary value, so the search begins at the
+    # smallest.
+    while codes:
+        place = codes[-1]
+        if counts[place] >= _MIN_ROWS and _is_apart(levels[: place + 1], counts[: place + 1], sign):
+            break
+        codes.pop()
+    return {float(sign * levels[k]): int(counts[k]) for k in codes}
+
+
+def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
+    """Return whether the last of these ascending numbers, times a sign, lies apart from the others."""
+    *_, code = levels
+    rest = levels[:-1]
+    if sign < 0 and rest[-1] <= 0:
+        # Numbers that are never below zero have no room for a negative code, unless there are only a few of
+        # them.
+        return bool(code > 9 or rest[0] <= -10 or (rest != np.round(rest)).any())
+    endings = np.mod(np.abs(rest), 100) == code % 100
+    if code >= 99 and endings.mean() > 0.2:
+        # Prices such as 199 and 299.
+        return False
+    step = float(np.median(np.diff(rest[-_STEPS - 1 :])))
+    gap, spread = code - rest[-1], rest[-1] - rest[0]
+    often = gap > spread or counts[-1] > 2 * counts[-2]
+    return bool(often and gap > max(_GAP * spread, _STEPS * step))
+
+
+def _before_all(name: object, cells: Floats, first: float) -> int:
+    """Count the zeros of a person's age or of years, or the years 1900, before which there is a gap."""
+    rest = cells[cells > first]
+    low, high = float(rest.min(initial=np.inf)), float(rest.max(initial=-np.inf))
+    # This check does not use the header. It is the slowest, so it comes last.
+    if not (_YEARS[0] <= low < high <= _YEARS[1] or _YOUNGEST <= low <= high <= _OLDEST):
+        return 0
+    count = int((cells == first).sum())
+    if count < _MIN_ROWS or (rest != np.round(rest)).any():
+        return 0
+    if _YEARS[0] <= low < high <= _YEARS[1]:
+        return count if first == 0 or count > 2 * (rest == low).sum() else 0
+    is_age = bool({"age", "driver_age"} & set(meanings_of(name))) and not other_words(name, "age", "thing")
+    return count if first == 0 and is_age else 0
+
+
+def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
+    known = values.dropna()
+    known = known.dt.tz_localize(None) if getattr(known.dtype, "tz", None) is not None else known
+    days = known.to_numpy().astype("datetime64[D]")
+    codes: dict[float | np.datetime64, int] = {}
+    for end in (np.min, np.max):
+        if len(days) == 0 or (day := end(days)) not in _SPECIAL_DAYS:
+            continue
+        count, rest = int((days == day).sum()), days[days != day]
+        far = len(rest) and abs(int((end(rest) - day) / np.timedelta64(1, "D"))) > _MIN_DAYS_AWAY
+        if count >= _MIN_ROWS and far:
+            codes[day] = count
+    return codes
+
+
+def written(code: float | np.datetime64) -> str:
+    """Write a code as in a file."""
+    if isinstance(code, np.datetime64):
+        return str(code)
+    return f"{code:.0f}" if code == round(code) and abs(code) < 1e16 else amount(code)
+
+
+def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
+    """Return whether a column holds the numbers of the rows, from 0 or 1 on, in any order.
+
+    Parameters
+    ----------
+    gaps
+        Whether numbers may be left out, as R does where rows were.
+    """
+    if not pd.api.types.is_integer_dtype(values.dtype) or len(values) < 2 or values.isna().any():
+        return False
+    low, high, n = int(values.min()), int(values.max()), len(values)
+    is_whole = low in (0, 1) and high - low == n - 1
+    return bool((is_whole or (gaps and low >= 0 and high < 20 * n)) and values.is_unique)
+
+
+def said_of_codes(values: pd.Series) -> list[str]:
+    """Return a sentence on a column's likely codes, if it has any."""
+    if not (codes := special_codes(values)):
+        return []
+    held = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
+    marks = " ".join(f"--missing {values.name}={written(code)}" for code in codes)
+    return [
+        f"“{values.name}” holds {held}, apart from all other values. This may be a code for a missing value "
+        f"and is used as a number unless you say so ({marks})."
+    ]
+
+
+def doubts_about(values: pd.Series) -> list[str]:
+    """Return sentences on the likely meaning of a column's values."""
+    remark = said_of_codes(values)
+    if day_numbers(values) is not None:
+        remark.append(
+            f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. They "
+            "are used as numbers unless you use them as a year or as an age."
+        )
+    remark += _said_of_counted_days(values)
+    levels = _levels(values)
+    if alike := said_of_spellings(values, levels):
+        remark.append(
+            f"“{values.name}”: {alike}. They count as different levels unless you write them alike "
+            f"(--one-spelling {values.name})."
+        )
+    for level in levels:
+        word = folded(level.strip()).removeprefix("grand ")
+        rows = int((values == level).sum()) if word in TOTALS else 0
+        if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
+            remark.append(
+                f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If it is the "
+                "total of other rows, leave it out."
+            )
+    return remark
+
+
+def _said_of_counted_days(values: pd.Series) -> list[str]:
+    """Say that a column named like a date may count days."""
+    words = words_in_order(str(values.name))
+    if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
+        return []
+    low, high = float(values.min()), float(values.max())
+    if not (low > _MIN_DAYS and _SURE_DAYS < high < _MAX_DAYS) or (values.dropna() % 1 != 0).any():
+        return []
+    days = ", ".join(
+        f"{np.datetime64(start) + np.timedelta64(int(high), 'D')} as {by} counts"
+        for by, start in _EPOCHS.items()
+    )
+    return [
+        f"“{values.name}” is named like a date and holds whole numbers up to {high:.0f}. They may be days "
+        f"({days}) and are used as numbers. Write them as dates."
+    ]
+
+
+def is_plain_number(values: pd.Series) -> bool:
+    """Return whether a column holds numbers, and not truth values."""
+    return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+
+
+def day_numbers(values: pd.Series) -> pd.Series | None:
+    """Return the days of a column that holds them as numbers, such as 19480711; None for any other column.
+
+    >>> day_numbers(pd.Series([19480711, 19520229]))[0].year, day_numbers(pd.Series([19520230])) is None
+    (1948, True)
+    """
+    if not is_plain_number(values):
+        return None
+    # A column without any cell is not numeric.
+    if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
+        return None
+    known = values.dropna()
+    if (known % 1 != 0).any():
+        return None
+    month, day = known // 100 % 100, known % 100
+    if ((month < 1) | (month > 12) | (day < 1) | (day > 31)).any():
+        return None
+    days = pd.to_datetime(known.astype(np.int64).astype(str), format="%Y%m%d", errors="coerce")
+    return None if days.isna().any() else days.reindex(values.index)
+
+
+def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[str]]:
+    """Return groups of levels that differ in capitals or spaces alone, the commonest of each group first.
+
+    `levels` are those of the column, if they are known.
+
+    >>> spellings(pd.Series(["Male", "male ", "Male", "female"]))
+    [['Male', 'male ']]
+    """
+    levels = _levels(values) if levels is None else levels
+    groups: dict[str, list[str]] = {}
+    for level in levels:
+        groups.setdefault(" ".join(level.casefold().split()), []).append(level)
+    if len(groups) == len(levels):
+        return []
+    counts = values.value_counts()
+    alike = (group for group in groups.values() if len(group) > 1)
+    return [sorted(group, key=lambda level: (-counts[level], level)) for group in alike]
+
+
+def _levels(values: pd.Series) -> list[str]:
+    """Levels of a column of text that has few; none of any other."""
+    if not (pd.api.types.is_string_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)):
+        return []
+    if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
+        return []
+    levels = pd.Series(values.unique()).dropna().tolist()
+    return levels if len(levels) <= _MAX_LEVELS and all(isinstance(each, str) for each in levels) else []
+
+
+def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
+    """Name levels that differ in capitals or spaces alone; "" without any."""
+    if not (alike := spellings(values, levels)):
+        return ""
+    rows = int(values.isin([each for group in alike for each in group]).sum())
+    shown = "; ".join(" and ".join(f"“{each}”" for each in group) for group in alike[:_MAX_SHOWN])
+    return f"levels differ in capitals or spaces alone: {shown} ({counted(rows, 'row')})"
+
+
+def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
+    """Return a column whose levels of :func:`spellings` are written as the commonest of them, with a note."""
+    alike = spellings(values)
+    first = {other: group[0] for group in alike for other in group}
+    changed = values.astype(object).map(lambda cell: first.get(cell, cell))
+    count = int((changed != values.astype(object))[values.notna()].sum())
+    shown = ", ".join(f"“{group[0]}”" for group in alike)
+    return changed, f"“{values.name}”: {shown} in one spelling ({counted(count, 'row')} changed)."
+
+
+def without_codes(values: pd.Series) -> tuple[pd.Series, str]:
+    """Return a column in which likely codes are missing, with a note."""
+    codes = special_codes(values)
+    days = values.to_numpy().astype("datetime64[D]") if values.dtype.kind == "M" else values
+    shown = ", ".join(map(written, codes))
+    note = f"“{values.name}”: {shown} is a missing cell ({counted(sum(codes.values()), 'row')})."
+    return values.mask(np.isin(days, np.array(list(codes)))), note

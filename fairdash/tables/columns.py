@@ -1,0 +1,339 @@
+"""Requirements for each column role, shared by the Data page, data sets and estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.errors import Checks, DataError, Fix, Problem
+from fairdash.tables.column_profile import kind_of
+from fairdash.tables.fixes import can_convert, date_fixes, holds_bands
+from fairdash.tables.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
+from fairdash.utils.classes import MIN_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
+from fairdash.utils.rounding import is_rounding, precision
+
+#: Columns used in training that no predictor sees; they may be constant if nothing is penalised.
+SENSITIVE_FEATURE = "sensitive feature"
+
+#: Squares of anything larger overflow a 64-bit float, so no mean square could be computed.
+MAX_MAGNITUDE = 1e150
+
+#: A text column with more levels identifies rows, and is slow to check.
+_MAX_TEXTS = 10_000
+#: Types of levels that JSON, and so a model's file, can store.
+_LEVELS_OF_A_FILE = (str, bool, int, float)
+
+
+def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
+    """List what prevents a float column from its role: missing or infinite cells, or a single value.
+
+    A constant prediction can be audited, as it depends on nothing. An exposure must be above zero: a row of
+    none is not a row that counts little, it says nothing, and a rate divides by it. It is never left out
+    without a word, as the claims in it would go with it.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Numbers, NaN where a cell is missing.
+    role
+        "target", "sensitive column", "sensitive feature" (an estimator's), "exposure", "existing prediction"
+        or "time".
+    lines : array, shape (n,)
+        The line of the file that each row begins on, if the table comes from a file.
+    """
+    column, cells = str(values.name), values.to_numpy(dtype=float)
+    missing, infinite = np.isnan(cells), np.isinf(cells)
+    hint = {
+        EXPOSURE: "Correct these cells or take the rows out of the file, or choose no exposure.",
+        PREDICTION: "Drop these rows, fill the cells in the file, or choose no existing prediction.",
+        TIME: "Drop these rows, fill the cells in the file, or choose no time.",
+        SENSITIVE_FEATURE: "Leave these rows out, or fill the cells that are NaN.",
+    }.get(role, "Drop these rows, or fill the cells in the file.")
+    faults = [(missing, f"the {role} has missing cells")]
+    if role == EXPOSURE:
+        faults.insert(0, (infinite, "infinite numbers can't be used"))
+        below = (cells <= 0) & ~infinite
+        faults.append((below, "the exposure must be above zero, and in some rows it is not"))
+    problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
+    problems += [_droppable(column, which, what, hint, lines) for which, what in faults if which.any()]
+    if role in (TARGET, SENSITIVE):
+        problems += constant_problems(values, role)
+    return problems
+
+
+def constant_problems(values: pd.Series, role: str) -> list[Problem]:
+    """Report numbers that are all equal, apart from missing ones."""
+    if not is_rounding(values.min(), values.max(), eps=precision(values)):
+        return []
+    what = f"the {role} holds the same value in every row, so dependence on it is undefined"
+    return [Problem(what=what, hint="Choose a column that varies.", column=str(values.name))]
+
+
+def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
+    """Describe the infinite cells of a column; `infinite` and `lines` have shape (n,)."""
+    hint = "Drop these rows, mark the cells as missing, or correct them."
+    return _droppable(column, infinite, "infinite numbers can't be used", hint, lines)
+
+
+def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.ndarray | None) -> Problem:
+    return Problem(
+        what=what,
+        hint=hint,
+        column=column,
+        lines=first_lines(which, lines),
+        count=int(which.sum()),
+        fixes=(Fix("drop_rows", column),),
+    )
+
+
+def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
+    """Return the lines of the first five rows concerned; none if the table has no lines."""
+    return [] if lines is None else [int(line) for line in lines[which][:5]]
+
+
+def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
+    """List what prevents a column, ready for training, from a numeric role."""
+    if values.dtype == np.float64:
+        yield from role_problems(values, role=role)
+        yield from _too_large(values)
+        return
+    yield Problem(
+        what=f"the {role} is of type {values.dtype}, not float64",
+        hint="Turn it into numbers first.",
+        column=str(values.name),
+    )
+
+
+def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterator[Problem]:
+    """List what prevents a column of any type from grouping rows; `lines` have shape (n,)."""
+    missing = values.isna().to_numpy()
+    if missing.any():
+        yield Problem(
+            what="rows without a group",
+            hint="Fill these cells in the file. Give a row without a group its own value.",
+            column=str(values.name),
+            lines=first_lines(missing, lines),
+            count=int(missing.sum()),
+        )
+    elif len(values) and values.nunique() < 2:
+        yield Problem(
+            what="all rows belong to one group",
+            hint="Choose a column with several values, or no group.",
+            column=str(values.name),
+        )
+
+
+def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = object) -> Iterator[Problem]:
+    """List what prevents a column, ready for training, from being a feature; levels must share a type."""
+    if is_number(values):
+        yield from number_problems(values)
+    elif not _has_levels(values, levels):
+        yield Problem(
+            what=f"a feature can't be of type {values.dtype}",
+            hint="Leave it out, or turn it into numbers or text.",
+            column=str(values.name),
+        )
+
+
+def number_problems(values: pd.Series) -> Iterator[Problem]:
+    """List what prevents numbers from being used, apart from missing cells."""
+    infinite = np.isinf(_floats(values))
+    if infinite.any():
+        yield infinite_problem(str(values.name), infinite)
+    yield from _too_large(values)
+
+
+def _too_large(values: pd.Series) -> Iterator[Problem]:
+    cells = _floats(values)
+    count = int((np.isfinite(cells) & (np.abs(cells) > MAX_MAGNITUDE)).sum())
+    if count:
+        yield Problem(
+            what="numbers this large can't be squared",
+            hint="Express the column in a larger unit.",
+            column=str(values.name),
+            count=count,
+        )
+
+
+def is_number(values: pd.Series) -> bool:
+    """Return whether a column holds real numbers or truth values, of any type."""
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values)
+
+
+def _has_levels(values: pd.Series, levels: type | tuple[type, ...]) -> bool:
+    """Return whether a column holds categories or text."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return all(isinstance(level, levels) for level in values.cat.categories.tolist())
+    if values.dtype == object:
+        return all(isinstance(cell, str) for cell in values.dropna())
+    return pd.api.types.is_string_dtype(values)
+
+
+def _floats(values: pd.Series) -> NDArray[np.float64]:
+    return values.to_numpy(dtype=float, na_value=np.nan)
+
+
+def as_pandas(table: Any) -> Any:
+    """Convert a polars or arrow table or column to pandas, by narwhals; return anything else unchanged."""
+    if isinstance(table, (pd.DataFrame, pd.Series, np.ndarray, list, tuple)):
+        return table
+    import narwhals as nw
+
+    known = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
+    if isinstance(known, nw.DataFrame):
+        # Whole numbers of 128 bits have no type in pandas.
+        wide = [name for name, kind in known.schema.items() if kind in (nw.Int128, nw.UInt128)]
+        known = known.with_columns(*(nw.col(name).cast(nw.Float64) for name in wide)) if wide else known
+    return known.to_pandas() if isinstance(known, (nw.DataFrame, nw.Series)) else table
+
+
+def require_unique(table: pd.DataFrame) -> None:
+    """Raise DataError if two columns share a name."""
+    checks = Checks(DataError)
+    for name in table.columns[table.columns.duplicated()].unique():
+        checks.require(False, str(name), "several columns have this name", "Rename all but one.")
+    checks.finish()
+
+
+def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -> pd.DataFrame:
+    """Return the same rows with only encodable kinds of columns: numbers, categories or text.
+
+    Parameters
+    ----------
+    numbers
+        Columns that must be numbers, because the model learned them so.
+
+    Raises
+    ------
+    DataError
+        Dates and the like, infinite or overly large numbers, numbers and text in one column, or text where
+        there must be numbers.
+    """
+    clean, checks = {}, Checks(DataError)
+    for name in table.columns:
+        column = _as_numbers_or_text(table[name]).rename(str(name))
+        if name in numbers and not is_number(column):
+            if column.notna().any():
+                checks.problems.append(_not_numbers(column))
+            column = pd.Series(np.nan, index=column.index)
+        checks.problems += feature_problems(column, levels=_LEVELS_OF_A_FILE)
+        clean[name] = column
+    checks.finish()
+    return pd.DataFrame(clean, index=table.index, columns=table.columns)
+
+
+def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArray[np.float64]:
+    """Return sensitive features as numbers, (n, d), with classes as columns of 0 and 1.
+
+    Parameters
+    ----------
+    values
+        (n,) or (n, d): array, Series or DataFrame. Rows are matched by position.
+    name
+        Names in messages for columns without names of their own.
+    fewest
+        Rows under which classes are taken together; 0 where nothing is learned from these rows.
+
+    Raises
+    ------
+    DataError
+        Text that is numbers or too many classes; missing, infinite or overly large numbers.
+    """
+    values = as_pandas(values)
+    if not isinstance(values, (pd.Series, pd.DataFrame)):
+        values = np.asarray(values)
+        if values.ndim not in (1, 2):
+            raise DataError.of("The shape is not (n,) or (n, d)", "Give a table.", column=name)
+    table, checks = pd.DataFrame(values), Checks(DataError)
+    problems: list[NDArray[np.float64]] = []
+    for position, label in enumerate(table.columns):
+        title = label if isinstance(label, str) else f"{name}, {position}" if table.shape[1] > 1 else name
+        column = _as_numbers_or_text(table.iloc[:, position]).rename(title)
+        if is_number(column):
+            numbers = {title: _floats(column)}
+        elif holds_text(column) and not _are_numbers(column):
+            classes = classes_of(column, fewest=fewest)
+            if (why := why_no_classes(classes)) is not None:
+                hint = "Merge classes, or turn the column into numbers."
+                checks.require(False, title, f"it is read as classes, and {why}", hint)
+            numbers = classes.columns(title)
+        else:
+            checks.problems.append(_not_numbers(column))
+            continue
+        problems.extend(numbers.values())
+        first = pd.Series(next(iter(numbers.values())), name=title)
+        checks.problems += outcome_problems(first, SENSITIVE_FEATURE)
+    checks.finish()
+    return np.stack(problems, axis=1)
+
+
+def _as_numbers_or_text(column: pd.Series) -> pd.Series:
+    """Return a column of objects as numbers if all of its cells are, else unchanged."""
+    if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
+        return column
+    try:
+        return pd.Series(pd.to_numeric(column), index=column.index)
+    except (TypeError, ValueError):
+        return column
+
+
+def _are_numbers(column: pd.Series) -> bool:
+    """Return whether half of a column's texts, or more, are numbers."""
+    known = column.dropna().astype(object)
+    return bool(2 * pd.to_numeric(known, errors="coerce").notna().sum() >= len(known))
+
+
+def _not_numbers(column: pd.Series) -> Problem:
+    cells = pd.to_numeric(column.astype(object), errors="coerce")
+    return Problem(
+        column=str(column.name),
+        what="numbers are needed here",
+        count=int((cells.isna() & column.notna()).sum()) or None,
+        hint="Turn the column into numbers.",
+    )
+
+
+def as_classes(values: pd.Series) -> Classes | None:
+    """Return the classes of a column; None if it holds anything else, or text that a fix makes numeric.
+
+    Numbers kept as text, such as those of a decimal mark that was not known, are no classes.
+
+    >>> as_classes(pd.Series(["F", "M"] * 30)).names, as_classes(pd.Series(["1", "2"] * 30))
+    (('F', 'M'), None)
+    """
+    if kind_of(values) != "text" or not holds_text(values):
+        return None
+    counts = values.value_counts()
+    if getattr(values.dtype, "ordered", False):
+        # An ordered category was made on purpose, so it is not checked further.
+        return classes_of(values)
+    if len(counts) > _MAX_TEXTS or date_fixes(values) or holds_bands(values) or can_convert(values):
+        return None
+    is_number = pd.to_numeric(pd.Series(counts.index.astype(object)), errors="coerce").notna().to_numpy()
+    return None if 2 * counts[is_number].sum() > counts.sum() else classes_of(values)
+
+
+def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
+    """Return each row's class code as float64, NaN if missing, or the reason why classes can't be used."""
+    if (why := why_no_classes(classes)) is None:
+        codes = np.where(classes.codes < 0, np.nan, classes.codes)
+        return pd.Series(codes, index=values.index, name=values.name)
+    hint = "Merge classes in the file, or choose another column."
+    return Problem(what=f"the {role} is read as classes, and {why}", hint=hint, column=str(values.name))
+
+
+def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
+    """Return notes on columns by name; columns made of classes get the note of their original column.
+
+    >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
+    'Region of residence: north'
+    """
+    names, more = tuple(classes), {}
+    for column in columns if names else ():
+        if (own := column_of(column, names)) in texts:
+            more[column] = texts[own] + column.removeprefix(own)
+    return {**texts, **more}

@@ -1,0 +1,324 @@
+"""Feature selection: columns to use, columns left out or in doubt, and fixes to include them.
+
+A feature is in doubt if it is the sensitive column under another name: copied, rescaled, recoded or more
+finely cut.
+
+>>> age = pd.Series([40.0, 50.0, 60.0, 40.0, 50.0, 60.0] * 10)
+>>> born = pd.Series([1985.0, 1975.0, 1965.0, 1985.0, 1975.0, 1965.0] * 10)
+>>> determines(born, age), determines(pd.Series(range(60)) % 7, age)
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from fairdash.errors import Fix, Problem
+from fairdash.tables.codes import day_numbers, said_of_codes, said_of_spellings
+from fairdash.tables.column_profile import as_floats, kind_of
+from fairdash.tables.columns import infinite_problem
+from fairdash.tables.fixes import can_convert, conversions, date_fixes, use_of_dates
+from fairdash.tables.grammar import DATE_LIKE, bands_in_order, date_orders
+from fairdash.utils.text import counted, few
+
+#: A category with more levels than this share of the rows identifies rows and says little else.
+IDENTIFIER_SHARE = 0.5
+#: Below this many levels a category is never taken for an identifier: small tables have few rows.
+MIN_IDENTIFIERS = 20
+#: Each level becomes an input of the network.
+MAX_LEVELS = 500
+
+#: A table, or columns by name.
+Columns = pd.DataFrame | Mapping[str, pd.Series]
+
+DATES, TEXT_DATES = "dates", "dates written as text"
+IDENTIFIER = "almost as many levels as rows, like an identifier"
+
+#: A coincidence rarer than this counts as impossible.
+CHANCE = 1e-6
+#: Two continuous columns with this rank correlation put nearly every pair of rows in the same order.
+_SAME_ORDER = 0.9999
+#: The rank correlation that a sample of these columns certainly reaches.
+_NEARLY_SAME = 0.99
+#: With fewer known cells nothing is reported, unless they are half of all.
+_MIN_KNOWN = 50
+#: A first check on this number of rows excludes most features.
+FEW = 2000
+
+
+def choose_features(
+    frame: pd.DataFrame, names: Sequence[str], *, kept: set[str], lines: np.ndarray | None, notes: list[str]
+) -> tuple[dict[str, pd.Series], list[Problem]]:
+    """Select the columns that may help to predict, ready for training, and report obstacles.
+
+    Parameters
+    ----------
+    names
+        Those that are wished for.
+    kept
+        Those that look like an identifier and are wanted all the same.
+    lines : array, shape (n,)
+        The line of the file that each row begins on, if the table comes from a file.
+    notes
+        Those that are left out, and how truth values are read, is added here.
+    """
+    columns: dict[str, pd.Series] = {}
+    problems: list[Problem] = []
+    truths: list[str] = []
+    bands: list[str] = []
+    left_out: dict[str, list[str]] = {}
+    for name in names:
+        values = frame[name]
+        why = exclusion_reason(values)
+        if why is not None and not (why == IDENTIFIER and name in kept):
+            left_out.setdefault(why, []).append(name)
+            continue
+        kind = kind_of(values)
+        if kind == "truth value":
+            truths.append(truth_note(name))
+        columns[name] = _as_feature(values, kind)
+        if columns[name].dtype == "category" and columns[name].cat.ordered:
+            bands.append(name)
+        if kind == "number":
+            infinite = np.isinf(columns[name].to_numpy())
+            if infinite.any():
+                problems.append(infinite_problem(name, infinite, lines))
+    notes += [
+        f"{counted(len(them), 'column')} left out: {why} ({few(them)})." for why, them in left_out.items()
+    ]
+    notes += truths
+    if bands:
+        notes.append(
+            f"{counted(len(bands), 'column')} of bands, as categories in their order ({few(bands)})."
+        )
+    return columns, problems
+
+
+def truth_note(column: str) -> str:
+    """Describe how a column of truth values is read."""
+    return f"“{column}”: true is 1, false is 0."
+
+
+def _as_feature(values: pd.Series, kind: str) -> pd.Series:
+    if kind == "text":
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            return values.cat.remove_unused_categories()
+        codes, levels = pd.factorize(values)
+        bands = bands_in_order(levels.tolist())
+        order = sorted(levels) if bands is None else list(bands)
+        # -1, a missing cell, is the last of these.
+        place = np.append(pd.Index(order).get_indexer(levels), -1)
+        dtype = pd.CategoricalDtype(order, ordered=bands is not None)
+        return pd.Series(
+            pd.Categorical.from_codes(place[codes], dtype=dtype), index=values.index, name=values.name
+        )
+    if kind != "number" and not values.isna().any():
+        return values.astype(np.int64)
+    return as_floats(values)
+
+
+def leakage_problems(
+    features: Mapping[str, pd.Series], sensitive: Mapping[str, pd.Series]
+) -> Iterator[Problem]:
+    """Report features that determine a sensitive column; both are columns by name, finite where known."""
+    # Columns with other problems are not checked yet.
+    sound = {
+        name: values for name, values in sensitive.items() if np.isfinite(values).all() and varies(values)
+    }
+    for name, column in find_leakage(features, sound):
+        yield Problem(
+            what=f"the sensitive column “{column}” can be recovered from this feature: it is a copy, "
+            "possibly rescaled, recoded or more finely divided",
+            hint="Leave it out, or keep it to study this effect.",
+            column=name,
+            fixes=(Fix("leave_out", name), Fix("keep", name)),
+        )
+
+
+def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
+    """Return columns that a fix could make usable: dates, identifiers, numbers stored as text.
+
+    Nothing is in the way; each problem names the fixes that would bring a column in as a feature.
+    """
+    proposals: list[Problem] = []
+    ways: tuple[Fix, ...]
+    for name in frame.columns:
+        values = frame[name]
+        why = exclusion_reason(values)
+        if said := said_of_codes(values):
+            hint = "Make these cells missing, or leave them if the values are right."
+            proposals.append(
+                Problem(
+                    what=said[0].partition("” ")[2].partition(".")[0],
+                    hint=hint,
+                    column=name,
+                    fixes=(Fix("codes", name),),
+                )
+            )
+        if alike := said_of_spellings(values):
+            proposals.append(
+                Problem(
+                    what=alike,
+                    hint="Write them alike, or leave them if they are different.",
+                    column=name,
+                    fixes=(Fix("spelling", name),),
+                )
+            )
+        if can_convert(values):
+            # With two levels, such as 0 and 1, a category and a number are the same.
+            if values.nunique() <= 2:
+                continue
+            what, hint = (
+                "the feature holds numbers as text",
+                "Convert it. Cells that are not numbers become missing.",
+            )
+            if pd.to_numeric(values.astype(object), errors="coerce")[values.notna()].notna().all():
+                what = "the feature holds numbers that are kept as categories"
+                hint = "Convert it if their size has meaning, or leave it if they are codes."
+            ways = conversions(values)
+        elif why in (DATES, TEXT_DATES) and (ways := date_fixes(values)):
+            doubt, hint = use_of_dates(ways)
+            what = f"the dates are left out{doubt and ': '}{doubt}"
+        elif day_numbers(values) is not None:
+            what, hint, ways = (
+                "dates are written as numbers",
+                "Use them as a year or as an age.",
+                date_fixes(values),
+            )
+        elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:
+            what, hint = "the column is left out: it looks like an identifier", "Keep it if it is not one."
+            ways = (Fix("keep", name),)
+        else:
+            continue
+        proposals.append(Problem(what=what, hint=hint, column=name, fixes=ways))
+    return tuple(proposals)
+
+
+def exclusion_reason(values: pd.Series) -> str | None:
+    """Explain why a column can't serve as a feature; None if it can.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Any column of a table.
+    """
+    known = values.dropna()
+    if known.empty:
+        return "every cell is missing"
+    kind = kind_of(values)
+    if kind == "date":
+        return DATES
+    if kind == "other":
+        return "the cells are neither numbers nor text"
+    if not varies(known):
+        return "only one value"
+    if kind == "text":
+        levels = known.unique()
+        n_levels = len(levels)
+        if date_orders(levels) or all(DATE_LIKE.fullmatch(str(level)) for level in levels):
+            return TEXT_DATES
+        if n_levels >= MIN_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
+            return IDENTIFIER
+        if n_levels > MAX_LEVELS:
+            return f"more than {MAX_LEVELS} levels"
+    return None
+
+
+def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, str]]:
+    """Return features that determine a sensitive column exactly: ``(feature, sensitive column)``."""
+    for (name, values), (column, s) in product(features.items(), sensitive.items()):
+        if determines(values, s):
+            yield str(name), str(column)
+
+
+def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
+    """Return whether a feature determines a sensitive value.
+
+    It can if rows of one value of the feature always share one value of the sensitive column, in more rows
+    than chance would bring about, or if both columns put the rows in the same order, or the opposite; and if
+    it is missing just where the sensitive column has one of two values.
+
+    Parameters
+    ----------
+    feature : Series, shape (n,)
+        Of any type; that a cell is missing is a column of its own, and of the others' values only those count
+        that are known.
+    sensitive : Series, shape (n,)
+        float64 without missing cells, not constant.
+    """
+    own = feature.isna().astype(float)
+    if varies(own) and _reads_off(own, pd.Series(sensitive.to_numpy(dtype=float), index=own.index)):
+        return True
+    known = feature.notna().to_numpy()
+    n = int(known.sum())
+    if n < min(len(feature) / 2, _MIN_KNOWN) or n < 3:
+        return False
+    f = feature[known].reset_index(drop=True)
+    s = pd.Series(sensitive.to_numpy(dtype=float)[known])
+    return _reads_off(f, s) or same_order(f, s)
+
+
+def _reads_off(f: pd.Series, s: pd.Series) -> bool:
+    """Say whether rows of one value always share one sensitive value, in more rows than chance brings."""
+    few = a_few(len(f))
+    if not is_function(f.iloc[few], s.iloc[few]):
+        return False
+    # A value that occurs once shows nothing.
+    again = f.duplicated(keep=False).to_numpy()
+    if again.mean() < 0.5:
+        return False
+    counts = s.value_counts()
+    if len(counts) < 2:
+        return False
+    common = (s == counts.index[0]).to_numpy()
+    # A heap of the commonest value, such as policies without a mile, says nothing about the other values.
+    if min(float(again[common].mean()), float(again[~common].mean())) < 0.5 or not is_function(f, s):
+        return False
+    further = f.duplicated().to_numpy()
+    # Each further row of a level agrees with the first by chance this often, at the most.
+    chance = float((further & common).sum()) * np.log(counts.iloc[0] / len(s))
+    chance += float((further & ~common).sum()) * np.log(counts.iloc[1] / len(s))
+    return bool(chance < np.log(CHANCE))
+
+
+def same_order(f: pd.Series, s: pd.Series) -> bool:
+    """Return whether two columns without missing cells order the rows the same way, or in reverse."""
+    few = a_few(len(f))
+    if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[few].nunique() < len(few) / 2:
+        return False
+    return _order(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _order(f, s) > _SAME_ORDER
+
+
+def a_few(n: int) -> np.ndarray:
+    """Return rows that rule out most features, so that not every one of a million is searched."""
+    return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
+
+
+def varies(values: pd.Series) -> bool:
+    """Return whether a column holds more than one value; that a cell is missing is one."""
+    return any(part.nunique(dropna=False) > 1 for part in (values.iloc[:FEW], values))
+
+
+def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
+    """Return whether rows with the same feature value always share one sensitive value."""
+    # A level that occurs once always agrees with itself.
+    again = feature.duplicated(keep=False).to_numpy()
+    levels = pd.factorize(feature[again])[0].astype(np.int64)
+    if not len(levels):
+        return True
+    codes, values = pd.factorize(sensitive[again])
+    pairs = pd.Series(levels * len(values) + codes)
+    return int(pairs.nunique()) == int(levels.max()) + 1
+
+
+def _order(feature: pd.Series, sensitive: pd.Series) -> float:
+    """Size of the rank correlation, 0 to 1; 0 where one of the two is constant."""
+    own = feature.rank().to_numpy(dtype=float)
+    other = sensitive.rank().to_numpy(dtype=float)
+    if own.std() == 0 or other.std() == 0:
+        return 0.0
+    return float(abs(np.corrcoef(own, other)[0, 1]))

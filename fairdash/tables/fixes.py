@@ -1,0 +1,269 @@
+"""One-click fixes of a column: convert text to numbers, bands to their order, and dates to years or ages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.errors import Checks, DataError, Fix
+from fairdash.tables.codes import day_numbers, in_one_spelling, special_codes, spellings, without_codes
+from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
+from fairdash.tables.grammar import (
+    DAY_FIRST,
+    MONTH_FIRST,
+    ORDER_WORDS,
+    YEAR_FIRST,
+    bands_in_order,
+    date_orders,
+    holds_numbers,
+    n_open_ends,
+    to_dates,
+    to_numbers,
+)
+from fairdash.tables.grammar import sole_mark as mark_among
+from fairdash.tables.rate import OF_NEGATIVES
+from fairdash.tables.roles import Roles
+from fairdash.utils.text import counted, few
+
+_DAYS_IN_A_YEAR = 365.25
+
+#: How dates are converted, and whether the day or the month comes first if the cells do not show it.
+_OF_DATES = {
+    "year": ("year", None),
+    "age": ("age", None),
+    "year_day_first": ("year", DAY_FIRST),
+    "year_month_first": ("year", MONTH_FIRST),
+    "age_day_first": ("age", DAY_FIRST),
+    "age_month_first": ("age", MONTH_FIRST),
+}
+KINDS = (
+    "drop_rows",
+    "codes",
+    "spelling",
+    "convert",
+    "dash_zero",
+    "order",
+    "leave_out",
+    "keep",
+    *OF_NEGATIVES,
+    *_OF_DATES,
+)
+
+
+def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
+    """Reject fixes of an unknown kind or of a column that does not exist.
+
+    Raises
+    ------
+    DataError
+        With a problem for each.
+    """
+    checks, hint = Checks(DataError), "Choose the data again on the data page."
+    for fix in fixes:
+        if fix.kind in KINDS:
+            checks.require(fix.column in frame.columns, fix.column, "there is no such column", hint)
+        else:
+            checks.require(False, fix.column, "this fix is not known", hint)
+    checks.finish()
+
+
+def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
+    """Add a fix; it replaces an earlier answer to the same question about a column.
+
+    >>> agreed = Fix("convert", "cost"), Fix("floor", "cost")
+    >>> [each.kind for each in with_fix(agreed, Fix("drop_negative", "cost"))]
+    ['convert', 'drop_negative']
+    """
+    asked = fix.column, _question(fix.kind)
+    return (*(each for each in fixes if (each.column, _question(each.kind)) != asked), fix)
+
+
+def _question(kind: str) -> str:
+    """Name the subject of a fix: rows, codes, spelling, amounts below zero, or the use of cells."""
+    if kind in OF_NEGATIVES:
+        return "amounts below zero"
+    return {"drop_rows": "rows", "codes": "codes", "spelling": "spelling"}.get(kind, "use")
+
+
+def apply_fixes(
+    frame: pd.DataFrame, roles: Roles, fixes: Sequence[Fix], notes: list[str]
+) -> tuple[pd.DataFrame, Roles]:
+    """Convert the columns with conversions, and leave out the excluded ones.
+
+    What was done is added to the notes.
+    """
+    fresh: dict[str, pd.Series] = {}
+    # Codes become missing cells before the column is converted.
+    for fix in sorted(fixes, key=lambda each: each.kind != "codes"):
+        values = fresh.get(fix.column, frame[fix.column])
+        if fix.kind == "codes" and special_codes(values):
+            fresh[fix.column], note = without_codes(values)
+        elif fix.kind == "spelling" and spellings(values):
+            fresh[fix.column], note = in_one_spelling(values)
+        elif fix.kind == "convert" and kind_of(values) == "text":
+            fresh[fix.column], note = _convert(values)
+        elif fix.kind == "dash_zero" and sole_mark(values):
+            fresh[fix.column], note = _convert(values, zero=sole_mark(values))
+        elif fix.kind == "order" and holds_bands(values):
+            fresh[fix.column], note = rank_of_bands(values)
+        elif can_use_dates(values, fix.kind):
+            fresh[fix.column], note = _from_dates(values, fix.kind)
+        else:
+            continue
+        notes.append(note)
+    out = [fix.column for fix in fixes if fix.kind == "leave_out" and fix.column in roles.features]
+    if out:
+        notes.append(f"{counted(len(out), 'column')} left out, as you chose ({few(out)}).")
+        roles = replace(roles, features=tuple(name for name in roles.features if name not in out))
+    return (frame.assign(**fresh) if fresh else frame), roles
+
+
+def can_convert(values: pd.Series) -> bool:
+    """Return whether a text column may become numbers: at least half are, and it is not an identifier.
+
+    Bands such as 6-7 are none: the numbers among them would stay and the bands be lost.
+    """
+    is_text = kind_of(values) == "text" and not holds_bands(values)
+    return is_text and (holds_numbers(values) or sole_mark(values) != "")
+
+
+def sole_mark(values: pd.Series) -> str:
+    """Return the one mark, such as a dash, of text that holds numbers otherwise; "" without one."""
+    return mark_among([str(each) for each in values.dropna().unique()]) if kind_of(values) == "text" else ""
+
+
+def conversions(values: pd.Series) -> tuple[Fix, ...]:
+    """Return the ways to make a column of text numbers; none where it can't be offered."""
+    name = str(values.name)
+    if not can_convert(values):
+        return ()
+    return (Fix("convert", name), *([Fix("dash_zero", name)] if sole_mark(values) else []))
+
+
+def holds_bands(values: pd.Series) -> bool:
+    """Return whether a column's text is bands, see :func:`~fairdash.tables.grammar.bands_in_order`."""
+    return kind_of(values) == "text" and bands_in_order(values.dropna().unique().tolist()) is not None
+
+
+def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
+    """Return bands as their place in their order, from 1, NaN where a cell is missing, with a note."""
+    order = bands_in_order(values.dropna().unique().tolist())
+    assert order is not None
+    place = {band: float(k) for k, band in enumerate(order, start=1)}
+    note = f"“{values.name}” is used as the rank of its bands, from 1 to {len(order)}."
+    return values.astype(object).map(place).astype(float), note
+
+
+def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
+    """Return a column of text as numbers, with a note that counts the cells that are none.
+
+    Parameters
+    ----------
+    zero
+        A text that stands for 0, if any.
+    """
+    numbers = to_numbers(values)
+    note = f"“{values.name}” is converted from text to numbers"
+    if zero:
+        is_zero = (values == zero).to_numpy(dtype=bool, na_value=False)
+        numbers, note = (
+            numbers.mask(is_zero, 0.0),
+            f"{note}; “{zero}” is 0 ({counted(is_zero.sum(), 'cell')})",
+        )
+    if ends := n_open_ends(values):
+        note += f"; {counted(ends, 'cell')} with an open end, such as 90+, count as the limit"
+    if lost := int((numbers.isna() & values.notna()).sum()):
+        note += f"; {counted(lost, 'cell')} that are not numbers become missing"
+    return numbers, f"{note}."
+
+
+def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
+    """Return ways to use a column's dates, typed or written as text; none for other content.
+
+    Where day and month are ambiguous there are fixes for either order, see :func:`use_of_dates`.
+    """
+    orders = _orders(values)
+    return tuple(
+        Fix(kind, str(values.name))
+        for kind, (_, order) in _OF_DATES.items()
+        if orders and (order is None if len(orders) == 1 else order in orders)
+    )
+
+
+def use_of_dates(ways: Sequence[Fix]) -> tuple[str, str]:
+    """Return a problem with ambiguous dates for :func:`date_fixes`, if any, and a hint."""
+    if any(_OF_DATES[way.kind][1] for way in ways):
+        doubt = "day and month are ambiguous: neither is ever above 12"
+        return doubt, "Choose which comes first, and use them as a year or as an age."
+    return "", "Use them as a year or as an age."
+
+
+def can_use_dates(values: pd.Series, kind: str) -> bool:
+    """Return whether a fix of this kind can be applied to a column of dates."""
+    if kind not in _OF_DATES:
+        return False
+    orders, order = _orders(values), _OF_DATES[kind][1]
+    return len(orders) == 1 if order is None else order in orders
+
+
+def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
+    """Return a column's dates as days, in whichever order may be, or its numbers, and whether they are dates.
+
+    NaN where a cell is missing or infinite; None if it holds something else.
+    """
+    kind = kind_of(values)
+    if orders := _orders(values):
+        found = day_numbers(values)
+        dates = pd.to_datetime(
+            to_dates(values, orders[0]) if kind == "text" else values if found is None else found
+        )
+        days = (dates - pd.Timestamp(1970, 1, 1)).dt.total_seconds() / 86400
+        return np.asarray(days, dtype=np.float64), True
+    if kind not in NUMBERS:
+        return None, False
+    cells: NDArray[np.float64] = as_floats(values).to_numpy()
+    return np.asarray(np.where(np.isfinite(cells), cells, np.nan), dtype=np.float64), False
+
+
+def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
+    """Return unambiguous dates as year with fraction; the notes say so."""
+    years, note = _from_dates(values, "year")
+    notes.append(note)
+    return years
+
+
+def _orders(values: pd.Series) -> tuple[str, ...]:
+    """Return the orders in which a column's dates may be written; empty if it holds none."""
+    known, kind = values.dropna(), kind_of(values)
+    if (kind == "date" and len(known)) or day_numbers(values) is not None:
+        # Dates with a type of their own, and such as 19480711, can't be misread.
+        return (YEAR_FIRST,)
+    return date_orders(known.unique()) if kind == "text" else ()
+
+
+def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
+    """Dates as their year with its fraction, or as an age in years; NaN where a cell is missing.
+
+    The age is that on the last day of the latest year in the column: which day it is shifts every age alike.
+    :func:`can_use_dates` must have said so.
+    """
+    use, order = _OF_DATES[kind]
+    note = f"“{values.name}” is used as "
+    if kind_of(values) == "text":
+        order = order or _orders(values)[0]
+        note = f"“{values.name}” is read as dates, with {ORDER_WORDS[order]}, and used as "
+        values = to_dates(values, order)
+    found = day_numbers(values)
+    days = pd.to_datetime(values) if found is None else found
+    year = days.dt.year
+    start = pd.to_datetime(pd.DataFrame({"year": year.fillna(2000).astype(int), "month": 1, "day": 1}))
+    exact = year + (days - start).dt.total_seconds() / 86400 / _DAYS_IN_A_YEAR
+    if use == "year":
+        return exact.rename(str(values.name)).astype(float), f"{note}the year."
+    last = int(year.max())
+    age = (last + 1 - exact).rename(str(values.name)).astype(float)
+    return age, f"{note}an age in years, on the last day of {last}."

@@ -1,0 +1,204 @@
+"""Tables of any library with columns of plain kinds: what readers do for files, done for frames."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairdash.errors import DataError
+from fairdash.tables.codes import ROW_NAMES, doubts_about, numbers_rows
+from fairdash.tables.column_profile import as_floats
+from fairdash.tables.columns import as_pandas
+from fairdash.tables.fixes import holds_bands, rank_of_bands
+from fairdash.tables.grammar import band_ends, bands_in_order, to_numbers
+from fairdash.utils.classes import MAX_CLASSES
+from fairdash.utils.text import counted, few
+
+_INTERVAL = re.compile(
+    r"(?P<from>[\[(])\s*(?P<low>-?(?:[0-9.]+(?:e[+-]?[0-9]+)?|inf))\s*,"
+    r"\s*(?P<high>[+-]?(?:[0-9.]+(?:e[+-]?[0-9]+)?|inf))\s*(?P<to>[\])])",
+    re.IGNORECASE,
+)
+
+
+def plain_frame(
+    table: Any, *, named: Collection[str] = (), sensitive: Collection[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table as a pandas frame of numbers, text, dates and truth values, with notes.
+
+    Parameters
+    ----------
+    table
+        A frame of pandas or polars, or a table of Arrow.
+    named
+        Columns that have a role: they are never left out.
+    sensitive
+        Those of them whose bands, such as 18-24, become classes in their order.
+    """
+    frame = as_pandas(_with_signed_codes(table))
+    if not all(isinstance(name, str) for name in frame.columns):
+        names = [str(name) for name in frame.columns]
+        frame = frame.set_axis(names, axis=1) if len(set(names)) == len(names) else frame
+    if not frame.columns.is_unique:
+        # A later check refuses these columns by name.
+        return frame, []
+    notes: list[str] = []
+    fresh: dict[str, pd.Series] = {}
+    left_out: dict[str, list[str]] = {}
+    for name in frame.columns:
+        values = frame[name]
+        plain = _plain(values)
+        if name in sensitive and (bands := in_order(plain)) is not None:
+            plain, said = bands
+            notes.append(said)
+        elif name not in named and (why := _of_no_use(plain)):
+            left_out.setdefault(why, []).append(name)
+        if plain is not values:
+            fresh[name] = plain
+        elif plain.name not in {each for part in left_out.values() for each in part}:
+            notes += doubts_about(plain)
+    for why, names in left_out.items():
+        notes.append(f"{counted(len(names), 'column')} not used: {why} ({few(names)}).")
+    out = [name for names in left_out.values() for name in names]
+    frame = frame.assign(**fresh) if fresh else frame
+    return frame.drop(columns=out) if out else frame, notes
+
+
+def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
+    """Return a column's bands as numbers or as classes in their order, with a note; None without bands.
+
+    Numbers of which the last is open, such as 85+, stay numbers. More bands than an audit has classes become
+    their rank.
+
+    >>> ages = pd.Series(["45+", "18-24", "25-44"], name="age")
+    >>> in_order(ages)[0].cat.categories.tolist()
+    ['18-24', '25-44', '45+']
+    """
+    if getattr(values.dtype, "ordered", False) or not holds_bands(values):
+        return None
+    levels = values.dropna().unique().tolist()
+    order = bands_in_order(levels)
+    assert order is not None
+    numbers = to_numbers(values)
+    is_plain = pd.to_numeric(values.astype(object), errors="coerce").notna()
+    if 2 * is_plain.sum() > values.notna().sum() and numbers.notna().eq(values.notna()).all():
+        open_ends = int((values.notna() & ~is_plain).sum())
+        return numbers, (
+            f"“{values.name}” holds numbers with an open end, such as 90+, in {counted(open_ends, 'row')}: "
+            "fairdash uses the limit."
+        )
+    if len(order) > MAX_CLASSES:
+        return rank_of_bands(values)
+    ordered = pd.Series(
+        pd.Categorical(values, categories=list(order), ordered=True), index=values.index, name=values.name
+    )
+    return ordered, f"“{values.name}” holds bands. fairdash compares them as classes in their order."
+
+
+def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
+    """Write bands by their ends, (n,); missing if both ends are.
+
+    A band holds its upper end, unless the next one of the same factor begins there.
+
+    >>> low, high = pd.Series([18.0, 25.0, 60.0]), pd.Series([25.0, 59.0, None])
+    >>> band_texts(pd.Series(["age"] * 3), low, high).tolist()
+    ['[18,25)', '[25,59]', '[60,inf]']
+    """
+    low, high = (pd.to_numeric(each, errors="coerce") for each in (low, high))
+    begins = set(zip(names, low, strict=True))
+    texts = [
+        f"[{-np.inf if pd.isna(a) else a:.12g},{np.inf if pd.isna(b) else b:.12g}"
+        + (")" if a != b and (name, b) in begins else "]")
+        for name, a, b in zip(names, low, high, strict=True)
+    ]
+    return pd.Series(texts, index=names.index, dtype=object).where(low.notna() | high.notna())
+
+
+def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None:
+    """Return numbers as the interval or band that holds each, by its text; None if these are none.
+
+    An end in a square bracket belongs to an interval, as R's `cut` writes it, and both ends to 18-24, unless
+    the next band begins at its upper one. Numbers outside all of them stay as they are, and those
+    in two of them raise a DataError.
+
+    >>> in_intervals(pd.Series([18, 25, 26]), ["[18,25]", "(25,90]"]).tolist()
+    ['[18,25]', '[18,25]', '(25,90]']
+    >>> in_intervals(pd.Series([18, 25]), ["25-60", "18-25"]).tolist()
+    ['18-25', '25-60']
+    """
+    if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype):
+        return None
+    cells = as_floats(values).to_numpy()
+    by_row = values.astype(object)
+    n_bands, times = 0, np.zeros(len(cells), dtype=int)
+    begins = {ends[0] for level in levels if (ends := band_ends(str(level))) is not None and ends[2]}
+    for level in levels:
+        if (match := _INTERVAL.fullmatch(str(level))) is not None:
+            low, high = (float(match[part]) for part in ("low", "high"))
+            inside = (cells >= low if match["from"] == "[" else cells > low) & (
+                cells <= high if match["to"] == "]" else cells < high
+            )
+        elif (ends := band_ends(str(level))) is not None:
+            is_open = ends[0] < ends[1] and ends[1] in begins
+            inside = (cells >= ends[0]) & (cells < ends[1] if is_open else cells <= ends[1])
+        else:
+            return None
+        n_bands += match is not None or bool(ends and ends[2])
+        by_row = by_row.mask(inside, str(level))
+        times += inside
+    if (times > 1).any():
+        what = f"Several bands hold {cells[times > 1][0]:g}"
+        raise DataError.of(what, "Change their ends, so that no two overlap.", column=str(values.name))
+    return (
+        by_row.map(lambda cell: cell if isinstance(cell, str) or pd.isna(cell) else f"{cell:g}")
+        if n_bands
+        else None
+    )
+
+
+def _of_no_use(values: pd.Series) -> str:
+    """Say why a column without a role is not used; "" if it may be."""
+    if ROW_NAMES.fullmatch(str(values.name)) and numbers_rows(values):
+        return "they number the rows"
+    known = values.dropna()
+    if values.dtype == object and len(known) and not isinstance(known.iloc[0], (str, int, float, bool)):
+        try:
+            known.head(100).map(hash)
+        except TypeError:
+            return "their cells are lists or records"
+    return ""
+
+
+def _plain(values: pd.Series) -> pd.Series:
+    """Numbers kept as categories or decimal objects as numbers, and intervals as ordered text."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        levels = values.cat.categories
+        if pd.api.types.is_numeric_dtype(levels.dtype) and not pd.api.types.is_bool_dtype(levels.dtype):
+            return as_floats(values)
+        if isinstance(levels.dtype, pd.IntervalDtype):
+            texts = values.cat.rename_categories([str(each) for each in levels])
+            return texts.cat.as_ordered()
+        return values
+    is_decimal = isinstance(values.dtype, pd.ArrowDtype) and "decimal" in str(values.dtype)
+    if is_decimal or (
+        values.dtype == object and pd.api.types.infer_dtype(values, skipna=True) in ("decimal", "integer")
+    ):
+        return pd.to_numeric(values.astype(object), errors="coerce").astype(float)
+    return values
+
+
+def _with_signed_codes(table: Any) -> Any:
+    """Arrow's table with plain cells instead of categories, whose codes pandas does not take if unsigned."""
+    if not type(table).__module__.startswith("pyarrow"):
+        return table
+    import pyarrow as pa
+
+    schema = [
+        (each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type)
+        for each in table.schema
+    ]
+    return table.cast(pa.schema(schema))

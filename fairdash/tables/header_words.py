@@ -1,0 +1,188 @@
+"""Recognise the meaning of column headers in six languages; ``header_words.json`` lists the words.
+
+A phrase is one or several words, which must all be in the header, in any order; ``*`` matches any letters.
+Accents, capitals and separators are ignored, and ä may be written ae. A header without gaps, such as
+``claimamount``, matches if it contains the phrase's words in their order. An age written together with its
+owner, such as ``ageph`` or ``Kundenalter``, is split if every part is a known word. Other words that contain
+the letters of an age, such as ``mileage``, do not match.
+
+>>> meanings_of("âge du conducteur")["driver_age"], "driver_age" in meanings_of("VehAge")
+(3, False)
+>>> meanings_of("ageph")["driver_age"], "age" in meanings_of("mileage"), other_words("vehage", "age", "thing")
+(3, False, True)
+>>> sorted(meanings_of("Schadenhoehe")), sorted(meanings_of("n° de police"))
+(['claim_cost'], ['policy_number', 'thing'])
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
+from importlib import resources
+from types import MappingProxyType
+
+from fairdash.tables.grammar import folded, words_in_order
+
+#: The phrase is the whole header, except for words such as "du" and "of".
+WHOLE, PART, INSIDE = 3, 2, 1
+
+_SMALL = frozenset(
+    "a al d da das de degli dei del della delle der des di die do du e el et gli het i il in la las le les"
+    " lo los nb of on op por pour the und van von y".split()
+)
+#: Length of a phrase, at least, to be searched in a header without gaps.
+_JOINED = 5
+
+#: Concepts of claims: a header belongs to the one that most of its words describe.
+CLAIMS = ("claim_cost", "claim_count", "claim_flag")
+#: Concepts that a header speaks of if it speaks of all of these.
+_JOINT = {"driver_age": ("age", "person")}
+#: Letters that German inserts between joined words.
+_LINKS = ("", "s", "n", "en")
+
+#: The words of a phrase as patterns, and all of it without gaps.
+_Phrase = tuple[tuple[re.Pattern[str], ...], re.Pattern[str]]
+
+
+def meanings_of(header: object) -> Mapping[str, int]:
+    """Return each concept of the word table that a header expresses, with its clarity.
+
+    3: the header says nothing else; 2: it is among what the header says, or the header is written without
+    gaps; 1: only by letters inside a word. The concepts are the keys of ``header_words.json``.
+    """
+    return _meanings(_words(str(header)))
+
+
+def other_words(header: object, concept: str, of: str) -> bool:
+    """Return whether a header expresses `of` with words other than those for `concept`.
+
+    >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
+    (False, True)
+    """
+    words = _words(str(header))
+    spent = {
+        word
+        for each in _JOINT.get(concept, (concept,))
+        for parts, _ in _phrases()[each]
+        if _holds(parts, words)
+        for word in words
+        if any(part.fullmatch(word) for part in parts)
+    }
+    return any(
+        len(parts) == 1 and parts[0].fullmatch(word)
+        for parts, _ in _phrases()[of]
+        for word in words
+        if word not in spent
+    )
+
+
+# Words are cached, not headers: 3,000 columns from zip_1 to zip_3000 share one word.
+@cache
+def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
+    joined = "".join(words)
+    meanings: dict[str, int] = {}
+    n_words: dict[str, int] = {}
+    for concept, phrases in _phrases().items():
+        clear = {phrase: _clearness(words, joined, phrase) for phrase in phrases}
+        if clearest := max(clear.values(), default=0):
+            meanings[concept] = clearest
+            n_words[concept] = max(len(parts) for (parts, _), value in clear.items() if value)
+    for concept, parts in _JOINT.items():
+        if set(parts) <= set(meanings):
+            known = [
+                part
+                for each in parts
+                for phrase, _ in _phrases()[each]
+                if _holds(phrase, words)
+                for part in phrase
+            ]
+            meanings[concept] = PART if _rest(words, known) else WHOLE
+    most = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
+    # "Anzahl Schäden" is a count, though "Schäden" alone would be their cost.
+    return MappingProxyType(
+        {name: value for name, value in meanings.items() if name not in CLAIMS or n_words[name] == most}
+    )
+
+
+def _clearness(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
+    parts, whole = phrase
+    if whole.pattern.startswith("[a-z]*"):
+        return INSIDE if _holds(parts, words) else 0
+    if _holds(parts, words):
+        return PART if _rest(words, parts) else WHOLE
+    return PART if len(joined) >= _JOINED and whole.fullmatch(joined) else 0
+
+
+def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
+    """Return whether each word of a phrase is among a header's."""
+    return all(any(part.fullmatch(word) for word in words) for part in parts)
+
+
+def _rest(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
+    """Return the words of a header outside a phrase, except words such as "du"."""
+    return [w for w in words if w not in _SMALL and not any(part.fullmatch(w) for part in parts)]
+
+
+def _words(header: str) -> tuple[str, ...]:
+    """Return the words of a header, with an age that is written together with its owner taken apart."""
+    return tuple(part for word in words_in_order(header) for part in _taken_apart(word))
+
+
+@cache
+def _taken_apart(word: str) -> tuple[str, ...]:
+    """A word such as "ageph" as its parts: an age before or behind persons or things; itself if it is none.
+
+    >>> _taken_apart("versicherungsnehmeralter"), _taken_apart("agencement"), _taken_apart("halter")
+    (('versicherungsnehmer', 'alter'), ('agencement',), ('halter',))
+    """
+    ages, owners = _vocabulary()
+    if word in ages or word in owners:
+        return (word,)
+    for age in ages:
+        if word.endswith(age):
+            for link in _LINKS:
+                if owner := _owner_in(word.removesuffix(age).removesuffix(link), owners):
+                    return owner, age
+        if word.startswith(age) and (owner := _owner_in(word.removeprefix(age), owners)):
+            return age, owner
+    return (word,)
+
+
+def _owner_in(text: str, owners: Collection[str]) -> str | None:
+    """Return the person or thing that a text is, or is behind a word such as "du"; None if it is neither."""
+    behind = (text.removeprefix(small) for small in sorted(_SMALL))
+    return next((owner for owner in (text, *behind) if owner in owners), None)
+
+
+@cache
+def _vocabulary() -> tuple[tuple[str, ...], frozenset[str]]:
+    """Words for an age, and for the persons and things that have one, without endings."""
+
+    def single(concept: str) -> set[str]:
+        return {
+            parts[0].pattern.removesuffix("[a-z]*") for parts, _ in _phrases()[concept] if len(parts) == 1
+        }
+
+    return tuple(sorted(single("age"), key=len, reverse=True)), frozenset(single("person") | single("thing"))
+
+
+@cache
+def _phrases() -> Mapping[str, tuple[_Phrase, ...]]:
+    """Return the phrases of all languages by concept."""
+    text = resources.files("fairdash.tables").joinpath("header_words.json").read_text(encoding="utf-8")
+    return {
+        concept: tuple(
+            _phrase(written)
+            for phrases in by_language.values()
+            for phrase in phrases
+            for written in sorted({folded(phrase), folded(phrase, umlauts=True)})
+        )
+        for concept, by_language in json.loads(text).items()
+    }
+
+
+def _phrase(text: str) -> _Phrase:
+    parts = [re.escape(word).replace(r"\*", "[a-z]*") for word in text.split()]
+    return tuple(map(re.compile, parts)), re.compile("".join(parts))

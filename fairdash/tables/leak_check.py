@@ -1,0 +1,172 @@
+"""Check for columns that certainly or possibly give the target away.
+
+>>> rng = np.random.default_rng(0)
+>>> amount = np.where(rng.random(500) < 0.1, rng.gamma(2, 400, 500), 0.0)
+>>> table = pd.DataFrame({"age": rng.integers(18, 80, 500), "power": rng.integers(4, 12, 500)})
+>>> found = check_data(table.assign(paid=amount > 0, amount=amount), target="amount", sensitive="age")
+>>> [(each.column, each.level) for each in found.findings], found.certain, found.suspect
+([('paid', 'certain')], ('paid',), ())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from fairdash.errors import Checks, DataError
+from fairdash.tables.column_profile import NUMBERS, kind_of
+from fairdash.tables.leak_candidates import CERTAIN, SUSPECT, Finding, find_suspects
+from fairdash.tables.leaks import certain_leaks
+from fairdash.tables.roles import require_columns
+from fairdash.tables.sums import by_sentence, parts_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataCheck:
+    """Result of :func:`fairdash.check_data`.
+
+    Parameters
+    ----------
+    target
+        Column to predict.
+    columns
+        Columns checked.
+    n
+        Number of rows.
+    findings
+        Findings in order: certain leaks first, then suspects, each from strongest to weakest.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"claims": [0, 1, 0, 2] * 25, "km": range(100)})
+    >>> fd.check_data(table, target="claims").columns
+    ('km',)
+    """
+
+    target: str
+    columns: tuple[str, ...]
+    n: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def certain(self) -> tuple[str, ...]:
+        """Columns that certainly reveal the target or the price."""
+        return tuple(each.column for each in self.findings if each.level == CERTAIN)
+
+    @property
+    def suspect(self) -> tuple[str, ...]:
+        """Columns that may reveal the target."""
+        return tuple(each.column for each in self.findings if each.level == SUSPECT)
+
+    def sentences(self) -> tuple[str, ...]:
+        """One sentence per finding, or per sum, or a sentence that nothing was found."""
+        if not self.findings:
+            return (
+                f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
+            )
+        said = []
+        for of in ("target", "price"):
+            leaks = {f.column: f.sentence for f in self.findings if (f.level, f.of) == (CERTAIN, of)}
+            said += [
+                (f"“{names[0]}” gives" if len(names) == 1 else f"{len(names)} columns give")
+                + f" the {of} away: {why}."
+                for names, why in by_sentence(leaks)
+            ]
+        suspect = (each for each in self.findings if each.level == SUSPECT)
+        return (*said, *(f"“{f.column}” looks too good to be true: {f.sentence}." for f in suspect))
+
+
+def check_data(
+    frame: pd.DataFrame,
+    *,
+    target: str,
+    sensitive: str | Sequence[str] = (),
+    exposure: str | None = None,
+    price: str | None = None,
+    group: str | None = None,
+    columns: Iterable[str] | None = None,
+) -> DataCheck:
+    """Check for leaks: columns that reveal the target.
+
+    There are two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine, coded),
+    columns that are missing, zero or constant exactly where the target is zero, columns that add up to the
+    target or to the price, and dates on which the exposure begins or ends. fairdash leaves them out unless
+    you restore them. You should check *suspect* columns. They are columns that alone explain most of the
+    target's explained variance and look like consequences of the target, row numbers that follow the target,
+    and averages of the target over at most 20 rows. A column related to the sensitive attribute is not a
+    leak, and neither is an existing price.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names.
+    target
+        The column to predict, numeric. Rows without it are ignored.
+    sensitive
+        The sensitive columns; never suspected.
+    exposure
+        Column of row weights (exposure).
+    price
+        Column with an existing prediction or price; never suspected. Its parts are certain leaks.
+    group
+        Column that groups rows, such as a policy number: rows of a group are held out together.
+    columns
+        Columns to check; by default all columns without a role above.
+
+    Returns
+    -------
+    DataCheck
+
+    Raises
+    ------
+    DataError
+        A column does not exist, or the target is not numeric.
+
+    Notes
+    -----
+    The search for suspects uses at most 8,000 rows, drawn with a fixed seed.
+
+    Examples
+    --------
+    >>> claims = np.random.default_rng(0).poisson(1.0, 200)
+    >>> table = pd.DataFrame({"claims": claims, "paid": 700.0 * claims})
+    >>> [finding.column for finding in fd.check_data(table, target="claims").findings]
+    ['paid']
+    """
+    sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+    taken = [target, *sensitive, *(each for each in (exposure, price, group) if each is not None)]
+    looked_at = (
+        tuple(name for name in frame.columns if name not in taken) if columns is None else tuple(columns)
+    )
+    checks = Checks(DataError)
+    require_columns(checks, frame.columns, (*taken, *looked_at))
+    if (frame.columns == target).sum() == 1:
+        checks.require(
+            kind_of(frame[target]) in NUMBERS,
+            target,
+            "the target must hold numbers",
+            "Choose a column of numbers.",
+        )
+    checks.finish()
+    leaks = certain_leaks(frame, target, looked_at, exposure=exposure)
+    known = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
+    rest = [name for name in looked_at if name not in leaks]
+    parts = {} if price in (None, target) else parts_of(frame, str(price), rest, exposure=exposure)
+    rest = [name for name in rest if name not in parts]
+    suspects = find_suspects(frame, target, rest, beside=sensitive, group=group)
+    return DataCheck(
+        target=target,
+        columns=looked_at,
+        n=len(frame),
+        findings=(
+            *(Finding(column=c, level=CERTAIN, sentence=why, number=known) for c, why in leaks.items()),
+            *(
+                Finding(column=c, level=CERTAIN, sentence=why, number=known, of="price")
+                for c, why in parts.items()
+            ),
+            *suspects,
+        ),
+    )

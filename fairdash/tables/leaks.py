@@ -1,0 +1,431 @@
+"""Detect features that give the target away because they become known only after it.
+
+A leak is a pattern that an honest column shows neither by chance nor because it predicts well;
+:mod:`fairdash.tables.leak_candidates` handles columns that merely look too good.
+
+>>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
+>>> claim = (amount > 0).astype(int)
+>>> target_leak(claim, amount), target_leak(100 * amount, amount)
+('it is 0 exactly where the target is', 'the target can be recovered from it')
+>>> target_leak(amount.where(amount > 0), claim)
+'it is missing exactly where the target is 0'
+>>> target_leak(pd.Series(np.arange(360) % 7), amount) is None
+True
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from itertools import combinations, pairwise
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
+from fairdash.tables.features import CHANCE, a_few, determines, is_function, same_order, varies
+from fairdash.tables.fixes import can_convert, on_a_line
+from fairdash.tables.grammar import to_numbers
+from fairdash.tables.sums import parts_of
+
+READ_OFF = "the target can be recovered from it"
+SAME_ZEROS = "it is 0 exactly where the target is"
+TELLS_ZEROS = "it shows in every row whether the target is 0"
+MISSING_WITH_ZERO = "it is missing exactly where the target is 0"
+MISSING_WITHOUT_ZERO = "it is missing exactly where the target is not 0"
+KNOWN_WITHOUT_ZERO = "it is known only where the target is not 0"
+LACKS_WITHOUT_ZERO = "it is missing only where the target is not 0"
+NOT_ZERO_WITHOUT_ZERO = "it is nonzero only where the target is"
+RARE_WITHOUT_ZERO = "it differs from its most common value only where the target is not 0"
+MISSING_TELLS = "its missing cells show on which side of a limit the target is"
+CLASSES = "it is the target, rounded or divided into classes"
+BOUNDS = "it gives the start or end of the exposure"
+
+#: A column that reveals zeros has at most this number of levels: a scale that splits the zeros in two is
+#: honest.
+_FEW_LEVELS = 5
+#: A column that follows the target in one direction only must do so more clearly than one whose rows have
+#: this share of the zeros of others: honest columns can go with fewer zeros.
+_FEWER_ZEROS = 1 / 3
+#: This number of known cells may disagree before missingness counts as following the zeros.
+_SLIPS = 0.005
+#: Neighbouring classes of a target touch: the gap between them is no wider than other gaps.
+_TOUCHING = 2.5
+#: The gap is at most this multiple of the gaps within the classes.
+_AS_THICK = 10
+_NEIGHBOURS = 5
+_MIN_IN_CLASS = 20
+#: Steps and rows that a rounded target has, at least, and values of the target in each step.
+_MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
+#: The remainder of rounding is uniform over a whole step. Noise of exactly that width is very unlikely.
+_WHOLE_STEP, _EVENLY = 0.95, 0.1
+#: Below this correlation, a few rows suffice to show that a column is not a rounded target.
+_AT_LEAST_ALIKE = 0.8
+#: The difference of two columns agrees with the exposure to within this share.
+_SAME_LENGTH = 0.999
+_SAME_LENGTH_OF_DATES = 0.99
+_MIN_BOUNDED = 50
+
+#: Cache of results: a suggestion, a check and the creation of a data set check the same table. Only hashes of
+#: cells are stored.
+_TOLD: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
+_MAX_TOLD = 5000
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+
+
+def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
+    """Explain how a feature gives the target away; None if it does not.
+
+    It does if the target can be recovered from it, if it is a coarser target, or if its zeros, its missing
+    cells or another of its values follow the target's zeros, in more rows than chance would bring about; see
+    :func:`~fairdash.tables.features.determines`. That a cell is missing is a value like another.
+
+    Parameters
+    ----------
+    feature : Series, shape (n,)
+        Any column of a table.
+    target : Series, shape (n,)
+        Rows in which it is missing or infinite don't count; nothing is said of one that holds no numbers.
+    exposure : Series, shape (n,), optional
+        Possible divisor of the target, applied or not: copies of either kind are found as well.
+    """
+    if kind_of(target) not in NUMBERS or kind_of(feature) == "other":
+        return None
+    y = as_floats(target)
+    known = np.isfinite(y.to_numpy())
+    y, f = y[known].reset_index(drop=True), feature[known].reset_index(drop=True)
+    if can_convert(f):
+        f = to_numbers(f)
+    if not varies(y) or not varies(f):
+        return None
+    why = _of_zeros(f, y)
+    # A column that reveals the target says more than one that reveals its zeros.
+    if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
+        return READ_OFF
+    if why is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
+        return CLASSES
+    if why is None and f.isna().any() and _is_cut(f.isna().astype(float), y):
+        return MISSING_TELLS
+    if why is None and exposure is not None and kind_of(exposure) in NUMBERS and kind_of(f) in NUMBERS:
+        w = as_floats(exposure)[known].reset_index(drop=True)
+        w = w.where(w > 0)
+        if varies(w.dropna()) and (_orders_alike(f, y / w) or _orders_alike(f, y * w)):
+            return READ_OFF
+    return why
+
+
+def certain_leaks(
+    frame: pd.DataFrame, target: str, columns: Iterable[str], *, exposure: str | None = None
+) -> dict[str, str]:
+    """Return the columns that certainly give the target away, and how, including bounds of the exposure.
+
+    Sets of columns that add up to the target are among them; see :mod:`fairdash.tables.sums`.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names.
+    target, exposure
+        Columns of it.
+    columns
+        Those to look at.
+    """
+    columns = list(columns)
+    w = None if exposure is None else frame[exposure]
+    leaks = {}
+    if kind_of(frame[target]) in NUMBERS:
+        of_roles = (_digest(frame[target]), None if w is None else _digest(w))
+        for name in columns:
+            # Cells of other objects have no hash, so nothing is checked on them.
+            if kind_of(frame[name]) == "other":
+                continue
+            key = (_digest(frame[name]), *of_roles)
+            if key not in _TOLD:
+                while len(_TOLD) >= _MAX_TOLD:
+                    _TOLD.pop(next(iter(_TOLD)), None)
+                _TOLD[key] = target_leak(frame[name], frame[target], exposure=w)
+            if (why := _TOLD[key]) is not None:
+                leaks[name] = why
+        rest = [name for name in columns if name not in leaks]
+        leaks |= parts_of(frame, target, rest, exposure=exposure, least=2)
+    if exposure is not None:
+        for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in leaks]):
+            leaks[name] = BOUNDS
+    return {name: leaks[name] for name in columns if name in leaks}
+
+
+def _digest(values: pd.Series) -> bytes:
+    """Codes of a column's cells, in their order, and their type."""
+    cells = pd.util.hash_pandas_object(values, index=False).to_numpy()
+    return hashlib.sha256(f"{values.dtype}\n".encode() + cells.tobytes()).digest()
+
+
+def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the date or numeric columns whose difference is the exposure: they reveal when a row ended.
+
+    A policy that a total loss has ended has a short exposure, and is told by it.
+    """
+    if kind_of(frame[exposure]) not in NUMBERS:
+        return ()
+    w = as_floats(frame[exposure]).to_numpy()
+    placed: dict[str, np.ndarray] = {}
+    of_dates = set()
+    for name in columns:
+        if kind_of(frame[name]) == "truth value":
+            continue
+        cells, holds_dates = on_a_line(frame[name])
+        if cells is not None:
+            placed[name] = cells
+        if holds_dates:
+            of_dates.add(name)
+    few = a_few(len(frame))
+    bounds: set[str] = set()
+    # If all terms begin on one day, the end alone is a bound.
+    origin = np.zeros(len(frame))
+    for name in of_dates:
+        if _goes_with(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
+            bounds.add(name)
+    for one, other in combinations(placed, 2):
+        if (one in of_dates) != (other in of_dates):
+            continue
+        edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
+        a, b = placed[one], placed[other]
+        if _goes_with(b[few] - a[few], w[few], edge, (a[few], b[few])) and _goes_with(b - a, w, edge, (a, b)):
+            bounds |= {one, other}
+    return tuple(name for name in placed if name in bounds)
+
+
+def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
+    known = np.isfinite(length) & np.isfinite(w)
+    if known.sum() < _MIN_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
+        return False
+
+    def together(values: np.ndarray) -> float:
+        cells = values[known]
+        return float(abs(np.corrcoef(cells, w[known])[0, 1])) if np.ptp(cells) > 0 else 0.0
+
+    # If one of the two columns is the length itself, the other plays no part.
+    return together(length) > edge and max(map(together, ends)) < edge
+
+
+def _of_zeros(f: pd.Series, y: pd.Series) -> str | None:
+    """Relation of a column's values, including missing cells, to the zeros of the target."""
+    zero = (y == 0).to_numpy()
+    if zero.all() or not zero.any():
+        return None
+    codes, levels = pd.factorize(f, use_na_sentinel=False)
+    with_zero = np.bincount(codes[zero], minlength=len(levels))
+    without = np.bincount(codes[~zero], minlength=len(levels))
+    missing = np.asarray(levels.isna(), dtype=bool)
+    is_zero = _are_zero(levels)
+    if not (with_zero * without).any():
+        of_zero, of_others = with_zero > 0, without > 0
+        fewest = min(int(of_zero.sum()), int(of_others.sum()))
+        chance = _log_choose(len(levels), fewest) - _log_choose(len(y), int(zero.sum()))
+        if fewest <= _FEW_LEVELS and chance < np.log(CHANCE):
+            if (of_zero == missing).all():
+                return MISSING_WITH_ZERO
+            if (of_others == missing).all():
+                return MISSING_WITHOUT_ZERO
+            return SAME_ZEROS if is_zero.any() and (of_zero == is_zero).all() else TELLS_ZEROS
+    share = float(zero.mean())
+    if share < 0.5:
+        return None
+    if missing.any() and _only_without_zero(with_zero, without, missing, share, slips=_SLIPS):
+        return KNOWN_WITHOUT_ZERO
+    if missing.any() and _only_without_zero(with_zero, without, ~missing, share, slips=_SLIPS):
+        return LACKS_WITHOUT_ZERO
+    commonest = np.zeros(len(levels), dtype=bool)
+    commonest[np.argmax(with_zero + without)] = True
+    if not _only_without_zero(with_zero, without, commonest, share, slips=0.0):
+        return None
+    return NOT_ZERO_WITHOUT_ZERO if (commonest == is_zero).all() else RARE_WITHOUT_ZERO
+
+
+def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
+    if kind_of(pd.Series(levels)) not in NUMBERS:
+        return np.zeros(len(levels), dtype=bool)
+    cells: Floats = as_floats(pd.Series(levels)).to_numpy()
+    return cells == 0
+
+
+def _only_without_zero(
+    with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, slips: float
+) -> bool:
+    """Return whether the rows outside these levels have no zeros, except for a few errors."""
+    from scipy.stats import binom
+
+    wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
+    return n > 0 and wrong <= slips * n and float(binom.cdf(wrong, n, share * _FEWER_ZEROS)) < CHANCE
+
+
+def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
+    """Return whether a column orders the rows without the target's commonest value as the target does."""
+    if kind_of(f) not in NUMBERS:
+        return False
+    x = as_floats(f)
+    own = np.isfinite(x.to_numpy()) & np.isfinite(y.to_numpy())
+    if own.any():
+        counts = y[own].value_counts()
+        if counts.iloc[0] > 0.01 * own.sum():
+            own &= (y != counts.index[0]).to_numpy()
+    if own.sum() < _MIN_IN_CLASS:
+        return False
+    return same_order(x[own].reset_index(drop=True), y[own].reset_index(drop=True))
+
+
+def _is_cut(f: pd.Series, y: pd.Series) -> bool:
+    """Return whether a column is the other cut into classes, each of which ends where the next begins.
+
+    Strong columns part the target into stretches as well, such as grades of pay with a noise below their
+    steps; those leave gaps.
+    """
+    if kind_of(y) not in NUMBERS:
+        return False
+    both = f.notna().to_numpy() & y.notna().to_numpy()
+    if both.sum() < 2 * _MIN_IN_CLASS:
+        return False
+    f, y = f[both].reset_index(drop=True), y[both].reset_index(drop=True)
+    few = a_few(len(f))
+    return _is_cut_of(f.iloc[few], y.iloc[few], for_sure=False) and _is_cut_of(f, y, for_sure=True)
+
+
+def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
+    codes = pd.factorize(f)[0]
+    sizes = np.bincount(codes)
+    if len(sizes) < 2 or not is_function(y, f):
+        return False
+    cells: Floats = as_floats(y).to_numpy()
+    places, first = np.unique(cells, return_index=True)
+    runs = codes[first]
+    changes = np.flatnonzero(runs[1:] != runs[:-1])
+    if len(changes) != len(sizes) - 1:
+        return False
+    if not for_sure:
+        return True
+    chance = _log_factorial(len(sizes)) - _log_factorial(len(codes)) + _log_factorial(sizes).sum()
+    if chance >= np.log(CHANCE) or len(codes) - sizes.max() < _MIN_IN_CLASS:
+        return False
+    return _touch(places, changes)
+
+
+def _touch(places: Floats, changes: Codes) -> bool:
+    """Return whether gaps between classes are no wider than those beside them, nor much wider than within.
+
+    A noise that just fills the step between two grades thins out where they meet.
+    """
+    gaps = np.diff(places)
+    inside = np.ones(len(gaps), dtype=bool)
+    inside[changes] = False
+    within = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]
+    beside_it, in_classes = [], []
+    for k, at in enumerate(changes):
+        near = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
+        beside = gaps[near][inside[near]]
+        beside_it.append(gaps[at] / beside.mean() if len(beside) else 1.0)
+        usual = max(within[k], within[k + 1])
+        in_classes.append(gaps[at] / usual if usual else 1.0)
+    return bool(_geometric_mean(beside_it) <= _TOUCHING and _geometric_mean(in_classes) <= _AS_THICK)
+
+
+def _between(gaps: Floats, changes: Codes) -> list[Floats]:
+    """Return the gaps within each class."""
+    edges = [-1, *changes, len(gaps)]
+    return [gaps[low + 1 : high] for low, high in pairwise(edges)]
+
+
+def _geometric_mean(ratios: list[float]) -> float:
+    return float(np.exp(np.mean(np.log(ratios))))
+
+
+def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
+    """Return whether a column is the target rounded to even steps, up or down, perhaps rescaled.
+
+    Of amounts that spread widely most steps hold a row or two, and that they touch can't be seen.
+    """
+    if kind_of(f) not in NUMBERS:
+        return False
+    x, cells = as_floats(f).to_numpy(dtype=float), y.to_numpy(dtype=float)
+    both = np.isfinite(x) & np.isfinite(cells)
+    if both.sum() < _MIN_ROUNDED:
+        return False
+    x, cells = x[both], cells[both]
+    few = a_few(len(x))
+    if 0 in (np.ptp(x[few]), np.ptp(cells[few])):
+        return False
+    if abs(np.corrcoef(x[few], cells[few])[0, 1]) < _AT_LEAST_ALIKE:
+        return False
+    levels, codes = np.unique(x, return_inverse=True)
+    steps = _even_steps(levels)
+    own = np.unique(cells)
+    if len(levels) < _MIN_STEPS or steps is None or len(own) < 2:
+        return False
+    line = _narrowest(steps, codes, cells)
+    if line is None:
+        return False
+    slope, rest = line
+    fine = float(np.diff(own).min())
+    width, step = float(np.ptp(rest)), abs(slope)
+    if step < _FINER * fine or width > step + 0.01 * fine or width < _WHOLE_STEP * (step - fine):
+        return False
+    values, counts = np.unique(cells, return_counts=True)
+    heap = values[np.argmax(counts)]
+    spread = rest[cells != heap] if counts.max() > 0.01 * len(cells) else rest
+    if len(spread) < _MIN_ROUNDED:
+        return False
+    # Values on a grid of their own are spread over the steps.
+    spread = np.sort(spread) - rest.min() + fine * (np.arange(len(spread)) * 0.618 % 1)
+    place = np.sort(spread) / (width + fine)
+    return float(np.abs(place - np.linspace(0, 1, len(place))).max()) < _EVENLY
+
+
+def _even_steps(levels: Floats) -> Floats | None:
+    """Return the whole number of steps from the least of some numbers to each, if they lie on even steps."""
+    if len(levels) < 2:
+        return None
+    above = levels - levels[0]
+    steps: Floats = np.round(above / np.diff(levels).min())
+    length = float(above @ steps / (steps @ steps))
+    return steps if float(np.abs(above - length * steps).max()) < 0.02 * length else None
+
+
+def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
+    """The slope of the narrowest strip that holds all rows, and their places in it; None if it is wide."""
+    from scipy.optimize import linprog
+
+    x = steps[codes]
+    centred = x - x.mean()
+    slope = float(centred @ y / (centred @ centred))
+    if np.ptp(y - slope * x) > 3 * abs(slope):
+        return None
+    low, high = np.full(len(steps), np.inf), np.full(len(steps), -np.inf)
+    np.minimum.at(low, codes, y)
+    np.maximum.at(high, codes, y)
+    # The unknowns are the error of the slope, and the start and width of the strip, in steps of the first
+    # guess.
+    low, high = (low - slope * steps) / abs(slope), (high - slope * steps) / abs(slope)
+    ones, zeros = np.ones_like(steps), np.zeros_like(steps)
+    scale = steps / steps.max()
+    solution = linprog(
+        [0, 0, 1],
+        A_ub=np.vstack([np.column_stack([scale, ones, zeros]), np.column_stack([-scale, -ones, -ones])]),
+        b_ub=np.concatenate([low, -high]),
+        bounds=[(None, None), (None, None), (0, None)],
+    )
+    if not solution.success:
+        return None
+    slope += float(solution.x[0]) * abs(slope) / float(steps.max())
+    return slope, y - slope * x
+
+
+def _log_factorial(n: int | Codes) -> Floats:
+    from scipy.special import gammaln
+
+    return np.asarray(gammaln(np.asarray(n) + 1.0), dtype=float)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return float(_log_factorial(n) - _log_factorial(k) - _log_factorial(n - k))

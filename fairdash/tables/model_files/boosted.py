@@ -1,0 +1,272 @@
+"""Boosted trees in the files of LightGBM, XGBoost and CatBoost, each read by the library that wrote it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.tables.model_files.inputs import NAME_LINK, Input, NamedModel, coded
+from fairdash.tables.model_files.model_file import LOG_LOSSES, Array, Link, as_levels, cause, refused
+from fairdash.utils.text import counted, few
+
+#: Objectives whose predictions are means of the outcome by a log link, by its own scale, and probabilities.
+_BY_EXP = "poisson gamma tweedie count:poisson reg:gamma reg:tweedie Poisson Tweedie LogLinQuantile".split()
+_AS_IT_IS = (
+    "regression regression_l1 huber fair quantile mape reg:squarederror reg:linear reg:absoluteerror "
+    "reg:pseudohubererror reg:quantileerror reg:expectileerror reg:squaredlogerror RMSE MAE Quantile Huber "
+    "Expectile LogCosh MAPE Lq MultiQuantile RMSEWithUncertainty"
+).split()
+_CHANCES = (
+    "binary cross_entropy multiclass multiclassova reg:logistic binary:logistic multi:softprob Logloss "
+    "CrossEntropy MultiClass MultiClassOneVsAll"
+).split()
+_NO_OFFSET = (
+    "An offset or exposure of the training (init_score, base_margin, baseline): prices are those of an "
+    "offset of 0."
+)
+_NO_TARGET = "Whether the outcome was transformed before the training, for instance to its logarithm."
+
+
+class _Boosted(NamedModel):
+    def _name_outputs(self, count: int) -> None:
+        self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
+
+    def _scaled(self, objective: str, link: Link, *, is_told: bool = True) -> None:
+        """Describe the scale of an objective's predictions; refuse it if it is not a price, or unknown."""
+        self.objective = objective or "none"
+        self.open = (_NO_OFFSET, *([] if objective in _BY_EXP else [_NO_TARGET]))
+        if objective in _BY_EXP:
+            self.response, self.is_price = "the price: its log link is undone", True
+        elif objective in _CHANCES:
+            self.response = "a probability"
+            self.remarks += (f"The model gives probabilities (objective {objective}).",)
+        elif objective in _AS_IT_IS and is_told:
+            self.response = "the price, as the model was fitted to it"
+        elif objective in ("", *_AS_IT_IS) or "Custom" in objective or "UserDefined" in objective:
+            self.response = "raw scores of an objective that the file does not tell"
+            if link == "auto":
+                raise refused("it does not tell its objective, so its output may be a logarithm", NAME_LINK)
+        else:
+            self.response = "no price"
+            hint = "Audit a model of a mean, such as Poisson, gamma or Tweedie, or a column of prices."
+            raise refused(f"its objective “{objective}” gives no price", hint)
+
+
+class LightGBMModel(_Boosted):
+    """Model of LightGBM, as ``save_model`` writes it: text."""
+
+    kind = "LightGBM model (text)"
+
+    def __init__(self, content: bytes, link: Link) -> None:
+        import lightgbm
+
+        text = content.decode("utf-8", errors="replace").replace("\r\n", "\n")
+        try:
+            self._booster = lightgbm.Booster(model_str=text)
+            held = self._booster.dump_model(num_iteration=1)
+        except lightgbm.basic.LightGBMError as error:
+            raise refused(f"it is an incomplete LightGBM model ({cause(error)})", "Save it again.") from error
+        lists, names = held["pandas_categorical"] or (), held["feature_names"]
+        codes = [held["feature_infos"].get(name, {}).get("values", []) for name in names]
+        self._lists = [tuple(as_levels(pd.Series(each)).tolist()) for each in lists]
+        # An ordered category of pandas is split as a number, and only the table shows which one it is.
+        self._coded = {k for k, each in enumerate(codes) if each}
+        places = dict(zip(sorted(self._coded), self._lists, strict=False))
+        self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
+        made = []
+        for k, name in enumerate(names):
+            own = sorted(set(codes[k]) - {-1})
+            if self._is_open or not own:
+                made.append(Input(name))
+            elif k in places:
+                made.append(coded(name, places[k]))
+            else:
+                made.append(Input(name, tuple(map(str, own)), tuple(map(float, own))))
+        self.inputs = tuple(made)
+        count = self._booster.num_model_per_iteration()
+        self._name_outputs(count)
+        self.size = counted(self._booster.num_trees(), "tree")
+        self._scaled(held.get("objective", "").split(" ")[0], link)
+        if self._is_open:
+            listed = "; ".join(few(each) for each in self._lists)
+            self.open += (f"Which columns have these levels: {listed}. fairdash finds them in the table.",)
+
+    def settle(self, rows: pd.DataFrame) -> None:
+        """Find the columns whose levels the file lists in their order: those whose cells are among them."""
+        if not self._is_open:
+            return
+        cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
+        texts = {k for k, each in enumerate(self.columns) if not pd.api.types.is_numeric_dtype(rows[each])}
+        settings: list[tuple[int, ...]] = [()]
+        for levels in self._lists:
+            fits = [k for k, own in enumerate(cells) if own & {*levels} and (k in texts or own <= {*levels})]
+            settings = [(*first, k) for first in settings[:1000] for k in fits if not first or k > first[-1]]
+        settings = [each for each in settings if {*each} >= texts | self._coded]
+        if len(settings) != 1:
+            what = f"it lists the levels of {counted(len(self._lists), 'column')}, and does not say of which"
+            raise refused(what, "Give the columns with levels as text, as in the model's training.")
+        taken = dict(zip(settings[0], self._lists, strict=True))
+        self.inputs = tuple(
+            coded(each.name, taken[k]) if k in taken else each for k, each in enumerate(self.inputs)
+        )
+        self._is_open = False
+
+    def priced(self, values: list[NDArray[Any]]) -> Array:
+        """Prices, (n,) or (n, K)."""
+        return np.asarray(self._booster.predict(np.column_stack(values).astype(float)), dtype=float)
+
+
+class XGBoostModel(_Boosted):
+    """Model of XGBoost, as ``save_model`` (``xgb.save`` in R) writes it: JSON or UBJSON."""
+
+    def __init__(self, content: bytes, link: Link) -> None:
+        import xgboost
+
+        self.kind = f"XGBoost model ({'UBJSON' if content[1:2] in b'L{i' else 'JSON'})"
+        try:
+            self._booster = xgboost.Booster({"nthread": 1}, model_file=bytearray(content))
+            held = json.loads(self._booster.save_raw("json"))
+        except xgboost.core.XGBoostError as error:
+            hint = "Save it again, by save_model with the ending .json or .ubj."
+            raise refused(f"it is no XGBoost model that can be read ({cause(error)})", hint) from error
+        learner, self._data = held["learner"], xgboost.DMatrix
+        objective, about = learner["objective"]["name"], learner["learner_model_param"]
+        trees = learner["gradient_booster"].get("gbtree", learner["gradient_booster"]).get("model", {})
+        names, types = self._booster.feature_names, self._booster.feature_types
+        count = int(about["num_feature"])
+        names = names or [f"f{k}" for k in range(count)]
+        self._types = types or ["float"] * count
+        cats = trees.get("cats", {}).get("enc", [])
+        levels = [_levels_of(each) for each in cats] or [()] * count
+        self.inputs = tuple(
+            coded(name, own) if own else Input(name) for name, own in zip(names, levels, strict=True)
+        )
+        self._name_outputs(max(int(about["num_class"]), int(about.get("num_target", 1))))
+        n_trees = int(trees.get("gbtree_model_param", {}).get("num_trees", 0))
+        self.size = counted(n_trees, "tree") if n_trees else "a line (gblinear)"
+        # As XGBRegressor does, and xgboost.Booster does not.
+        best = self._booster.attr("best_iteration")
+        self._range = (0, 0) if best is None or not n_trees else (0, int(best) + 1)
+        rounds = len(trees.get("iteration_indptr", [])) - 1
+        if best is not None and 0 < self._range[1] < rounds:
+            self.remarks = (
+                f"The training stopped early: the first {self._range[1]} of {rounds} rounds are used, as "
+                "XGBRegressor does. xgboost.Booster uses all.",
+            )
+        base = [float(each) for each in str(about["base_score"]).strip("[]").split(",")]
+        # A custom objective is noted as the squared error, and leaves the base at its default.
+        self._scaled(objective, link, is_told=objective != "reg:squarederror" or set(base) != {0.5})
+        if objective in _BY_EXP and len(base) == 1 and base[0] != 1:
+            self.remarks += (
+                f"If its training had an offset (base_margin), these prices are {base[0]:.4g} times those of "
+                "an offset of 0, because XGBoost then adds its base_score. Compare them with the model's.",
+            )
+        self.open += ("A value that stood for missing cells in training, unless it was NaN.",)
+        if objective == "reg:squarederror":
+            self.open += (
+                "Whether its objective was one of your own: XGBoost notes that as reg:squarederror.",
+            )
+        self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
+                       if kind == "c" and each.levels is None]  # fmt: skip
+        if self._coded:
+            self.open += (f"Which levels stand behind the codes of {few(self._coded)}.",)
+
+    def priced(self, values: list[NDArray[Any]]) -> Array:
+        """Prices, (n,) or (n, K)."""
+        from xgboost.core import XGBoostError
+
+        names = self._booster.feature_names
+        data = self._data(
+            np.column_stack(values).astype(float), feature_names=names,
+            feature_types=self._types if self._booster.feature_types else None, enable_categorical=True,
+        )  # fmt: skip
+        try:
+            made: Array = self._booster.predict(data, iteration_range=self._range)
+        except XGBoostError as error:
+            raise refused(f"it can't price the rows ({cause(error)})") from error
+        return made
+
+
+class CatBoostModel(_Boosted):
+    """Model of CatBoost, as ``save_model`` writes it: its binary format, or JSON."""
+
+    def __init__(self, content: bytes, link: Link) -> None:
+        import catboost
+
+        form = "cbm" if content.startswith(b"CBM1") else "json"
+        self.kind = f"CatBoost model ({form})"
+        self._model, self._error = catboost.CatBoost(), catboost.CatBoostError
+        try:
+            if form == "cbm":
+                self._model.load_model(blob=content)
+            else:  # which it takes from a file alone
+                with tempfile.NamedTemporaryFile(suffix=".json") as file:
+                    file.write(content)
+                    file.flush()
+                    self._model.load_model(file.name, format=form)
+            params = json.loads(dict(self._model.get_metadata()).get("params", "{}"))
+        except (catboost.CatBoostError, ValueError) as error:
+            raise refused(f"it is an incomplete CatBoost model ({cause(error)})", "Save it again.") from error
+        loss = params.get("loss_function", {})
+        of_levels = set(self._model.get_cat_feature_indices())
+        if self._model.get_text_feature_indices() or self._model.get_embedding_feature_indices():
+            raise refused(
+                "it takes texts or embeddings, of which fairdash changes nothing", "Audit its prices."
+            )
+        names = self._model.feature_names_
+        self.inputs = tuple(Input(name, is_text=k in of_levels) for k, name in enumerate(names))
+        self.size = counted(self._model.tree_count_, "tree")
+        objective = str(loss.get("type", ""))
+        self._scaled(objective, link)
+        self._form = (
+            "Exponent" if objective in (*LOG_LOSSES, "LogLinQuantile")
+            else "Probability" if objective in _CHANCES else "RawFormulaVal"
+        )  # fmt: skip
+        scores = np.ravel(self._model.get_scale_and_bias()[1])
+        count = 2 if objective in ("Logloss", "CrossEntropy") else len(scores)
+        self._name_outputs(count)
+        if of_levels:
+            self.open += ("The names of levels: the file holds only their hashes.",)
+
+    def priced(self, values: list[NDArray[Any]]) -> Array:
+        """Prices, (n,) or (n, K)."""
+        frame = pd.DataFrame({each.name: own for each, own in zip(self.inputs, values, strict=True)})
+        try:
+            made: Array = self._model.predict(frame, prediction_type=self._form, thread_count=1)
+        except self._error as error:
+            raise refused(f"it can't price the rows ({cause(error)})") from error
+        return made
+
+    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
+        """Return sentences on levels that are priced as one that no training can have held."""
+        said = list(super().unknown_levels(rows))
+        values, importance = self.values(rows), self._model.get_feature_importance()
+        own = self.priced(values)
+        for k, each in enumerate(self.inputs):
+            if not each.is_text or not importance[k]:
+                continue
+            nowhere = np.full(len(rows), "\x00 no level of any training", dtype=object)
+            other = self.priced([*values[:k], nowhere, *values[k + 1 :]])
+            same = pd.Series(np.all(np.reshape(own == other, (len(rows), -1)), axis=1))
+            alike = same.groupby(values[k]).all()
+            if levels := sorted(alike.index[alike & (alike.index != "")]):
+                count = counted(int(np.isin(values[k], levels).sum()), "row")
+                said.append(
+                    f"{few(levels)} of “{self.columns[k]}” ({count}) are priced as a level never seen."
+                )
+        return tuple(said)
+
+
+def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:
+    """Levels of a feature as XGBoost 3.1 and later write them: bytes with their ends, or numbers."""
+    if "offsets" not in enc:
+        return tuple(as_levels(pd.Series(enc["values"])).tolist())
+    held = bytes(each % 256 for each in enc["values"])
+    ends = enc["offsets"]
+    return tuple(held[a:b].decode() for a, b in pairwise(ends))

@@ -1,0 +1,169 @@
+"""GLMs as lists of coefficients: the value of a sum of terms, and tables with R's or Python's terms."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.tables.model_files.inputs import NAME_LINK, Input, NamedModel, coded
+from fairdash.tables.model_files.model_file import Array, Link, as_levels, number_values, refused
+from fairdash.utils.text import counted, few
+
+#: Factor of a coefficient: the power of a number, or 1 for the rows of a level.
+Parts = list[tuple[str, str | float]]
+Term = tuple[float, Parts]
+#: Functions that turn a column into a factor, and the spelling of levels by patsy and formulaic.
+_FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
+_LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
+#: A level as R's cut writes it, behind the column's name.
+_INTERVAL = re.compile(r"[\[(][^\[\](),]+,[^\[\](),]+[\])]")
+
+
+class LinearModel(NamedModel):
+    """Base of GLMs: the inverse link of a sum of terms.
+
+    Attributes
+    ----------
+    terms
+        Coefficients with what they are multiplied by.
+    undo
+        Inverse of the link.
+    """
+
+    says_unknown = "The model does not know {} of “{}”, in {}, priced as its base level."
+    terms: Sequence[Term] = ()
+    undo: Callable[[Array], Any]
+
+    @property
+    def with_levels(self) -> set[str]:
+        """Names of the inputs whose levels a term uses."""
+        return {name for _, parts in self.terms for name, value in parts if isinstance(value, str)}
+
+    def take_inputs(self, more: Mapping[str, Sequence[str]]) -> None:
+        """Take the inputs of the terms, with the levels of the coefficients and `more` of them."""
+        used: dict[str, list[str]] = {}
+        for name, value in (part for _, parts in self.terms for part in parts):
+            used.setdefault(name, []).extend([value] if isinstance(value, str) else [])
+        self.inputs = tuple(
+            coded(name, tuple(dict.fromkeys((*own, *more.get(name, ()))))) if own else Input(name)
+            for name, own in used.items()
+        )
+
+    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
+        """Return sentences on levels that the file doesn't list; a missing number is refused."""
+        lacking = [
+            column
+            for each, column in zip(self.inputs, self.columns, strict=True)
+            if each.levels is None and np.isnan(number_values(rows[column])).any()
+        ]
+        if lacking:
+            raise refused(f"cells of {few(lacking)} are missing", "Leave these rows out, or fill the cells.")
+        return super().unknown_levels(rows)
+
+    def priced(self, values: list[NDArray[Any]]) -> Array:
+        """Prices, (n,)."""
+        places = {each.name: k for k, each in enumerate(self.inputs)}
+        eta = np.zeros(len(values[0]) if values else 0)
+        for beta, parts in self.terms:
+            product = np.full(len(eta), beta)
+            for name, value in parts:
+                own, levels = values[places[name]], self.inputs[places[name]].levels
+                product *= own == (levels or ()).index(value) if isinstance(value, str) else own**value
+            eta += product
+        return np.asarray(self.undo(eta), dtype=float)
+
+
+class CoefficientTable(LinearModel):
+    """Table of coefficients whose terms are named as by R, statsmodels or glum: zoneB, or zone[T.B].
+
+    A level without a coefficient is the base. If a factor has several, the file is refused.
+    """
+
+    says_unknown = "{} of “{}” has no coefficient and is priced as the base, in {}."
+    kind = "table of coefficients"
+    objective = "not told"
+    open = (
+        "Which level of a factor is its base, and whether the model was fitted with an offset.",
+        "Whether R's contrasts are those of contr.treatment, as fairdash takes them.",
+        "Whether terms are in another table, as mgcv's smooths are.",
+    )
+
+    def __init__(self, named: Sequence[tuple[str, float]], *, is_relative: bool, link: Link) -> None:
+        if not is_relative and link == "auto":
+            raise refused("it lists coefficients, and does not name their link", NAME_LINK)
+        if is_relative and min(value for _, value in named) <= 0:
+            raise refused("not all of its relativities are above 0", "Correct these cells.")
+        self._named, self.is_price = named, is_relative
+        self.undo = np.exp if is_relative else np.asarray
+        self.response = (
+            "the price: base × relativities" if is_relative
+            else "the sum of coefficients, on the scale of the link"
+        )  # fmt: skip
+        self.size = counted(len(named), "term")
+        self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
+
+    def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
+        """Find the column of each term: the longest name that it begins with. The rest is its level."""
+        if twice := sorted({name for name, n in Counter(name for name, _ in self._named).items() if n > 1}):
+            raise refused(f"it has several rows of {few(twice)}", "Keep one row for each term.")
+        terms: list[Term] = []
+        strange: list[str] = []
+        for name, value in self._named:
+            parts = [_part_of(each, columns or table) for each in name.split(":")] if name else []
+            terms.append((float(np.log(value)) if self.is_price else value, [each for each in parts if each]))
+            strange += [name] if None in parts else []
+        if strange:
+            raise refused(
+                f"its terms {few(strange)} are neither columns of the table nor a column with a level, as "
+                "zoneB is for B of “zone”",
+                "Name the columns as in the training, or give a relativity for each factor and level.",
+            )
+        self.terms = terms
+        # R writes the level right behind the column; the others put it in brackets.
+        self._of_r = not any("[" in name for name, _ in self._named)
+        self.take_inputs({})
+        super().match(None, table, output)
+
+    def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
+        """Return sentences on the levels taken as the base; refused where a factor has several."""
+        for each, column in zip(self.inputs, self.columns, strict=True):
+            if each.levels is None:
+                continue
+            others = sorted({*as_levels(rows[column].dropna())} - {*each.levels})
+            if len(others) > 1:
+                raise refused(
+                    f"{few(others)} of “{column}” have no coefficient, and only one of them is the base",
+                    f"Its coefficients are of {few(each.levels)}. Correct the levels, add the column that is "
+                    "meant, or give those priced as the base a coefficient of 0. R's contrasts by "
+                    "polynomials or sums, such as size.L and region1, are not read.",
+                )
+            numbered = [str(k + 1) for k in range(len(each.levels))]
+            if self._of_r and sorted(each.levels) == sorted(numbered) and others == [str(len(numbered) + 1)]:
+                raise refused(
+                    f"“{column}” has coefficients 1 to {len(numbered)}, which may be R's contrasts by sums "
+                    "or Helmert's, and not those of levels",
+                    f"Fit it with contr.treatment. If {others[0]} is the base, give {column}{others[0]} a "
+                    "coefficient of 0.",
+                )
+        return super().unknown_levels(rows)
+
+
+def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
+    """Return the column that a part of a term names, with the level, or the power 1 of a number."""
+    name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
+    column = max((each for each in columns if name.startswith(each)), key=len, default=None)
+    rest = "" if column is None else name.removeprefix(column)
+    if column is not None and _INTERVAL.fullmatch(rest):
+        return column, rest
+    if column is None or rest.startswith(("(", "^")):
+        return None
+    match = _LEVEL.fullmatch(rest)
+    level = match[1] if match else rest
+    # R's truth values have the names that pandas gives them.
+    return column, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0

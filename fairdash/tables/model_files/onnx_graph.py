@@ -1,0 +1,166 @@
+"""Models in ONNX, which holds operators but no program code, run by onnxruntime."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.tables.model_files.inputs import Input, NamedModel
+from fairdash.tables.model_files.model_file import (
+    LOG_LOSSES,
+    MAX_INPUTS,
+    Array,
+    Link,
+    as_levels,
+    cause,
+    number_values,
+    refused,
+)
+from fairdash.utils.text import counted
+
+#: Types of inputs; only floats hold missing cells and fractions.
+_FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+_NUMBERS = {**_FLOATS, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
+_TEXT = "tensor(string)"
+
+
+class OnnxModel(NamedModel):
+    """Model in an ONNX file; parameters as those of the readers of trees.
+
+    Without names of columns, its single input (n, p) takes them in their order.
+    """
+
+    # The operators may treat a level that the file does not list in any way.
+    says_unknown, is_listed = "The model does not know {} of “{}”, in {}.", False
+
+    def __init__(self, content: bytes, _: Link = "auto") -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.log_severity_level = 1, 4
+        # No part of the file is computed before its time is limited.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        try:
+            self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # The library's errors share no base class; the cause is kept.
+            raise refused(f"it is not a self-contained ONNX model ({cause(error)})") from error
+        self._content, self._held = content, self._session.get_inputs()
+        if not 0 < len(self._held) <= MAX_INPUTS:
+            raise refused(f"it has {len(self._held)} inputs")
+        for each in self._held:
+            if each.type not in (*_NUMBERS, _TEXT):
+                raise refused(f"its input “{each.name}” is {each.type}, which is neither numbers nor text")
+            if each.shape and isinstance(each.shape[0], int):
+                rows = counted(each.shape[0], "row")
+                raise refused(f"it prices {rows} at a time", "Export it with a free first dimension.")
+        self.inputs = tuple(
+            Input(each.name, is_text=each.type == _TEXT, form=f"{each.type}, {len(each.shape)}-d")
+            for each in self._held
+        )
+        self.outputs = tuple(each.name for each in self._session.get_outputs())
+        self.size = counted(len(content), "byte")
+        meta = self._session.get_modelmeta()
+        self.kind = f"ONNX ({meta.producer_name or 'no maker named'})"
+        loss = _catboost_loss(meta.custom_metadata_map.get("params", ""))
+        self.objective, self.response = loss or "not told", "a number as the file gives it"
+        if loss in LOG_LOSSES:
+            self.link, self.response = "log", "a logarithm of the price"
+            self.remarks = (
+                f"The file holds a CatBoost model of the loss {loss}, whose output is a logarithm.",
+            )
+        elif not loss and self._may_have_a_link(meta.producer_name):
+            self.open = self.remarks = (
+                "The file does not say whether it gives the price or, as with a log link, its logarithm. "
+                "Name the link, or compare it with the model's own prices (check_column).",
+            )
+
+    def _may_have_a_link(self, producer: str) -> bool:
+        """Return whether exporters write such a model without its link: trees, and additive models."""
+        held = self._content
+        trees = b"TreeEnsembleRegressor" in held and b"AVERAGE" not in held
+        return (trees and b"\x22\x03Exp" not in held) or producer == "ebm2onnx"
+
+    def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
+        """Find the column of each input, as of other models, or of each place in its single input."""
+        taken = table if columns is None else columns
+        if len(self._held) == 1 and self._held[0].name not in taken:
+            (only,), shape = self.inputs, self._held[0].shape
+            width = shape[-1] if len(shape) == 2 and isinstance(shape[-1], int) else len(taken)
+            self.inputs, self.names_inputs = (only,) * width, False
+        super().match(columns, table, output)
+
+    def choose(self, output: str | None) -> None:
+        """Choose the output that holds the price, and the place in each row, None for its only one."""
+        outputs = {each.name: each for each in self._session.get_outputs()}
+        listed = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
+        self._place = None
+        if output is None:
+            if len(outputs) > 1:
+                raise refused(
+                    f"it has {len(outputs)} outputs: {listed}",
+                    "Name the one that holds the price; “NAME[1]” is the second number of each row.",
+                )
+            output = next(iter(outputs))
+        elif output not in outputs and (match := re.fullmatch(r"(.+)\[(\d+)\]", output)):
+            output, self._place = match[1], int(match[2])
+        if output not in outputs:
+            raise refused(f"it has no output “{output}”", f"Its outputs: {listed}.")
+        if outputs[output].type not in _FLOATS:
+            hint = "Name an output of decimal numbers, or export the model again (in skl2onnx, zipmap=False)."
+            raise refused(f"its output “{output}” is {outputs[output].type}, which is not a price", hint)
+        self._output = output
+
+    def knows(self, which: Input, level: str) -> bool:
+        """Return whether the file lists a level, which ONNX writes after its length and its field's number.
+
+        The fields are AttributeProto.strings and TensorProto.string_data.
+        """
+        held = level.encode()
+        length = bytes([len(held)]) if len(held) < 128 else bytes([len(held) % 128 + 128, len(held) // 128])
+        is_there = any(field + length + held in self._content for field in (b"\x4a", b"\x32"))
+        return is_there or not which.is_text
+
+    def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
+        """Values of each input, (n,), in the type that it has."""
+        held = self._held if self.names_inputs else self._held * len(self.columns)
+        return [
+            as_levels(rows[name]) if each.type == _TEXT else number_values(rows[name], _NUMBERS[each.type])
+            for name, each in zip(self.columns, held, strict=True)
+        ]
+
+    def priced(self, values: list[NDArray[Any]]) -> Array:
+        """Output for the values of its inputs, (n,)."""
+        import onnxruntime
+
+        if self.names_inputs:
+            fed = {
+                each.name: part if len(each.shape) == 1 else part[:, None]
+                for each, part in zip(self._held, values, strict=True)
+            }
+        else:
+            fed = {self._held[0].name: np.column_stack(values)}
+        run = onnxruntime.RunOptions()
+        run.log_severity_level = 4
+        try:
+            (made,) = self._session.run([self._output], fed, run)
+        except Exception as error:
+            raise refused(f"it can't price the rows ({cause(error)})") from error
+        made = np.asarray(made, dtype=float).reshape(len(values[0]), -1)
+        if (self._place is None and made.shape[1] > 1) or (self._place or 0) >= made.shape[1]:
+            hint = f"Name one, such as “{self._output}[0]”."
+            raise refused(f"its output “{self._output}” has {made.shape[1]} numbers a row", hint)
+        return np.asarray(made[:, self._place or 0])
+
+
+def _catboost_loss(params: str) -> str:
+    """Return the loss that CatBoost notes in a file's metadata; "" for none."""
+    try:
+        return str(json.loads(params)["loss_function"]["type"])
+    except (ValueError, KeyError, TypeError):
+        return ""

@@ -1,0 +1,152 @@
+"""GLMs in PMML: GeneralRegressionModel, as R's pmml writes it, and RegressionModel, with link and offset.
+
+Specification: https://dmg.org/pmml/v4-4-1/GeneralRegression.html and …/Regression.html. Trees and other
+models are refused, and so are transformations of inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+from scipy.special import expit, ndtr
+
+from fairdash.tables.model_files.inputs import NAME_LINK
+from fairdash.tables.model_files.linear import LinearModel, Parts, Term
+from fairdash.tables.model_files.model_file import Array, Link, refused
+from fairdash.utils.text import counted
+
+_INVERSE: dict[str, Callable[[Array], Any]] = {
+    "identity": lambda eta: eta,
+    "none": lambda eta: eta,
+    "log": np.exp,
+    "exp": np.exp,
+    "logit": expit,
+    "softmax": expit,
+    "probit": ndtr,
+    "cloglog": lambda eta: -np.expm1(-np.exp(eta)),
+}
+_LINKLESS = ("regression", "generalLinear")
+_ITS_PRICES = "Export the model as ONNX, or audit a column of its prices."
+
+
+class PmmlModel(LinearModel):
+    """GLM in a PMML file; parameters as those of the readers of trees."""
+
+    def __init__(self, content: bytes, link: Link) -> None:
+        try:
+            root = ElementTree.fromstring(content)  # noqa: S314 - kind_of has refused entities
+        except ElementTree.ParseError as error:
+            raise refused(f"it is incomplete PMML ({error})", "Save it again.") from error
+        for each in root.iter():
+            each.tag = each.tag.rpartition("}")[2]
+        models = [each for each in root if each.tag.endswith("Model") or each.tag == "Scorecard"]
+        model = models[0] if len(models) == 1 else None
+        if model is None or model.tag not in ("GeneralRegressionModel", "RegressionModel"):
+            raise refused(
+                f"its model is a {models[0].tag if models else 'missing one'}, and no GLM", _ITS_PRICES
+            )
+        for name in ("LocalTransformations", "TransformationDictionary", "Targets"):
+            if (part := next(root.iter(name), None)) is not None and len(part):
+                raise refused(f"it changes inputs or outputs ({name}), which is not read here", _ITS_PRICES)
+        read = self._general if model.tag == "GeneralRegressionModel" else self._regression
+        self.terms = read(model)
+        self.kind = f"PMML {root.get('version', '')} ({model.tag})"
+        self.objective = (
+            model.get("distribution") or model.get("modelType") or model.get("functionName") or ""
+        )
+        self.size = counted(len(self.terms), "term")
+        self.undo = self._inverse(model, link)
+        self.take_inputs(self._more_levels(root))
+
+    def _general(self, model: ElementTree.Element) -> list[Term]:
+        """Terms of a GeneralRegressionModel."""
+        if model.get("trialsVariable") or model.get("trialsValue"):
+            raise refused("it predicts a number of trials", _ITS_PRICES)
+        factors = {each.get("name", "") for each in model.findall("FactorList/Predictor")}
+        covariates = {each.get("name", "") for each in model.findall("CovariateList/Predictor")}
+        if (
+            len(model.findall("FactorList/Predictor/Categories"))
+            or next(model.iter("Matrix"), None) is not None
+        ):
+            raise refused("it has contrasts of its own (Matrix)", _ITS_PRICES)
+        parts: dict[str, Parts] = {
+            each.get("name", ""): [] for each in model.findall("ParameterList/Parameter")
+        }
+        for each in model.findall("PPMatrix/PPCell"):
+            name, value = each.get("predictorName", ""), each.get("value", "")
+            if name not in factors | covariates:
+                raise refused(f"its term “{name}” is no input", _ITS_PRICES)
+            parts[each.get("parameterName", "")].append((name, value if name in factors else float(value)))
+        betas: dict[str, float] = {}
+        for each in model.findall("ParamMatrix/PCell"):
+            name = each.get("parameterName", "")
+            if name in betas or name not in parts:
+                raise refused("it has several coefficients for one term, as of several classes", _ITS_PRICES)
+            betas[name] = float(each.get("beta", "nan"))
+        terms = [(beta, parts[name]) for name, beta in betas.items()]
+        if column := model.get("offsetVariable"):
+            terms.append((1.0, [(column, 1.0)]))
+            self.remarks = (
+                f"The model adds the offset “{column}” on the scale of its link. For prices per unit of "
+                "exposure it must be 0 in every row.",
+            )
+        elif model.get("offsetValue"):
+            terms.append((float(model.get("offsetValue", "0")), []))
+        else:
+            self.open = ("Whether the model was fitted with an offset: the file has none.",)
+        return terms
+
+    def _regression(self, model: ElementTree.Element) -> list[Term]:
+        """Terms of a RegressionModel."""
+        tables = model.findall("RegressionTable")
+        is_chance = model.get("functionName") == "classification"
+        if len(tables) != 1 and not (is_chance and len(tables) == 2 and not len(tables[1])):
+            raise refused(f"it has {len(tables)} equations, as of several classes", _ITS_PRICES)
+        if next(tables[0].iter("PredictorTerm"), None) is not None:
+            raise refused("it has products of inputs (PredictorTerm)", _ITS_PRICES)
+        if is_chance:
+            self.remarks = (f"The model gives the probability of “{tables[0].get('targetCategory')}”.",)
+        terms: list[Term] = [(float(tables[0].get("intercept", "0")), [])]
+        for each in tables[0].iter("NumericPredictor"):
+            power = float(each.get("exponent", "1"))
+            terms.append((float(each.get("coefficient", "nan")), [(each.get("name", ""), power)]))
+        for each in tables[0].iter("CategoricalPredictor"):
+            beta, value = float(each.get("coefficient", "nan")), each.get("value", "")
+            terms.append((beta, [(each.get("name", ""), value)]))
+        self.open = ("Whether the model was fitted with an offset: the file has none.",)
+        return terms
+
+    def _inverse(self, model: ElementTree.Element, link: Link) -> Callable[[Array], Any]:
+        """Inverse of the link that the file names."""
+        if model.tag == "RegressionModel":
+            name = model.get("normalizationMethod", "none")
+        elif (name := model.get("linkFunction", "")) == "" and model.get("modelType") in _LINKLESS:
+            name = "identity"
+        if name == "power":
+            power = float(model.get("linkParameter", "nan"))
+            self.response = f"the price: the power {power:g} of the link is undone"
+            return lambda eta: eta ** (1 / power)
+        self.is_price = bool(name)
+        if not name and link != "auto":
+            name = "identity"
+        if not name:
+            raise refused("it does not name its link", NAME_LINK)
+        if name not in _INVERSE:
+            raise refused(f"its link “{name}” is not read here", _ITS_PRICES)
+        undone = f"the price: its {name} link is undone"
+        self.response = "the price (identity link)" if name in ("identity", "none") else undone
+        return _INVERSE[name]
+
+    def _more_levels(self, root: ElementTree.Element) -> dict[str, list[str]]:
+        """Levels in the data dictionary, besides those of the coefficients."""
+        found = {}
+        for each in root.iter("DataField"):
+            name = each.get("name", "")
+            valid = [one for one in each.iter("Value") if one.get("property", "valid") == "valid"]
+            found[name] = [one.get("value", "") for one in valid]
+            if not valid and name in self.with_levels:
+                self.open += (f"Which level of “{name}” is the base: the file lists none.",)
+        return found

@@ -1,0 +1,382 @@
+"""Read Excel workbooks (.xlsx, .xlsm): check them first, then read them with a fast engine.
+
+An .xlsx is a zip archive of XML. A few kilobytes can unpack to gigabytes, address the last of 17 billion
+cells, or repeat a long text a million times. Each part is therefore unpacked only up to a limit, and the
+numbers of rows, columns and characters are checked before the cells are read.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+
+from fairdash.errors import OptionError, Problem, ReadingError
+from fairdash.tables.readers.limits import check_shape, too_large
+from fairdash.tables.readers.report import EXCEL, ReadingOptions, ReadingReport, tell
+from fairdash.tables.readers.table import (
+    FIRST_INEXACT,
+    ROWS_ABOVE,
+    ROWS_BELOW,
+    TableBuilder,
+    empty_file,
+    header_at,
+    no_rows,
+    no_such_header,
+    rows_below,
+    said_above,
+    said_below,
+)
+from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS, TextColumn
+from fairdash.utils.text import at_lines, counted, few
+
+#: More cells than this take a spreadsheet's readers minutes and gigabytes.
+MAX_EXCEL_CELLS = 5 * 10**6
+#: Bytes of all parts together, unpacked.
+MAX_BYTES = 600 * 10**6
+#: Characters of all cells together.
+MAX_CHARACTERS = 500 * 10**6
+
+_WORKBOOK = "xl/workbook.xml"
+_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_CELL = re.compile(rb'<(?:\w+:)?c\b(?:[^>]*?\br="\$?([A-Za-z]{1,3})\$?(\d{1,7})")?')
+_ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*?\br="(\d+)"')
+_HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\b(?=[^>]*?\bhidden="(?:1|true)")[^>]*?\br="(\d+)"')
+_TEXT_CELL = re.compile(rb'<(?:\w+:)?c\b[^>]*?\bt="s"[^>]*>\s*<(?:\w+:)?v>(\d{1,9})</')
+_TEXT = re.compile(rb"<(?:\w+:)?si\b.*?</(?:\w+:)?si>|<(?:\w+:)?si\s*/>", re.DOTALL)
+#: A formula whose result the spreadsheet program has not stored.
+_NO_RESULT = re.compile(
+    rb'<(?:\w+:)?c\b(?![^>]*\bt="str")[^>]*?\br="([A-Z]{1,3})(\d{1,7})"[^>]*>\s*'
+    rb"<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+
+
+def is_workbook(names: Sequence[str]) -> bool:
+    """Return whether an archive with these members is a workbook that can be read here."""
+    return _WORKBOOK in names
+
+
+def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
+    """Read one sheet of a workbook: the named one, or else the first that is not hidden.
+
+    Its first row that is not empty is the header, unless that is a title.
+
+    Raises
+    ------
+    ReadingError
+        The file is damaged, locked, too large, declares XML entities, has no rows, or has formulas whose
+        results are not in the file.
+    OptionError
+        There is no sheet of that name.
+    """
+    sheet = read_sheet(content, options.sheet)
+    table = _table(sheet, options)
+    if len(sheet.all) > 1:
+        table.notes.insert(0, _which_sheet(sheet.all, sheet.hidden, sheet.name))
+    return table.finish(EXCEL, sheet=sheet.name, sheets=list(sheet.all))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """Cells of one sheet of a workbook.
+
+    Parameters
+    ----------
+    name
+        Name of the sheet.
+    rows
+        Cells row by row, from the first row and column that are used; an empty one is ``""``.
+    first_line
+        Number of the first of these rows, counted from 1.
+    xml
+        The part of the file that holds it.
+    all, hidden
+        Names of the workbook's sheets in their order, and of those among them that are hidden.
+    """
+
+    name: str
+    rows: list[list[Any]]
+    first_line: int
+    xml: bytes
+    all: Sequence[str]
+    hidden: Sequence[str]
+
+
+def read_sheet(content: bytes, name: str | None) -> Sheet:
+    """Read the cells of a sheet unchanged, once its size is known; errors as in :func:`read_excel`."""
+    import python_calamine
+
+    parts = _parts(content)
+    sheets, hidden = _sheets(parts)
+    chosen = _choose(sheets, hidden, name)
+    xml = parts[sheets[chosen]]
+    _check_cells(xml, parts)
+    tell(f"sheet “{chosen}”")
+    try:
+        with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
+            opened = book.get_sheet_by_name(chosen)
+            rows = opened.to_python(skip_empty_area=True)
+            start = opened.start or (0, 0)
+    except (python_calamine.CalamineError, OSError, ValueError) as error:
+        raise _damaged() from error
+    return Sheet(name=chosen, rows=rows, first_line=start[0] + 1, xml=xml, all=list(sheets), hidden=hidden)
+
+
+def _which_sheet(sheets: Collection[str], hidden: Collection[str], chosen: str) -> str:
+    others = [name for name in sheets if name != chosen and name not in hidden]
+    unseen = [name for name in hidden if name != chosen]
+    return (
+        f"Sheet “{chosen}” is read{', which is hidden' if chosen in hidden else ''}"
+        + (f"; there {'is' if len(others) == 1 else 'are'} also {few(others)}" if others else "")
+        + (f"; hidden in the file: {few(unseen)}" if unseen else "")
+        + "."
+    )
+
+
+def sheet_names(content: bytes) -> tuple[str, ...]:
+    """Return the sheet names in order, hidden ones included; ReadingError for a damaged workbook."""
+    return tuple(_sheets(_parts(content))[0])
+
+
+def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) -> str:
+    if name is not None and name not in sheets:
+        raise OptionError.of("the workbook has no sheet of this name", f"It has {few(sheets)}.")
+    if not sheets:
+        raise ReadingError.of("the workbook has no sheet with cells", "Choose another file.")
+    seen = (each for each in sheets if each not in hidden)
+    return name if name is not None else next(seen, next(iter(sheets)))
+
+
+def _parts(content: bytes) -> dict[str, bytes]:
+    """Give the parts of a workbook by name, each free of traps that lie in XML itself."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            parts = _unpacked(archive)
+    except ReadingError:
+        raise
+    # IndexError: a member without a name.
+    except (OSError, EOFError, ValueError, RuntimeError, IndexError, zlib.error, zipfile.BadZipFile) as error:
+        raise _damaged() from error
+    for part in parts.values():
+        _refuse_entities(part)
+    return parts
+
+
+def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
+    parts: dict[str, bytes] = {}
+    left = MAX_BYTES
+    for member in archive.infolist():
+        name = member.filename.lstrip("/")
+        if member.is_dir() or not name.lower().endswith((".xml", ".rels")):
+            continue
+        if member.flag_bits & 1 or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ReadingError.of(
+                "the workbook is locked or packed in an unusual way", "Save it without a password, as .xlsx."
+            )
+        if name in parts:
+            raise _damaged()
+        with archive.open(member) as packed:
+            parts[name] = packed.read(left + 1)
+        left -= len(parts[name])
+        if left < 0:
+            raise too_large(f"the workbook has more than {MAX_BYTES // 10**6:,} MB unpacked")
+    return parts
+
+
+def _refuse_entities(part: bytes) -> None:
+    # No spreadsheet program writes a document type. This check does not see UTF-16.
+    if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\x00" in part[:200] or part[:2] in _UTF16:
+        raise ReadingError.of(
+            "the workbook declares XML entities, or is written in an unusual way",
+            "Open it in a spreadsheet program and save it again as .xlsx, or as CSV.",
+        )
+
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
+    """Each sheet's name to its part, in their order, and the names of those that are hidden."""
+    try:
+        book = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
+        links = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
+    # LookupError: a part is not there, or names an encoding that nobody knows.
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        raise _damaged() from error
+    targets = {}
+    for link in links:
+        target = link.get("Target", "")
+        targets[link.get("Id")] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+    found, hidden = {}, []
+    for one in book.iter(f"{_MAIN}sheet"):
+        name, part = one.get("name"), targets.get(one.get(_LINK), "")
+        # The list of sheets also contains charts and macros. If a name occurs twice, the first is read.
+        if name is not None and name not in found and part in parts and b"sheetData" in parts[part]:
+            found[name] = part
+            if one.get("state", "visible") != "visible":
+                hidden.append(name)
+    return found, hidden
+
+
+def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
+    """Refuse a sheet by its size: the reader lays out all cells from the first to the last corner."""
+    count = rows = 0
+    widest: dict[bytes, int] = {}
+    for column, row in _CELL.findall(cells):
+        count += 1
+        if column not in widest:
+            widest[column] = _column_number(column) if column else 0
+        if row:
+            rows = max(rows, int(row))
+        if count > MAX_EXCEL_CELLS:
+            break
+    rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
+    width = max(widest.values(), default=0)
+    # Cells without a position follow one another.
+    area = max(rows * width, count)
+    if area > MAX_EXCEL_CELLS:
+        raise ReadingError.of(
+            f"the sheet reaches over {area:,} cells, more than {MAX_EXCEL_CELLS:,}",
+            "Delete stray cells far from the table, or save the sheet as CSV or Parquet.",
+        )
+    texts = next((part for name, part in parts.items() if name.lower() == "xl/sharedstrings.xml"), b"")
+    lengths = np.array([len(text) for text in _TEXT.findall(texts)] or [0])
+    used = np.array([int(place) for place in _TEXT_CELL.findall(cells)], dtype=np.int64)
+    total = int(lengths[used[used < len(lengths)]].sum())
+    if total > MAX_CHARACTERS:
+        raise too_large(f"the sheet's texts have {total:,} characters, more than {MAX_CHARACTERS:,}")
+
+
+def _column_number(letters: bytes) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + letter - 64
+    return number
+
+
+def _damaged() -> ReadingError:
+    return ReadingError.of("this workbook is incomplete or damaged", "Fetch or save the file again.")
+
+
+def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
+    rows, first_line = sheet.rows, sheet.first_line
+    filled = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
+    if not filled:
+        raise empty_file("the sheet", "Choose another sheet or file.")
+    if options.header_row is None:
+        at = header_at([list(map(_written, rows[k])) for k in filled[:ROWS_ABOVE]])
+    else:
+        at = _place_of(options.header_row - first_line, filled)
+    header = rows[filled[at]]
+    check_shape(0, len(header))
+    body, below = filled[at + 1 :], list[int]()
+    if not options.keep_below:
+        last = range(body[max(0, len(body) - ROWS_BELOW)], filled[-1] + 1) if body else ()
+        n_below = rows_below([(k, list(map(_written, rows[k]))) for k in last])
+        body, below = body[: len(body) - n_below], body[len(body) - n_below :]
+    if not body:
+        raise no_rows("the sheet")
+    table = TableBuilder(
+        [cell if isinstance(cell, str) else _written(cell) for cell in header],
+        np.array(body, dtype=np.int64) + first_line,
+        options,
+        default_marks=(*MISSING_MARKS, *ERRORS),
+    )
+    if at:
+        table.notes.append(said_above(filled[at] + first_line, at))
+    if below:
+        table.notes.append(said_below([k + first_line for k in below]))
+    n_empty = body[-1] - filled[at] - len(body)
+    if n_empty:
+        table.notes.append(f"Empty lines skipped: {n_empty:,}.")
+    unseen = np.isin(table.lines, [int(row) for row in _HIDDEN_ROW.findall(sheet.xml)])
+    if unseen.any():
+        count, where = int(unseen.sum()), at_lines(table.lines[unseen], int(unseen.sum()), word="row")
+        table.notes.append(
+            f"{counted(count, 'row')} hidden in the sheet, as by a filter, read too ({where})."
+        )
+    refuse_formulas(sheet.xml)
+    for position, name in enumerate(table.names):
+        _add(table, name, [rows[k][position] for k in body])
+    return table
+
+
+def _place_of(row: int, filled: list[int]) -> int:
+    """Where a row of the sheet's used part stands among those that are not empty."""
+    if row not in filled:
+        raise no_such_header(row + 1)
+    return filled.index(row)
+
+
+def refuse_formulas(sheet: bytes) -> None:
+    """Reject formulas without stored results."""
+    without: dict[str, list[int]] = {}
+    if b"<f" in sheet or b":f" in sheet:
+        for column, line in _NO_RESULT.findall(sheet):
+            without.setdefault(column.decode(), []).append(int(line))
+    problems = [
+        Problem(
+            what=f"column {letters} of the sheet has formulas without stored results",
+            hint="Open the file in a spreadsheet program, save it again, and choose that file.",
+            lines=lines[:5],
+            count=len(lines),
+        )
+        for letters, lines in sorted(without.items())
+    ]
+    if problems:
+        raise ReadingError(*problems)
+
+
+def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
+    kinds = {type(cell) for cell in cells if cell != ""}
+    if kinds and not kinds <= {int, float} and not kinds <= {datetime.date, datetime.datetime}:
+        # The type of mixed cells is decided as in a delimited file, from their texts.
+        TextColumn(name, [_written(cell) for cell in cells], table).add()
+        return
+    empty = np.array([isinstance(cell, str) for cell in cells])
+    if empty.any():
+        table.missing_found[""] += int(empty.sum())
+    if not kinds:
+        table.add_empty(name)
+    elif kinds <= {int, float}:
+        _add_numbers(table, name, np.array([np.nan if cell == "" else float(cell) for cell in cells]))
+    else:
+        table.add(name, np.array([None if cell == "" else cell for cell in cells], dtype="datetime64[us]"))
+
+
+def _add_numbers(table: TableBuilder, name: str, numbers: np.ndarray) -> None:
+    if not np.isfinite(numbers).all() or (numbers != np.trunc(numbers)).any():
+        table.add(name, numbers)
+        return
+    long = np.abs(numbers) >= FIRST_INEXACT
+    if not long.any():
+        table.add(name, numbers.astype(np.int64))
+        return
+    note = (
+        f"“{name}” holds whole numbers, of which Excel keeps only 15 digits: identifiers may be altered "
+        f"({table.places(long)})."
+    )
+    table.add(name, numbers, note)
+
+
+def _written(cell: Any) -> str:
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < FIRST_INEXACT:
+        return str(int(cell))
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        return cell.date().isoformat()
+    if isinstance(cell, (datetime.date, datetime.time)):
+        return cell.isoformat()
+    return str(cell)

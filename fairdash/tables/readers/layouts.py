@@ -1,0 +1,118 @@
+r"""Rewrite text tables in layouts that no delimiter separates, and find a second row of headers.
+
+Columns may be aligned by spaces, as the Human Mortality Database and R's ``write.table`` write them. Eurostat
+puts several keys in the first column of a file with tabs, ``:`` for a missing number, and flags behind
+numbers. The U.S. Census Bureau puts labels under the names.
+
+>>> spaced_as_tabs("  Year  Age   Total\n  1900   0   0.1\n").splitlines()
+['Year\tAge\tTotal', '1900\t0\t0.1']
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+
+from fairdash.tables.grammar import LIKE_NUMBER
+from fairdash.tables.readers.table import ROWS_ABOVE
+from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS
+
+#: A cell between spaces: quoted, or without a space.
+_CELL = re.compile(r'"(?:[^"]|"")*"|\S+')
+#: Lines looked at, the share of them that must have as many cells, and the fewest columns of numbers.
+_LINES, _AGREEING, _MIN_NUMBERS = 1_000, 0.95, 2
+#: Share of a column's cells that are numbers, below a label.
+_NUMBERS = 0.9
+_EUROSTAT = re.compile(r"(?:\w+,)*\w+\\\w+(?=\t)")
+_FLAGGED = re.compile(r"\s*(:|-?\d[\d.]*)\s*([a-z]*)\s*")
+
+
+def spaced_as_tabs(text: str) -> str | None:
+    """Return a text whose columns are separated by spaces with tabs between them; None for other texts.
+
+    A header that is one cell short, because the rows begin with their names, gets an empty cell in front.
+    Lines keep their numbers.
+    """
+    lines = text.splitlines()
+    cut = [_CELL.findall(line) for line in islice(lines, _LINES)]
+    filled = [cells for cells in cut if cells]
+    if not filled:
+        return None
+    width = Counter(map(len, filled)).most_common(1)[0][0]
+    first = next(place for place, cells in enumerate(cut) if len(cells) == width)
+    below = [cells for cells in cut[first + 1 :] if cells]
+    rows = [cells for cells in below if len(cells) == width]
+    numbers = sum(all(LIKE_NUMBER.fullmatch(cell) for cell in column) for column in zip(*rows, strict=True))
+    above = sum(bool(cells) for cells in cut[:first])
+    if width < 2 or numbers < _MIN_NUMBERS or above >= ROWS_ABOVE or len(rows) < _AGREEING * len(below):
+        return None
+    names_rows = first > 0 and len(cut[first - 1]) == width - 1
+    # A title above the table stays one cell.
+    begin = first - names_rows
+    title = [" ".join(line.replace('"', " ").split()) for line in lines[:begin]]
+    lines_now = [*title, *("\t".join(_CELL.findall(line)) for line in lines[begin:])]
+    if names_rows:
+        lines_now[begin] = "\t" + lines_now[begin]
+    return "\n".join(lines_now) + "\n"
+
+
+def is_of_eurostat(header: str) -> bool:
+    """Return whether a header is that of Eurostat's tables: keys with commas, the last with a backslash.
+
+    Examples
+    --------
+    >>> is_of_eurostat("freq,geo\\\\TIME_PERIOD\\t2019 \\t2020 "), is_of_eurostat("age\\tprice")
+    (True, False)
+    """
+    return _EUROSTAT.match(header) is not None
+
+
+def eurostat_as_tabs(text: str) -> tuple[str, str]:
+    """Return a table of Eurostat's with every key in a column of its own, and a note."""
+    n_keys = text.partition("\\")[0].count(",") + 1
+    flags, made = Counter[str](), list[str]()
+    for line in text.splitlines():
+        keys, *cells = line.split("\t")
+        key_names = keys.split(",")
+        if not made:
+            key_names[-1] = key_names[-1].partition("\\")[0]
+        elif len(key_names) == n_keys:
+            for place, cell in enumerate(cells):
+                if (read := _FLAGGED.fullmatch(cell)) is not None:
+                    cells[place] = "" if read[1] == ":" else read[1]
+                    flags[read[2]] += bool(read[2])
+        made.append("\t".join((*key_names, *cells)))
+    said = ", ".join(f"{flag} ({count:,})" for flag, count in sorted(flags.items()) if flag)
+    note = f"The first column is split at its commas into {n_keys}, and “:” is a missing cell."
+    return "\n".join(made) + "\n", note + (f" Flags behind numbers are left out: {said}." if said else "")
+
+
+def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
+    """Return whether a table's first row holds labels or units: words above two or more columns of numbers.
+
+    Parameters
+    ----------
+    first
+        The cells of the first row.
+    following
+        For each column, cells of some rows that follow.
+
+    Examples
+    --------
+    >>> is_second_header(["years", "EUR", "town"], [["40", "50"], ["9.5", "8"], ["Lyon", "Brest"]])
+    True
+    """
+    labelled = 0
+    for cell, column in zip((each.strip() for each in first), following, strict=True):
+        known = [each.strip() for each in column if each.strip()]
+        numbers = sum(LIKE_NUMBER.fullmatch(each) is not None for each in known)
+        if LIKE_NUMBER.fullmatch(cell):
+            return False
+        if known and numbers >= _NUMBERS * len(known):
+            # The mark of a missing cell also occurs in other rows.
+            if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
+                return False
+            labelled += 1
+    return labelled >= _MIN_NUMBERS

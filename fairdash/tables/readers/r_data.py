@@ -1,0 +1,312 @@
+"""Read R's files: a data frame of an ``.rda``, or the one that an ``.rds`` holds.
+
+rdata reduces an object of a class that it does not know to its storage, such as whole numbers of 64 bits to
+floats of other values. Here each class has a constructor, or its columns are left out and named.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fairdash.errors import OptionError, ReadingError
+from fairdash.tables.readers import limits
+from fairdash.tables.readers.limits import check_shape, too_large
+from fairdash.tables.readers.report import R_DATA, ReadingOptions, ReadingReport
+from fairdash.tables.readers.table import TableBuilder, no_rows
+from fairdash.tables.readers.typed import add_arrow, readable
+from fairdash.utils.text import few
+
+#: How an unpacked .rda begins, in binary form or as text.
+_RDA = (b"RDX2\nX\n", b"RDX3\nX\n", b"RDA2\nA\n", b"RDA3\nA\n")
+#: How any file of R begins; an .rds that is written as text names the versions of R that write and read it.
+R_FILE = re.compile(rb"RD(?:X[23]\nX|A[23]\nA)\n|X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
+#: Name of the table of an .rds, which stores none.
+_ALONE = "table"
+#: R's missing value among 64-bit integers.
+_MISSING_64 = np.iinfo(np.int64).min
+
+
+class _Column(NamedTuple):
+    """Cells of a supported class, and a note on them; `{}` stands for the column."""
+
+    values: Any
+    note: str = ""
+
+
+class _Unknown(NamedTuple):
+    """Object of a class without a constructor."""
+
+    kind: str
+
+
+class _Frame(NamedTuple):
+    """Columns of a data frame by name, as they were converted."""
+
+    columns: Mapping[str, Any]
+
+
+def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
+    """Read a data frame of an unpacked ``.rda`` or ``.rds`` file: the named one, or else the first.
+
+    Raises
+    ------
+    ReadingError
+        The file is damaged, too large, or holds no data frame with rows.
+    OptionError
+        There is no data frame of that name.
+    """
+    found, said = _objects(content)
+    frames = {name: each for name, each in found.items() if isinstance(each, _Frame)}
+    others = [name for name in found if name not in frames]
+    if not frames:
+        what = f", but {few(others)}" if others and others != [_ALONE] else ""
+        raise ReadingError.of(
+            f"the R file holds no data frame{what}", "Save one from R, by save(table, file=…)."
+        )
+    chosen = next(iter(frames)) if options.sheet is None else options.sheet
+    if chosen not in frames:
+        raise OptionError.of("the file has no table of this name", f"It has {few(frames)}.")
+    columns = frames[chosen].columns
+    n_rows = max((len(each) for each in map(_values, columns.values()) if each is not None), default=0)
+    check_shape(n_rows, len(columns))
+    if n_rows == 0:
+        raise no_rows("the data frame")
+    table = TableBuilder(list(columns), np.arange(1, n_rows + 1), options)
+    if len(frames) > 1:
+        table.notes.append(f"Table “{chosen}” is read, one of {len(frames)} in the file ({few(frames)}).")
+    if others:
+        table.notes.append(f"Not read from the file, since they are no data frames: {few(others)}.")
+    table.notes += said
+    left_out: dict[str, list[str]] = {}
+    for name, column in zip(table.names, columns.values(), strict=True):
+        note = column.note.replace("{}", f"“{name}”") if isinstance(column, _Column) else ""
+        values = _values(column)
+        if values is None or len(values) != n_rows or not _add_series(table, name, values, note):
+            left_out.setdefault(_kind_of(column), []).append(name)
+    if sum(map(len, left_out.values())) == len(table.names):
+        raise ReadingError.of("no column holds numbers, text or dates", "Choose another table.")
+    for kind, names in left_out.items():
+        table.leave_out(names, kind)
+    table.count_missing()
+    return table.finish(R_DATA, sheet=chosen, sheets=tuple(frames))
+
+
+def frame_names(content: bytes) -> tuple[str, ...]:
+    """Return the names of the data frames in a file; ReadingError if it is damaged."""
+    return tuple(name for name, each in _objects(content)[0].items() if isinstance(each, _Frame))
+
+
+def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
+    """Return the objects of a file by name, `_Unknown` where one can't be converted, and rdata's warnings."""
+    import rdata
+    from rdata.parser import DEFAULT_ALTREP_MAP
+
+    def limited(constructor: Any) -> Any:
+        # R stores 1:n as three numbers, so a few bytes could fill the memory.
+        def expand(state: Any) -> Any:
+            if not 0 <= float(state.value[0]) <= limits.MAX_CELLS:
+                raise too_large(f"a column has more than {limits.MAX_CELLS:,} cells")
+            return constructor(state)
+
+        return expand
+
+    makers = {
+        name: limited(maker) if name.startswith(b"compact") else maker
+        for name, maker in DEFAULT_ALTREP_MAP.items()
+    }
+    is_rds = not content.startswith(_RDA)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            parsed = rdata.parser.parse_data(
+                content, altrep_constructor_dict=makers, extension=".rds" if is_rds else ".rda"
+            )
+            objects = [(_ALONE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
+        except ReadingError:
+            raise
+        # On a damaged file the parser may raise any Python error.
+        except Exception as error:
+            raise ReadingError.of(
+                "this R file is incomplete or damaged, or holds an object that can't be read here",
+                "Save the table alone from R: saveRDS(table, file=…).",
+            ) from error
+        found = {name: _converted(each) for name, each in objects}
+    said = dict.fromkeys(str(each.message).rstrip(".") for each in caught)
+    return found, [f"The reader of R's files says: {each}." for each in said]
+
+
+def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
+    """The objects of an .rda, a chain of pairs, with their names."""
+    from rdata.parser import RObjectType
+
+    while pairs.info.type == RObjectType.LIST:
+        yield _converted(pairs.tag), pairs.value[0]
+        pairs = pairs.value[1]
+
+
+def _converted(found: Any) -> Any:
+    import rdata
+
+    try:
+        return rdata.conversion.convert(found, constructor_dict=_Classes(), default_encoding="cp1252")
+    # If rdata can't read a function or a model, the table beside it is still read.
+    except Exception:
+        return _Unknown("an object that can't be converted")
+
+
+def _frame(columns: Any, attributes: Mapping[str, Any]) -> _Frame | _Unknown:
+    names = attributes.get("names")
+    if names is not None and len(set(names)) < len(names):
+        return _Unknown("a data frame with a name over several columns")
+    return _Frame(dict(columns))
+
+
+def _dates(days: Any, _: Mapping[str, Any]) -> _Column:
+    return _Column(_instants(days, 86_400))
+
+
+def _times(seconds: Any, attributes: Mapping[str, Any]) -> _Column:
+    zone = attributes.get("tzone")
+    is_utc = zone is not None and str(np.ravel(zone)[0]) in ("UTC", "GMT")
+    return _Column(_instants(seconds, 1), "" if is_utc else "{} is shown in coordinated universal time.")
+
+
+def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
+    part = {name: _floats(parts[name]) for name in ("year", "mon", "mday", "hour", "min", "sec")}
+    known = np.isfinite(np.stack(list(part.values()))).all(axis=0)
+    year, month = (np.where(known, part[name], 0).astype(np.int64) for name in ("year", "mon"))
+    days = (year * 12 + month - 70 * 12).astype("datetime64[M]").astype("datetime64[s]")
+    rest = ((part["mday"] - 1) * 24 + part["hour"]) * 3600 + part["min"] * 60 + part["sec"]
+    found = days + np.where(known, rest, 0).astype("timedelta64[s]")
+    return _Column(pd.Series(np.where(known, found, np.datetime64("NaT"))))
+
+
+def _instants(numbers: Any, seconds: int) -> pd.Series:
+    """Counts of units of `seconds` each after 1970, as datetimes."""
+    cells = _floats(numbers)
+    # Years that a date in 64-bit microseconds can express, with a margin.
+    known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
+    found = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
+    return pd.Series(np.where(known, found, np.datetime64("NaT")))
+
+
+def _spans(numbers: Any, attributes: Mapping[str, Any]) -> _Column:
+    units = attributes.get("units")
+    note = "" if units is None else f"{{}} is a span of time, in {np.ravel(units)[0]}."
+    return _Column(_floats(numbers), note)
+
+
+def _long_integers(numbers: Any, _: Mapping[str, Any]) -> _Column:
+    cells = np.ascontiguousarray(_plain(numbers), dtype=np.float64).view(np.int64)
+    return _Column(pd.Series(pd.array(cells, dtype="Int64")).mask(cells == _MISSING_64))
+
+
+def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
+    """Codes with haven's labels: declared ones are missing, and labels replace the others, all or none."""
+    values = pd.Series(_values(codes), copy=True)
+    declared = np.zeros(len(values), dtype=bool)
+    if (given := attributes.get("na_values")) is not None:
+        declared |= values.isin(np.ravel(_plain(given)).tolist()).to_numpy()
+    if (ends := attributes.get("na_range")) is not None:
+        declared |= values.between(*np.ravel(_plain(ends)).tolist()).to_numpy(dtype=bool, na_value=False)
+    values = values.mask(declared)
+    note = f"{{}}: codes that the file declares as missing are missing cells ({declared.sum():,})."
+    labels: Any = attributes.get("labels")
+    if hasattr(labels, "coords"):
+        (names,) = labels.coords.values()
+        texts = values.map(dict(zip(np.ravel(_plain(labels)).tolist(), map(str, names.values), strict=True)))
+        if values.notna().any() and texts.notna().eq(values.notna()).all():
+            replaced = "{}: codes are replaced by the file's labels."
+            return _Column(texts, f"{replaced} {note}" if declared.any() else replaced)
+    return _Column(values, note if declared.any() else "")
+
+
+def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:
+    return values
+
+
+class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
+    """Constructors by the name of R's class; of an unknown class, one that keeps its name."""
+
+    def __init__(self) -> None:
+        from rdata.conversion import DEFAULT_CLASS_MAP
+
+        super().__init__({str(name): maker for name, maker in DEFAULT_CLASS_MAP.items()})
+        self.update(
+            {
+                "data.frame": _frame,
+                "Date": _dates,
+                "POSIXct": _times,
+                "POSIXlt": _local_times,
+                "difftime": _spans,
+                "integer64": _long_integers,
+                "haven_labelled": _labelled,
+                "labelled": _labelled,
+                # rdata gives a series an index of its own; its rows are those of the frame.
+                "ts": _as_it_is,
+                "AsIs": _as_it_is,
+            }
+        )
+
+    def get(self, name: Any, default: Any = None) -> Any:  # noqa: ARG002 - every class has a constructor
+        def other(values: Any, attributes: Mapping[str, Any]) -> Any:
+            known = next((each for each in attributes["class"] if each in self), None)
+            return _Unknown(f"of R's class “{name}”") if known is None else self[known](values, attributes)
+
+        return super().get(name, other)
+
+
+def _kind_of(column: Any) -> str:
+    """Say why a column is not read."""
+    if isinstance(column, _Unknown):
+        return f"their cells are {column.kind}"
+    if np.ndim(column) == 2 or isinstance(column, _Frame):
+        return "each is a table of its own"
+    return "their cells are neither numbers, text nor dates"
+
+
+def _plain(values: Any) -> Any:
+    """An array without the names that R gave its cells; a matrix of one column is one."""
+    # The type that xarray needs for cells with names.
+    values = values.values if hasattr(values, "coords") else values
+    return values[:, 0] if np.ndim(values) == 2 and np.shape(values)[1] == 1 else values
+
+
+def _floats(values: Any) -> np.ndarray:
+    values = _plain(values)
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(float), np.nan)
+    return np.asarray(values, dtype=float)
+
+
+def _values(column: Any) -> Any:
+    """The cells of a column, in a row; None if they are of another kind."""
+    values = _plain(column.values if isinstance(column, _Column) else column)
+    if isinstance(values, np.ma.MaskedArray):
+        kind: Any = "boolean" if values.dtype.kind == "b" else "Int64"
+        return pd.Series(pd.array(values.filled(0), dtype=kind)).mask(np.ma.getmaskarray(values))
+    is_row = isinstance(values, (pd.Series, pd.Categorical)) or (
+        isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "biufOUSM"
+    )
+    return values if is_row else None
+
+
+def _add_series(table: TableBuilder, name: str, cells: Any, note: str) -> bool:
+    """Put a column into the table as Arrow has it, if its cells are of a kind that can be used."""
+    import pyarrow as pa
+
+    try:
+        column = pa.chunked_array([pa.array(pd.Series(cells).array, from_pandas=True)])
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return False
+    if not readable(column.type):
+        return False
+    add_arrow(table, name, column)
+    table.notes += [note] if note else []
+    return True

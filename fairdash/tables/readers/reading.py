@@ -1,0 +1,406 @@
+r"""Read a file into a frame, unpack archives, and report how the file was read.
+
+>>> frame, report = read_table("price;age\n1,5;40\n2,25;50\n".encode(), name="prices.csv")
+>>> frame["price"].tolist()
+[1.5, 2.25]
+>>> print(*report.sentences(), sep="\n")
+Read as UTF-8 with semicolons between the cells: 2 rows, 2 columns.
+Numbers with a decimal comma: 2 cells in 1 column (“price”).
+No cell is missing.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import pandas as pd
+
+from fairdash.errors import FairdashError, OptionError, ReadingError
+from fairdash.tables.codes import doubts_about
+from fairdash.tables.readers import limits
+from fairdash.tables.readers.delimited import read_delimited
+from fairdash.tables.readers.excel import is_workbook, read_excel, sheet_names
+from fairdash.tables.readers.limits import check_file
+from fairdash.tables.readers.r_data import R_FILE, frame_names, read_rda
+from fairdash.tables.readers.report import (
+    EXCEL,
+    FORMATS,
+    PARQUET,
+    R_DATA,
+    SAS,
+    SPSS,
+    STATA,
+    TEXT,
+    ReadingOptions,
+    ReadingReport,
+)
+from fairdash.tables.readers.statistics_packages import parser_of, read_statistics
+from fairdash.tables.readers.table import empty_file
+from fairdash.tables.readers.typed import read_parquet
+
+Reader = Callable[[bytes, ReadingOptions], tuple[pd.DataFrame, ReadingReport]]
+
+#: The reader of each format, by name; the file is already unpacked.
+READERS: Mapping[str, Reader] = MappingProxyType(
+    {
+        TEXT: read_delimited,
+        PARQUET: read_parquet,
+        EXCEL: read_excel,
+        R_DATA: read_rda,
+        **dict.fromkeys((SAS, STATA, SPSS), read_statistics),
+    }
+)
+_FIRST_BYTES = ((limits.PARQUET_MARK, PARQUET),)
+
+_GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
+_ZIP_ENTRY = b"PK\x01\x02"
+#: Parts of a gzip file, entries of a zip archive: each takes time or memory, even an empty one.
+MAX_PARTS = 20_000
+_AT_ONCE = 2**16
+#: An xz file says itself how much memory its unpacking takes.
+_XZ_MEMORY = 256 * 2**20
+#: Members that every Excel workbook has; it is a zip archive, too.
+_OFFICE = "[Content_Types].xml"
+#: Members that an OpenDocument file has instead.
+_OPEN_DOCUMENT = "META-INF/manifest.xml"
+
+# Errors that Python's modules raise on damaged and unusual archives.
+_DAMAGED = (
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    MemoryError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
+
+
+def read_table(
+    source: str | Path | bytes,
+    *,
+    name: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    missing_values: Sequence[str] | None = None,
+    also_missing: Sequence[str] = (),
+    sheet: str | None = None,
+    number_names: bool = False,
+    header_row: int | None = None,
+    keep_below: bool = False,
+    one_spelling: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+) -> tuple[pd.DataFrame, ReadingReport]:
+    """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, compressed (gzip, zip) or not.
+
+    The format is detected from the content, not from the name. In a text file, a column becomes numeric only
+    if all its cells are numbers in the same notation; codes with leading zeros and integers above 2⁵³ stay
+    text. Columns of "true" and "false" become booleans. Columns of dates become dates unless day and month
+    are ambiguous. The other formats store the types of their columns.
+
+    Parameters
+    ----------
+    source
+        A path, or the bytes of a file.
+    name
+        Display name; by default the path's last part.
+    encoding, delimiter, decimal, missing_values, also_missing, sheet, number_names, header_row, keep_below, \
+    one_spelling
+        See :class:`~fairdash.tables.readers.report.ReadingOptions`; options not given are detected and
+        reported.
+    columns
+        Columns to read from a Parquet file, to save time and memory; None for all. Other formats are read
+        whole.
+
+    Returns
+    -------
+    DataFrame
+        Rows in the file's order, numbered from 0.
+    ReadingReport
+        Report on how the file was read.
+
+    Raises
+    ------
+    ReadingError
+        The file can't be read as a table. The message lists all problems.
+    OptionError
+        An option can't be used.
+
+    Examples
+    --------
+    >>> table, report = fd.read_table(b"age;premium\\n25;412,50\\n40;280,00\\n", name="export.csv")
+    >>> table["premium"].tolist(), report.decimal
+    ([412.5, 280.0], ',')
+    """
+    content = bytes_of(source)
+    if name is None:
+        name = "table" if isinstance(source, bytes) else Path(source).name
+    options = ReadingOptions(
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        missing_values=None if missing_values is None else tuple(missing_values),
+        also_missing=tuple(also_missing),
+        sheet=sheet,
+        number_names=number_names,
+        header_row=header_row,
+        keep_below=keep_below,
+        one_spelling=tuple(one_spelling),
+    )
+    frame, report = read_content(content, options, columns)
+    return frame, replace(report, name=name)
+
+
+def read_content(
+    content: bytes, options: ReadingOptions, columns: Sequence[str] | None = None
+) -> tuple[pd.DataFrame, ReadingReport]:
+    """Read the bytes of a file; as :func:`read_table`."""
+    check_file(len(content), content[: len(limits.PARQUET_MARK)])
+    content, packed = unpack(content, largest=limits.MAX_FILE)
+    if not content.strip():
+        raise empty_file()
+    if content.startswith(b"ARROW1"):
+        raise ReadingError.of(
+            "this is a Feather file, which fairdash does not read", "Write the table as Parquet or CSV."
+        )
+    kind = _kind_of(content)
+    if kind != TEXT:
+        for option, chosen in (
+            ("encoding", options.encoding),
+            ("delimiter", options.delimiter),
+            ("decimal mark", options.decimal),
+        ):
+            if chosen is not None:
+                raise OptionError.of(f"{FORMATS[kind]} has no {option} to choose", "Leave it as found.")
+    if options.header_row is not None and kind not in (TEXT, EXCEL):
+        raise OptionError.of(f"{FORMATS[kind]} has no line of names to choose", "Leave it as found.")
+    if options.sheet is not None and kind not in (EXCEL, R_DATA):
+        what = FORMATS.get(kind, "a text table")
+        raise OptionError.of(f"{what} has no sheets to choose from", "Choose none.")
+    if kind == PARQUET:
+        frame, report = read_parquet(content, options, columns)
+    else:
+        frame, report = READERS[kind](content, options)
+    for name in options.one_spelling:
+        if columns is None and name not in frame:
+            raise OptionError.of("the table has no such column", "Name one of its columns.", column=name)
+    doubts = (said for name in frame for said in doubts_about(frame[name]))
+    report = replace(report, notes=(*report.notes, *doubts))
+    if packed is not None:
+        report = replace(report, notes=(f"Unpacked from {packed}.", *report.notes))
+    return frame, report
+
+
+def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
+    """Detect a file's format, as in :attr:`ReadingReport.format`, and the sheets of a workbook.
+
+    Raises
+    ------
+    ReadingError
+        The file can't be unpacked, or is a workbook that can't be read.
+    """
+    content, _ = unpack(content, largest=limits.MAX_FILE)
+    kind = _kind_of(content)
+    if kind == EXCEL:
+        return kind, sheet_names(content)
+    return kind, frame_names(content) if kind == R_DATA else ()
+
+
+def _kind_of(content: bytes) -> str:
+    """Detect a file's format by its first bytes; a file of no other format is text."""
+    for first, kind in _FIRST_BYTES:
+        if content.startswith(first):
+            return kind
+    if R_FILE.match(content[:40]):
+        return R_DATA
+    if (found := parser_of(content)) is not None:
+        return found[0]
+    if content.startswith(_ZIP):
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                return EXCEL if is_workbook(archive.namelist()) else TEXT
+        except (OSError, ValueError, zipfile.BadZipFile):
+            return TEXT
+    return TEXT
+
+
+def bytes_of(source: str | Path | bytes) -> bytes:
+    """Return the bytes of a file; ReadingError if it can't be opened or is too large."""
+    if isinstance(source, bytes):
+        return source
+    try:
+        if Path(source).is_dir() and any(Path(source).rglob("*.parquet")):
+            raise ReadingError.of(
+                "this is a folder of Parquet files, whose parts may hold columns in their names",
+                "Write it as one file, such as pandas.read_parquet(folder).to_parquet(file).",
+            )
+        with Path(source).open("rb") as file:
+            check_file(Path(source).stat().st_size, file.read(len(limits.PARQUET_MARK)))
+        return Path(source).read_bytes()
+    # ValueError: a NUL in the path. A FairdashError is also a ValueError or an OSError.
+    except FairdashError:
+        raise
+    except (OSError, ValueError) as error:
+        raise ReadingError.of(
+            f"the file can't be opened ({getattr(error, 'strerror', None) or 'not a path'})",
+            "Check that it is there and that you may read it.",
+        ) from None
+
+
+def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
+    """Extract the single file of a supported archive; return anything else unchanged.
+
+    Parameters
+    ----------
+    content
+        A whole file, of any kind.
+    largest
+        Most bytes that the file inside may have. Unpacking ends there, so that a few kilobytes can't fill
+        the memory.
+
+    Returns
+    -------
+    bytes
+        Content of the archive, or `content`.
+    str or None
+        Kind of archive; None if nothing was unpacked.
+
+    Raises
+    ------
+    ReadingError
+        The archive is damaged, locked or empty, holds several files, or holds more than `largest`.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> unpack(gzip.compress(b"a,b"), largest=100)
+    (b'a,b', 'a gzip file')
+    """
+    if content.startswith(_GZIP):
+        what = "a gzip file"
+        try:
+            inside = _gunzip(content, largest)
+        except _DAMAGED as error:
+            if isinstance(error, ReadingError):
+                raise
+            raise _damaged(what) from error
+    elif content.startswith(_ZIP):
+        what = "a zip archive"
+        if content.count(_ZIP_ENTRY) > MAX_PARTS:
+            raise _too_many(what)
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                members = archive.infolist()
+                if any(member.filename == _OFFICE for member in members):
+                    return content, None
+                if any(member.filename == _OPEN_DOCUMENT for member in members):
+                    raise ReadingError.of(
+                        "this is an OpenDocument file (.ods), which fairdash does not read",
+                        "Save the table as .xlsx or CSV.",
+                    )
+                with archive.open(_only(members)) as packed:
+                    inside = packed.read(largest + 1)
+        # A ReadingError is a ValueError too.
+        except ReadingError:
+            raise
+        except _DAMAGED as error:
+            raise _damaged(what) from error
+    elif content.startswith((_BZIP2, _XZ)):
+        # R compresses its files in this way.
+        what = "a bzip2 file" if content.startswith(_BZIP2) else "an xz file"
+        unpacker: bz2.BZ2Decompressor | lzma.LZMADecompressor = (
+            bz2.BZ2Decompressor()
+            if content.startswith(_BZIP2)
+            else lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+        )
+        try:
+            inside = unpacker.decompress(content, largest + 1)
+        except _DAMAGED as error:
+            raise _damaged(what) from error
+        if not unpacker.eof and len(inside) <= largest:
+            raise _damaged(what)
+    else:
+        return content, None
+    if len(inside) > largest:
+        raise ReadingError.of(
+            f"the file has more than {largest // 10**6:,} MB when it is unpacked",
+            "Take a sample of the rows, or leave columns out.",
+        )
+    return inside, what
+
+
+def _gunzip(content: bytes, largest: int) -> bytes:
+    """Content of a gzip file, up to a byte more than `largest`; ValueError if it is cut off.
+
+    Such a file may consist of several, one after the other. Each costs time, even an empty one.
+    """
+    found, size, parts, begun = [], 0, 0, False
+    unpacker = zlib.decompressobj(wbits=31)
+    for start in range(0, len(content), _AT_ONCE):
+        block = content[start : start + _AT_ONCE]
+        while block and size <= largest:
+            if not begun:
+                # Padding of zeros at the end is allowed.
+                block = block.lstrip(b"\0") if parts else block
+                if not block:
+                    break
+                parts, begun, unpacker = parts + 1, True, zlib.decompressobj(wbits=31)
+                if parts > MAX_PARTS:
+                    raise _too_many("a gzip file")
+            found.append(unpacker.decompress(block, largest + 1 - size))
+            size += len(found[-1])
+            block, begun = unpacker.unused_data, not unpacker.eof
+    if begun and size <= largest:
+        raise ValueError("cut off")
+    return b"".join(found)
+
+
+def _too_many(what: str) -> ReadingError:
+    return ReadingError.of(
+        f"this is {what} of more than {MAX_PARTS:,} parts",
+        "Unpack it and pack the table once more, or open the table itself.",
+    )
+
+
+def _only(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+    """Give the one file of an archive that can be a table."""
+    # Newer versions of Python read a member without a name as a file, older ones fail at it.
+    if not all(member.filename for member in members):
+        raise zipfile.BadZipFile
+    files = [
+        member
+        for member in members
+        if not member.is_dir()
+        and not member.filename.startswith("__MACOSX/")
+        and not member.filename.endswith(".DS_Store")
+    ]
+    if len(files) != 1:
+        raise ReadingError.of(
+            f"the zip archive holds {len(files) or 'no'} files",
+            "Pack the table alone, or unpack the archive and open the table in it.",
+        )
+    (file,) = files
+    locked = file.flag_bits & 1
+    # The memory that the others need to unpack is set by the archive.
+    if locked or file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ReadingError.of(
+            "the zip archive is locked with a password"
+            if locked
+            else "the zip archive is packed in an unusual way",
+            "Unpack it and open the table in it.",
+        )
+    return file
+
+
+def _damaged(what: str) -> ReadingError:
+    return ReadingError.of(f"this is {what} that is incomplete or damaged", "Fetch or pack the file again.")

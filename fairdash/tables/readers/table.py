@@ -1,0 +1,410 @@
+"""Build a frame from a file, column by column, with notes on each column.
+
+A text file or sheet may have a title above the table and a total or note below it: see `header_at` and
+`rows_below`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median_high
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairdash.errors import Fix, OptionError, Problem, ReadingError
+from fairdash.tables.codes import TOTALS, in_one_spelling, numbers_rows, spellings
+from fairdash.tables.grammar import LIKE_NUMBER, folded
+from fairdash.tables.readers.report import ReadingOptions, ReadingReport, Renamed
+from fairdash.tables.readers.texts import as_text
+from fairdash.utils.text import at_lines, counted, few
+
+#: Larger whole numbers are not exact as 64-bit floats, so that two identifiers could become equal.
+FIRST_INEXACT = 2**53
+
+#: Non-empty rows that are searched for the header, and rows at the end that are searched for totals and
+#: notes.
+ROWS_ABOVE, ROWS_BELOW = 30, 10
+
+#: First words of a note, folded.
+_NOTES = frozenset(
+    "source sources quelle quellen fuente fonte bron note notes notiz hinweis nota remarque".split()
+)
+#: Words that may precede the word for a total.
+_GRAND = frozenset({"grand", "general", "sub"})
+_MIN_FOR_NOTE = 3
+
+
+class TableBuilder:
+    """Builder that takes a table's columns in any format, and returns the frame and the report.
+
+    Parameters
+    ----------
+    header
+        The cells of the first row as they stand.
+    lines : array of int64, shape (n,)
+        The line or the row of the sheet that each row begins on, or its number from 1 where a file has none.
+    options
+        Options set by the user.
+    default_marks
+        Texts that count as missing, besides the empty cell, unless the user says otherwise.
+
+    Raises
+    ------
+    ReadingError
+        A name stands over several columns and is not to be numbered.
+    """
+
+    def __init__(
+        self,
+        header: Sequence[object],
+        lines: np.ndarray,
+        options: ReadingOptions,
+        *,
+        default_marks: Sequence[str] = (),
+    ) -> None:
+        self.names, self.renamed, self.notes = named(header, number=options.number_names)
+        self.blank = [each for each in self.renamed if _is_blank(header[each[0] - 1])]
+        self.lines = lines
+        marks = default_marks if options.missing_values is None else options.missing_values
+        self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
+        # Texts that are missing by default are so before a column gets its type.
+        self._chosen_marks = (*(options.missing_values or ()), *options.also_missing)
+        self._one_spelling = options.one_spelling
+        self.problems: list[Problem] = []
+        self.decimal_commas: dict[str, int] = {}
+        #: Column to the sign of money or percent that its cells are written with.
+        self.units: dict[str, str] = {}
+        #: Missing cells by mark.
+        self.missing_found = Counter[str]()
+        self._columns: dict[str, pd.Series] = {}
+        self._said: list[str] = []
+
+    def add(self, name: str, values: np.ndarray | pd.Series, *notes: str) -> None:
+        """Add a column: int64, float64, bool, datetime64 or text; missing cells are NaN or NaT."""
+        self._columns[name] = pd.Series(values, name=name, copy=False)
+        self._said += notes
+
+    def add_empty(self, name: str) -> None:
+        """Add a column in which every cell is missing."""
+        self.add(name, np.full(len(self.lines), np.nan))
+
+    def add_whole_numbers(self, name: str, numbers: pd.Series) -> None:
+        """Add integers: int64, float64 with missing cells, or text if neither is exact.
+
+        Parameters
+        ----------
+        numbers : Series, shape (n,)
+            Any integer type, with pandas' mark of missing cells.
+        """
+        missing = numbers.isna().to_numpy()
+        known = numbers[~missing]
+        beyond = np.zeros(len(numbers), dtype=bool)
+        beyond[~missing] = ((known >= FIRST_INEXACT) | (known <= -FIRST_INEXACT)).to_numpy(dtype=bool)
+        if beyond.any():
+            texts = numbers.astype("string").astype(object).where(~missing, None)
+            why = f"whole numbers are too long to be exact ({self.places(beyond)})"
+            self.add(name, as_text(texts), f"“{name}” becomes text, as an identifier: {why}.")
+        elif missing.any():
+            self.add(name, numbers.to_numpy(float, na_value=np.nan))
+        else:
+            self.add(name, numbers.to_numpy(np.int64))
+
+    def add_truth_values(self, name: str, values: pd.Series) -> None:
+        """Add truth values: bool, or 0 and 1 if cells are missing, with a note."""
+        if not values.isna().any():
+            self.add(name, values.to_numpy(bool))
+            return
+        note = f"“{name}” is read as 1 for true and 0 for false, because cells are missing."
+        self.add(name, values.to_numpy(float, na_value=np.nan), note)
+
+    def places(self, rows: np.ndarray, what: str = "") -> str:
+        """Describe the number of affected cells and the first of them; `rows` is a mask of shape (n,)."""
+        count = int(rows.sum())
+        word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
+        return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
+
+    def count_missing(self) -> None:
+        """Count the missing cells of a file that has no markers for them."""
+        n_missing = sum(int(values.isna().sum()) for values in self._columns.values())
+        if n_missing:
+            self.missing_found[""] = n_missing
+
+    def _take_marked(self) -> None:
+        """Make cells missing that are marked by a number, or in one column: 999 and age=999."""
+        for mark in map(str.strip, self._chosen_marks):
+            name, _, value = mark.rpartition("=")
+            for column in [name] if name in self._columns else [] if name else list(self._columns):
+                values = self._columns[column]
+                if pd.api.types.is_datetime64_any_dtype(values):
+                    day: Any = pd.to_datetime(value, errors="coerce")
+                    marked = values.eq(day)
+                elif pd.api.types.is_numeric_dtype(values) and LIKE_NUMBER.fullmatch(value):
+                    marked = values.eq(pd.to_numeric(value, errors="coerce"))
+                else:
+                    marked = values.eq(value)
+                if count := int(marked.sum()):
+                    self._columns[column] = values.mask(marked)
+                    self.missing_found[value] += count
+
+    def _leave_out_row_numbers(self) -> None:
+        """Leave out a column without a name that numbers the rows, as R and pandas write them."""
+        for position, name in self.blank:
+            if len(self._columns) > 1 and numbers_rows(self._columns[name], gaps=True):
+                del self._columns[name]
+                self.renamed = tuple(each for each in self.renamed if each[0] != position)
+                self.notes.append(
+                    f"Column {position} has no name and numbers the rows. It is left out: give it a name to "
+                    "keep it."
+                )
+
+    def leave_out(self, names: Sequence[str], why: str) -> None:
+        """Note columns that are not read, if any."""
+        if names:
+            self.notes.append(f"{counted(len(names), 'column')} not read: {why} ({few(names)}).")
+
+    def finish(
+        self,
+        format: str,
+        *,
+        encoding: str | None = None,
+        delimiter: str | None = None,
+        sheet: str | None = None,
+        sheets: Sequence[str] = (),
+    ) -> tuple[pd.DataFrame, ReadingReport]:
+        """Return the frame and its :class:`~fairdash.tables.readers.report.ReadingReport`.
+
+        Raises
+        ------
+        ReadingError
+            Something makes the table unusable.
+        """
+        if self.problems:
+            raise ReadingError(*self.problems)
+        self._take_marked()
+        self._leave_out_row_numbers()
+        for name in filter(self._columns.__contains__, self._one_spelling):
+            if spellings(self._columns[name]):
+                self._columns[name], note = in_one_spelling(self._columns[name])
+                self._said.append(note)
+            else:
+                self._said.append(
+                    f"“{name}” stays as it is. It has no levels that differ in capitals or spaces alone. "
+                    "Numbers, and texts with many levels, are not compared."
+                )
+        report = ReadingReport(
+            format=format,
+            encoding=encoding,
+            delimiter=delimiter,
+            decimal="," if self.decimal_commas else ".",
+            n_rows=len(self.lines),
+            n_columns=len(self._columns),
+            decimal_commas=MappingProxyType(self.decimal_commas),
+            missing_marks=self.marks,
+            missing_found=MappingProxyType(self.missing_found),
+            renamed=self.renamed,
+            notes=(*self.notes, *self._said),
+            lines=self.lines,
+            sheet=sheet,
+            sheets=tuple(sheets),
+            units=MappingProxyType(self.units),
+        )
+        return pd.DataFrame(self._columns), report
+
+
+def _is_blank(cell: object) -> bool:
+    return cell is None or not str(cell).strip()
+
+
+def empty_file(what: str = "the file", hint: str = "Choose another file.") -> ReadingError:
+    """Return the error for an empty file."""
+    return ReadingError.of(f"{what} is empty: it has no data rows", hint)
+
+
+def no_such_header(line: int) -> OptionError:
+    """Return the error for an empty header line."""
+    return OptionError.of(
+        f"line {line}, chosen for the column names, is empty",
+        "Choose another line, or leave it as found.",
+    )
+
+
+def no_rows(what: str = "the file") -> ReadingError:
+    """Return the error for a table without rows."""
+    return ReadingError.of(f"{what} has a header but no data rows", "Choose a file with rows.")
+
+
+def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str], Renamed, list[str]]:
+    """Make headers unique; return the names, those that were changed, and notes.
+
+    Parameters
+    ----------
+    header
+        The cells of the first row as they stand; those that are no text are written as one.
+    number
+        Whether a name that stands over several columns is numbered: the second ``age`` becomes ``age (2)``.
+
+    Returns
+    -------
+    names, renamed, notes
+        `renamed` holds ``(position, name)``; the first column has position 1.
+
+    Raises
+    ------
+    ReadingError
+        A name stands over several columns and is not to be numbered; each such name is a problem.
+    """
+    names = ["" if _is_blank(cell) else str(cell).strip() for cell in header]
+    for position, column in enumerate(names, start=1):
+        if not column:
+            fresh = f"column {position}"
+            while fresh in names:
+                fresh += "_"
+            names[position - 1] = fresh
+    if number:
+        names = _numbered(names)
+    problems = [
+        Problem(
+            what="the name is repeated over columns: "
+            + ", ".join(str(place) for place, other in enumerate(names, start=1) if other == column),
+            hint=f"Number them, so that the second is “{column} (2)”, or rename them in the file.",
+            column=column,
+            fixes=(Fix("number_names", column),),
+        )
+        for column, count in Counter(names).items()
+        if count > 1
+    ]
+    if problems:
+        raise ReadingError(*problems)
+    renamed = tuple(
+        (position, column)
+        for position, (column, cell) in enumerate(zip(names, header, strict=True), start=1)
+        if column != cell
+    )
+    notes = []
+    if all(cell.lstrip("+-").replace(".", "", 1).replace(",", "", 1).isdigit() for cell in names):
+        notes.append("The first line holds only numbers. If it is not a header, add one to the file.")
+    return names, renamed, notes
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Give the second column of a name a 2 behind it, the third a 3, past names that are there already."""
+    taken, last, found = set(names), Counter[str](), []
+    for name in names:
+        last[name] += 1
+        fresh = name
+        while last[name] > 1 and (fresh := f"{name} ({last[name]})") in taken:
+            last[name] += 1
+        taken.add(fresh)
+        found.append(fresh)
+    return found
+
+
+def header_at(rows: Sequence[Sequence[str]]) -> int:
+    """Return the index, from 0, of the row that holds the names among a table's first rows.
+
+    The first, unless at most half as many of its cells are filled as is usual, and a row further down has
+    names: more than half of its cells filled, with different texts that are no numbers.
+
+    Parameters
+    ----------
+    rows
+        The first rows that are not empty, some thirty, as they stand in the file.
+
+    Examples
+    --------
+    >>> header_at([["Portfolio 2024"], ["age", "price", "town"], ["40", "9.5", "Lyon"], ["50", "8", "Brest"]])
+    1
+    >>> header_at([["age", "price"], ["40", "9.5"]])
+    0
+    """
+    filled = [[cell.strip() for cell in row if cell.strip()] for row in rows]
+    usual = median_high([len(cells) for cells in filled])
+    for place, cells in enumerate(filled):
+        if len(cells) <= usual / 2:
+            continue
+        if place == 0:
+            return 0
+        names = len(set(cells)) == len(cells) > 1 and not any(LIKE_NUMBER.fullmatch(cell) for cell in cells)
+        return place if names and place + 1 < len(filled) else 0
+    return 0
+
+
+def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
+    """Count the last rows that are not part of the table: totals, and notes such as a source.
+
+    Parameters
+    ----------
+    rows
+        The last rows with the line that each begins on; empty lines have no cells, or empty ones. The first
+        is never counted.
+
+    Returns
+    -------
+    int
+        Rows that are not empty; all of them stand at the end.
+
+    Examples
+    --------
+    >>> rows_below([(4, ["50", "8", "Brest"]), (5, ["Total", "17.5", ""])])
+    1
+    """
+    count = 0
+    width = max((len(cells) for _, cells in rows), default=0)
+    kept = [[cell.strip() for cell in cells] for _, cells in rows]
+    while kept:
+        cells = kept.pop()
+        if not any(cells):
+            continue
+        above = next((other for other in reversed(kept) if any(other)), None)
+        if above is None or not (_is_total(cells, above) or _is_note(cells, width, kept)):
+            break
+        count += 1
+    return count
+
+
+def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
+    """Return whether a row begins with a word for a total, in a place where no other row has words."""
+    place = next(place for place, cell in enumerate(cells) if cell)
+    words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
+    while words and words[0] in _GRAND:
+        words = words[1:]
+    if not words or words[0] not in TOTALS or len(words) > _MIN_FOR_NOTE:
+        return False
+    same = above[place] if place < len(above) else ""
+    return not all(cells) or len(cells) < len(above) or not same or bool(LIKE_NUMBER.fullmatch(same))
+
+
+def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
+    """Return whether a row is one text alone, set off by an empty line or by the word that it begins with."""
+    filled = [cell for cell in cells if cell]
+    if width < _MIN_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
+        return False
+    words = folded(filled[0]).replace(":", " ").split()
+    if words and (words[0] in _NOTES or words[0].startswith("*")):
+        return True
+    if not above or any(above[-1]):
+        return False
+    # A row that is all empty may also belong to a sparse table. What follows is then a value to the right of
+    # the first column, or among values of its kind.
+    place = cells.index(filled[0])
+    return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
+
+
+def said_above(line: int, n_above: int) -> str:
+    """Describe the header's position if it is not the first row."""
+    rows = "row above it is" if n_above == 1 else f"{n_above} rows above it are"
+    return f"The column names are on line {line}; the {rows} not used."
+
+
+def said_below(lines: Sequence[int]) -> str:
+    """Describe the rows below the table that are left out."""
+    where = ", ".join(str(line) for line in lines)
+    one = len(lines) == 1
+    return (
+        f"{'A row' if one else f'{len(lines)} rows'} below the table {'is' if one else 'are'} left out, as a "
+        f"total or a note ({'line' if one else 'lines'} {where})."
+    )

@@ -1,0 +1,379 @@
+"""Convert text columns to numbers, truth values, dates or text without silent losses.
+
+pandas guesses a column's type and may misread other cells without warning. Here a column becomes numeric only
+if every cell that is not missing is a number in the same notation. Otherwise it stays unchanged, and a note
+says why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairdash.errors import Problem
+from fairdash.tables import grammar
+from fairdash.tables.grammar import MAX_BANDS, bands_in_order
+from fairdash.tables.readers.table import FIRST_INEXACT, TableBuilder
+from fairdash.tables.readers.texts import Texts, distinct
+
+#: Read as "missing" unless the user says otherwise; the empty cell always is.
+MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
+#: These are also read as missing, with a note: a spreadsheet writes them if a formula failed.
+ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
+
+
+class TextColumn:
+    """Column of text, with a classification of its distinct cells.
+
+    Every question is asked of the distinct cells and counted over the rows, which is what makes large
+    files quick: a code or an age has few of them.
+
+    Parameters
+    ----------
+    name
+        Name of the column.
+    cells
+        n texts, a list or pyarrow's strings.
+    table
+        Builder for the column, which also lists cells that count as missing besides the empty one.
+    """
+
+    def __init__(self, name: str, cells: Any, table: TableBuilder) -> None:
+        self.name = name
+        self._table = table
+        self._codes, self._texts = distinct(cells)
+        self._trimmed: Texts = self._texts.trimmed()
+        self._counts = np.bincount(self._codes, minlength=len(self._texts))
+        self.is_missing = self._trimmed.is_in(["", *table.marks])
+        self.n_known = self._count(~self.is_missing)
+        self._negative = self._take_negatives()
+        self.unit = self._take_unit()
+
+    def _take_negatives(self) -> np.ndarray:
+        """Mask of distinct cells that are negative amounts, in brackets or so; they get a minus sign."""
+        is_negative = np.zeros(len(self._texts), dtype=bool)
+        if not any(self._trimmed.hold(sign).any() for sign in ("(", "-", "\u2212", "\u2013")):
+            return is_negative
+        if not self._trimmed.match(grammar.SIGNS, whole=False).any():
+            return is_negative
+        texts, known = self._trimmed.to_list(), np.flatnonzero(~self.is_missing)
+        signed = grammar.negatives([texts[k] for k in known], self._counts[known].tolist())
+        if signed:
+            is_negative[known] = [texts[k] in signed for k in known]
+            self._trimmed = type(self._trimmed).of([signed.get(text, text) for text in texts])
+        return is_negative
+
+    def _take_unit(self) -> str:
+        """The one currency or percent sign around numbers; it is removed from the cells before parsing."""
+        known = np.flatnonzero(~self.is_missing)
+        if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
+            return ""
+        texts = self._trimmed.to_list()
+        units = set()
+        for place in known:
+            number, unit = grammar.without_unit(texts[place])
+            if not grammar.LIKE_NUMBER.fullmatch(number):
+                return ""
+            texts[place] = re.sub(grammar.SPACES, "", number) if unit else number
+            units.add(unit)
+        units.discard("")
+        if len(units) != 1:
+            return ""
+        self._trimmed = type(self._trimmed).of(texts)
+        (unit,) = units
+        return unit
+
+    def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
+        """Say which distinct cells match; `holding` is a text that all of these hold."""
+        # Searching for a text is much faster than matching, and most columns contain no comma.
+        if holding and not self._trimmed.hold(holding).any():
+            return np.zeros(len(self._texts), dtype=bool)
+        return self._trimmed.match(pattern) & ~self.is_missing
+
+    def _count(self, chosen: np.ndarray) -> int:
+        return int(self._counts[chosen].sum())
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """Mask of distinct cells that are whole numbers."""
+        return self._matches(grammar.WHOLE)
+
+    @cached_property
+    def power(self) -> np.ndarray:
+        """Mask of numbers such as 1e6, without a decimal mark."""
+        return self._matches(grammar.POWER)
+
+    @cached_property
+    def dot(self) -> np.ndarray:
+        """Mask of numbers with a decimal point."""
+        return self._matches(grammar.FRACTION.format(mark="."), holding=".")
+
+    @cached_property
+    def comma(self) -> np.ndarray:
+        """Mask of numbers with a decimal comma."""
+        return self._matches(grammar.FRACTION.format(mark=","), holding=",")
+
+    @cached_property
+    def infinite(self) -> np.ndarray:
+        """Mask of words for infinity."""
+        return self._matches(grammar.INFINITE)
+
+    def all_known(self, *kinds: np.ndarray) -> bool:
+        """Return whether every cell that is not missing is of one of these kinds."""
+        return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
+
+    def decimal_evidence(self) -> tuple[bool, bool]:
+        """Return whether a number here certainly has a decimal comma, and whether one has a point."""
+        return self._surely(",", self.comma), self._surely(".", self.dot)
+
+    def _surely(self, mark: str, fractions: np.ndarray) -> bool:
+        if not fractions.any() or not self.all_known(self.whole, self.power, fractions):
+            return False
+        return bool((fractions & ~self._ambiguous(mark)).any())
+
+    def _ambiguous(self, mark: str) -> np.ndarray:
+        return self._matches(grammar.AMBIGUOUS.format(mark=mark), holding=mark)
+
+    def add(self, *, marks: Sequence[str] = (".", ","), doubted: Sequence[str] = (",", ".")) -> None:
+        """Convert the column to its type, and add it to the table.
+
+        Parameters
+        ----------
+        marks
+            Decimal marks that the file may use: ``[","]``, ``["."]`` or both.
+        doubted
+            Those of them by which 1.234 might as well be a thousand and more; a column with nothing but
+            such cells stays text.
+        """
+        self._count_missing()
+        if self.n_known == 0:
+            self._table.add_empty(self.name)
+        elif self.all_known(self.whole):
+            self._add_whole_numbers()
+        else:
+            self._add_others(marks, doubted)
+
+    def _count_missing(self) -> None:
+        errors = np.zeros(len(self._texts), dtype=bool)
+        for position in np.flatnonzero(self.is_missing):
+            mark = self._trimmed[int(position)]
+            self._table.missing_found[mark] += int(self._counts[position])
+            errors[position] = mark in ERRORS
+        if errors.any():
+            self._table.notes.append(
+                f"“{self.name}” holds errors of formulas, which are missing cells ({self._places(errors)})."
+            )
+
+    def _add_others(self, marks: Sequence[str], doubted: Sequence[str]) -> None:
+        notes: list[str] = []
+        for mark in marks:
+            fractions = self.comma if mark == "," else self.dot
+            numbers = self.whole | self.power | fractions
+            if not self.all_known(numbers, self.infinite) or not numbers.any():
+                if self._in_thousands(mark, fractions, chosen=len(marks) == 1):
+                    return
+                continue
+            ambiguous = self._ambiguous(mark)
+            sure = (fractions & ~ambiguous).any()
+            if self.is_money and fractions.any() and not sure and len(marks) > 1:
+                # Amounts of money never have three digits after the decimal mark.
+                continue
+            if mark not in doubted or not fractions.any() or sure:
+                self._add_numbers(mark, fractions)
+                return
+            notes.append(
+                f"“{self.name}” stays text: its cells may be decimals with three digits, or thousands with "
+                f"a separator ({self._places(ambiguous)}). Set the decimal mark to decide."
+            )
+        if not self._add_truth_values() and not self._add_dates(notes):
+            self._add_text(notes)
+
+    @property
+    def is_money(self) -> bool:
+        """Return whether the cells have a currency sign."""
+        return self.unit not in ("", "%")
+
+    def _in_thousands(self, mark: str, fractions: np.ndarray, *, chosen: bool) -> bool:
+        """Put the column in if points or commas part its thousands for sure, by a cell or by the choice."""
+        other = "." if mark == "," else ","
+        grouped = self._matches(grammar.GROUPED.format(mark=mark, other=other), holding=other)
+        if not grouped.any() or not self.all_known(self.whole, fractions, grouped, self.infinite):
+            return False
+        surely = self._matches(grammar.SURELY_GROUPED.format(mark=mark, other=other), holding=other)
+        by_cells = surely.any() or (fractions & ~self._ambiguous(mark)).any()
+        if not (chosen or self.is_money or by_cells):
+            return False
+        word = "points" if other == "." else "commas"
+        why = "as you chose" if chosen and not by_cells else "as its cells show"
+        note = f"“{self.name}” is read with {word} between thousands, {why} ({self._places(grouped)})."
+        self._add_numbers(mark, fractions | (grouped & self._trimmed.hold(mark)), grouped=grouped, note=note)
+        return True
+
+    def _add_whole_numbers(self) -> None:
+        zeros = self._matches(grammar.LEADING_ZERO)
+        if zeros.any():
+            self._add_identifier("numbers begin with a zero", zeros)
+            return
+        numbers = self._trimmed.floats(~self.is_missing)
+        large = ~self.is_missing & (np.abs(numbers) >= FIRST_INEXACT)
+        if large.any():
+            self._add_identifier("whole numbers are too long to be exact", large)
+            return
+        self._keep_unit()
+        values = numbers[self._codes]
+        values = values if self.is_missing.any() else values.astype(np.int64)
+        self._table.add(self.name, values, *self._said_of_negatives())
+
+    def _said_of_negatives(self) -> list[str]:
+        if not self._negative.any():
+            return []
+        return [
+            f"“{self.name}”: amounts in brackets or with the minus sign behind them are read as negative "
+            f"({self._places(self._negative)})."
+        ]
+
+    def _add_numbers(
+        self, mark: str, fractions: np.ndarray, *, grouped: np.ndarray | None = None, note: str = ""
+    ) -> None:
+        zeros = self._matches(grammar.LEADING_ZERO)
+        if zeros.any():
+            self._add_identifier("numbers begin with a zero", zeros)
+            return
+        texts = self._trimmed
+        if grouped is not None:
+            texts = texts.replaced("." if mark == "," else ",", "", grouped)
+        numbers = (texts.replaced(",", ".") if mark == "," else texts).floats(~self.is_missing)
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            rows = infinite[self._codes]
+            self._table.problems.append(
+                Problem(
+                    what="cells are infinite, or too large for a number",
+                    hint="Correct them in the file, or leave them empty.",
+                    column=self.name,
+                    lines=[int(line) for line in self._table.lines[rows][:5]],
+                    count=int(rows.sum()),
+                )
+            )
+        if mark == "," and fractions.any():
+            self._table.decimal_commas[self.name] = self._count(fractions)
+        self._keep_unit()
+        notes = [note] if note else []
+        self._table.add(self.name, numbers[self._codes], *notes, *self._said_of_negatives())
+
+    def _keep_unit(self) -> None:
+        if self.unit:
+            self._table.units[self.name] = self.unit
+
+    def _add_identifier(self, why: str, which: np.ndarray) -> None:
+        note = f"“{self.name}” stays text, as an identifier: {why} ({self._places(which)})."
+        self._table.add(self.name, self._as_text(), note)
+
+    def _add_truth_values(self) -> bool:
+        """Put the column in if its only words are true and false."""
+        known = ~self.is_missing
+        if not known.any() or known.sum() > 8:
+            return False
+        lowered = [text.lower() for text in self._trimmed.to_list()]
+        if not {lowered[place] for place in np.flatnonzero(known)} <= {"true", "false"}:
+            return False
+        truth = pd.arrays.BooleanArray(np.array([word == "true" for word in lowered]), self.is_missing)
+        self._table.add_truth_values(self.name, pd.Series(truth[self._codes]))
+        return True
+
+    def _add_dates(self, notes: list[str]) -> bool:
+        """Put the column in if its cells are dates that can be read in one way; else note the doubt."""
+        known = ~self.is_missing
+        if self.all_known(self._matches(grammar.ISO_DATE)):
+            dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
+            # An impossible date, such as 30 February, stays text.
+            if not dates[known].isna().any():
+                self._table.add(self.name, dates.to_numpy()[self._codes])
+                return True
+        orders = grammar.date_orders(self._trimmed[int(place)] for place in np.flatnonzero(known))
+        if len(orders) == 1:
+            dates = grammar.to_dates(self._as_written(), orders[0])
+            note = f"“{self.name}” is read as dates, with {grammar.ORDER_WORDS[orders[0]]}."
+            self._table.add(self.name, dates.to_numpy()[self._codes], note)
+            return True
+        if orders:
+            notes.append(
+                f"“{self.name}” stays text: its dates are ambiguous: day and month are never above 12. "
+                "Choose the column to decide which comes first."
+            )
+        return False
+
+    def _add_text(self, notes: list[str]) -> None:
+        """Put the column in as it stands, and say why if most of its cells are numbers."""
+        first = np.flatnonzero(~self.is_missing)[: MAX_BANDS + 1]
+        if bands_in_order([self._trimmed[int(place)] for place in first]):
+            notes = [f"“{self.name}” holds bands, used as ordered categories."]
+            self._table.add(self.name, self._as_text(), *notes)
+            return
+        numbers = self.whole | self.power | self.dot | self.comma
+        thousands = self._matches(grammar.THOUSANDS) & ~numbers
+        others = ~self.is_missing & ~numbers & ~thousands
+        mark = self._trimmed[int(np.flatnonzero(others)[0])] if others.sum() == 1 else ""
+        why = ""
+        if mark and grammar.is_mark(mark) and (numbers | thousands).sum() > 1:
+            why = (
+                f"it holds “{mark}” in {self._places(others)}, and numbers otherwise. Convert it with this "
+                f"mark as 0 or as missing, or name the mark as missing (--missing {mark})"
+            )
+        elif thousands.any() and self.all_known(numbers, thousands):
+            why = (
+                f"its numbers have a separator between thousands ({self._places(thousands)}). "
+                "Remove it in the file to use them as numbers"
+            )
+        elif notes or self._count(numbers) < self.n_known / 2:
+            pass
+        elif self.all_known(numbers):
+            why = (
+                "its decimal marks differ, or are not the one chosen "
+                f"({self._places(self.comma, 'a comma')}; {self._places(self.dot, 'a point')})"
+            )
+        else:
+            others = ~self.is_missing & ~numbers
+            why = f"most of its cells are numbers, others are not ({self._places(others)})"
+        if why:
+            notes.append(f"“{self.name}” stays text: {why}.")
+        self._table.add(self.name, self._as_text(), *notes)
+
+    def _as_written(self) -> pd.Series:
+        """Return the distinct cells without blanks around them, those that are missing as NaN."""
+        return self._trimmed.column(np.arange(len(self._trimmed)), ~self.is_missing)
+
+    def _as_text(self) -> pd.Series:
+        return self._texts.column(self._codes, ~self.is_missing)
+
+    def _places(self, which: np.ndarray, what: str = "") -> str:
+        """Give the number of affected cells and the first of them."""
+        return self._table.places(which[self._codes], what)
+
+
+def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, prefers_comma: bool) -> None:
+    """Add all columns of a text to their table, with the decimal marks that it may use.
+
+    Parameters
+    ----------
+    decimal
+        The one that the user chose.
+    prefers_comma
+        Whether points are doubted where no column settles it: programs that part cells by semicolons do so
+        because their comma is taken.
+    """
+    if decimal is not None:
+        marks, doubted = [decimal], []
+    else:
+        evidence = [column.decimal_evidence() for column in columns]
+        comma, dot = any(sure for sure, _ in evidence), any(sure for _, sure in evidence)
+        marks, doubted = [".", ","], [] if comma and not dot else [","]
+        if comma or (prefers_comma and not dot):
+            doubted.append(".")
+    for column in columns:
+        column.add(marks=marks, doubted=doubted)

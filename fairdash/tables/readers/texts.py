@@ -1,0 +1,216 @@
+"""Columns of text cells: pyarrow, which is fast on millions of rows, or plain Python without it.
+
+Both give the same result (`tests/data/test_plain_text.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+import pandas as pd
+
+from fairdash.utils.extras import has
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Mask = np.ndarray
+
+
+class Texts(Protocol):
+    """Distinct cells of a column, m in order of appearance; masks have the shape (m,)."""
+
+    @classmethod
+    def of(cls, texts: list[str]) -> Self:
+        """Make from a list."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int) -> str: ...
+
+    def to_list(self) -> list[str]:
+        """Return all texts as a list."""
+
+    def trimmed(self) -> Self:
+        """Return the texts without surrounding blanks."""
+
+    def is_in(self, words: Collection[str]) -> Mask:
+        """Return the mask of texts that are one of these words."""
+
+    def hold(self, text: str) -> Mask:
+        """Return the mask of texts that contain a given text."""
+
+    def match(self, pattern: str, *, whole: bool = True) -> Mask:
+        """Return the mask of texts that match a pattern of :mod:`fairdash.tables.grammar`."""
+
+    def replaced(self, old: str, new: str, where: Mask | None = None) -> Self:
+        """Return the texts with one text replaced by another."""
+
+    def floats(self, known: Mask) -> np.ndarray:
+        """Return numbers, NaN where a text is not known; all known texts must be numbers."""
+
+    def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
+        """Return the cells of all rows, NaN where a text is not known."""
+
+
+def texts_of(cells: Sequence[str]) -> Any:
+    """Return part of a column's cells in the form that :func:`distinct` takes."""
+    if not has("pyarrow"):
+        return cells
+    import pyarrow as pa
+
+    return pa.array(cells, pa.string())
+
+
+def joined(parts: Sequence[Any]) -> Any:
+    """Join parts of a column, each from :func:`texts_of`."""
+    if not has("pyarrow"):
+        return list(chain.from_iterable(parts))
+    import pyarrow as pa
+
+    return pa.chunked_array(parts, pa.string())
+
+
+def distinct(cells: Any) -> tuple[np.ndarray, Texts]:
+    """Return each cell's place (n,) among the distinct cells, and these; `cells` is a list, or pyarrow's."""
+    if has("pyarrow"):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        arrow = pa.array(cells, pa.string()) if isinstance(cells, Sequence) else cells
+        coded = pc.dictionary_encode(arrow.combine_chunks() if isinstance(arrow, pa.ChunkedArray) else arrow)
+        return coded.indices.to_numpy(), ArrowTexts(coded.dictionary)
+    codes, values = pd.factorize(np.array(cells, dtype=object))
+    return codes, PythonTexts(list(values))
+
+
+def as_text(texts: pd.Series) -> pd.Series:
+    """Return text as the reader of delimited text does; missing cells are NaN."""
+    if not has("pyarrow"):
+        return pd.Series(texts.astype(object).where(texts.notna(), np.nan).tolist())
+    import pyarrow as pa
+
+    return pa.array(texts, pa.string(), from_pandas=True).to_pandas()
+
+
+class ArrowTexts:
+    """Distinct texts, stored and searched by pyarrow."""
+
+    def __init__(self, texts: pa.Array) -> None:
+        self._texts = texts
+
+    @classmethod
+    def of(cls, texts: list[str]) -> ArrowTexts:
+        import pyarrow as pa
+
+        return cls(pa.array(texts, pa.string()))
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, place: int) -> str:
+        return str(self._texts[place].as_py())
+
+    def to_list(self) -> list[str]:
+        found: list[str] = self._texts.to_pylist()
+        return found
+
+    def trimmed(self) -> ArrowTexts:
+        import pyarrow.compute as pc
+
+        return ArrowTexts(pc.utf8_trim_whitespace(self._texts))
+
+    def is_in(self, words: Collection[str]) -> Mask:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return np.asarray(pc.is_in(self._texts, value_set=pa.array(list(words), pa.string())))
+
+    def hold(self, text: str) -> Mask:
+        import pyarrow.compute as pc
+
+        return np.asarray(pc.match_substring(self._texts, text))
+
+    def match(self, pattern: str, *, whole: bool = True) -> Mask:
+        import pyarrow.compute as pc
+
+        return np.asarray(pc.match_substring_regex(self._texts, f"^(?:{pattern})$" if whole else pattern))
+
+    def replaced(self, old: str, new: str, where: Mask | None = None) -> ArrowTexts:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        texts = pc.replace_substring(self._texts, old, new)
+        return ArrowTexts(texts if where is None else pc.if_else(pa.array(where), texts, self._texts))
+
+    def floats(self, known: Mask) -> np.ndarray:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found: np.ndarray = pc.cast(self._known(known), pa.float64()).to_numpy(zero_copy_only=False)
+        return found
+
+    def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
+        import pyarrow as pa
+
+        return self._known(known).take(pa.array(codes)).to_pandas()
+
+    def _known(self, known: Mask) -> pa.Array:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        return pc.if_else(pa.array(known), self._texts, pa.scalar(None, pa.string()))
+
+
+class PythonTexts:
+    """Distinct texts as a list."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self._texts = texts
+
+    @classmethod
+    def of(cls, texts: list[str]) -> PythonTexts:
+        return cls(texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, place: int) -> str:
+        return self._texts[place]
+
+    def to_list(self) -> list[str]:
+        return list(self._texts)
+
+    def trimmed(self) -> PythonTexts:
+        return PythonTexts([text.strip() for text in self._texts])
+
+    def is_in(self, words: Collection[str]) -> Mask:
+        among = frozenset(words)
+        return np.array([text in among for text in self._texts], dtype=bool)
+
+    def hold(self, text: str) -> Mask:
+        return np.array([text in each for each in self._texts], dtype=bool)
+
+    def match(self, pattern: str, *, whole: bool = True) -> Mask:
+        found = re.compile(pattern).fullmatch if whole else re.compile(pattern).search
+        return np.array([found(text) is not None for text in self._texts], dtype=bool)
+
+    def replaced(self, old: str, new: str, where: Mask | None = None) -> PythonTexts:
+        chosen = np.ones(len(self), dtype=bool) if where is None else where
+        return PythonTexts(
+            [text.replace(old, new) if it else text for text, it in zip(self._texts, chosen, strict=True)]
+        )
+
+    def floats(self, known: Mask) -> np.ndarray:
+        return np.array(
+            [float(text) if it else np.nan for text, it in zip(self._texts, known, strict=True)], dtype=float
+        )
+
+    def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
+        texts = np.array([*self._texts], dtype=object)
+        texts[~known] = np.nan
+        return pd.Series(texts[codes].tolist())

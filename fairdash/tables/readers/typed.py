@@ -1,0 +1,230 @@
+"""Read Parquet files: the counts in the footer are checked first; nested columns are left out and named."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairdash.errors import ReadingError
+from fairdash.tables.readers import limits
+from fairdash.tables.readers.limits import check_memory, check_shape, too_large
+from fairdash.tables.readers.report import PARQUET, ReadingOptions, ReadingReport
+from fairdash.tables.readers.table import TableBuilder, named, no_rows
+from fairdash.tables.readers.texts import as_text
+from fairdash.utils.memory import is_out_of_memory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+#: Bytes that the decoded columns may have: 50 million cells of 16 bytes.
+MAX_BYTES = 800 * 10**6
+#: pandas writes the numbers of the rows under such names.
+_ROW_NUMBERS = "__index_level_"
+
+
+def read_parquet(
+    content: bytes, options: ReadingOptions, columns: Collection[str] | None = None
+) -> tuple[pd.DataFrame, ReadingReport]:
+    """Read a Parquet file, after a check of the counts in its footer.
+
+    Texts count as missing, besides the missing cells that the file has, only where the user says so.
+
+    Raises
+    ------
+    ReadingError
+        The file is incomplete or damaged, too large, has no rows, or has a name over several columns.
+    """
+    import pyarrow as pa
+
+    try:
+        table, schema, n_rows = _parquet(content, options, columns)
+        if table is not None and table.num_rows != n_rows:
+            raise ValueError("the footer has the wrong number of rows")
+    except ReadingError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        # A lack of memory does not mean that the file is damaged.
+        if is_out_of_memory(error):
+            raise
+        raise ReadingError.of(
+            "this Parquet file is incomplete or damaged",
+            "The download may be incomplete: fetch or write the file again.",
+        ) from error
+    return _finished(table, schema, n_rows, options)
+
+
+def _parquet(
+    content: bytes, options: ReadingOptions, columns: Collection[str] | None
+) -> tuple[pa.Table | None, pa.Schema, int]:
+    """Return the columns that can be read, if there are any, the schema of all, and the rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(io.BytesIO(content))
+    footer, schema = file.metadata, file.schema_arrow
+    wanted = [k for k, name in enumerate(schema.names) if columns is None or name in columns]
+    schema = pa.schema([schema.field(k) for k in wanted])
+    check_shape(footer.num_rows, len(schema), most=limits.MAX_PARQUET_CELLS)
+    check_memory(footer.num_rows, len(schema))
+    size = _unpacked_size(footer, columns)
+    if size > MAX_BYTES:
+        raise too_large(f"the table has {size / 1e6:,.0f} MB when it is unpacked")
+    named(schema.names, number=options.number_names)
+    plain = _plain(schema)
+    if not plain:
+        return None, schema, footer.num_rows
+    # Texts stay dictionary-encoded, so that a long text in every row is stored once.
+    coded = [schema.names[k] for k in plain if pa.types.is_string(schema.field(k).type)]
+    file = pq.ParquetFile(io.BytesIO(content), read_dictionary=coded)
+    # Flat columns are selected by their path; a dot in a name would otherwise mean a nested one. Repeated
+    # names would change the order, so all columns are then read and the flat ones kept.
+    if len(set(schema.names)) < len(schema.names):
+        table = file.read(use_threads=False).select([wanted[k] for k in plain])
+    else:
+        table = file.read(columns=[schema.names[k] for k in plain], use_threads=False)
+        if table.num_columns != len(plain):
+            raise ValueError("columns are missing")
+    # Text that is not valid UTF-8, and codes without a level.
+    table.validate(full=True)
+    return table, schema, footer.num_rows
+
+
+def _unpacked_size(footer: pq.FileMetaData, columns: Collection[str] | None) -> int:
+    """Return the bytes that these columns, or all, have when they are unpacked, as the footer counts them."""
+    groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
+    if columns is None:
+        return sum(group.total_byte_size for group in groups)
+    parts = (group.column(j) for group in groups for j in range(group.num_columns))
+    return sum(part.total_uncompressed_size for part in parts if part.path_in_schema in columns)
+
+
+def _plain(schema: pa.Schema) -> list[int]:
+    return [place for place, one in enumerate(schema) if readable(one.type)]
+
+
+def readable(kind: pa.DataType) -> bool:
+    """Return whether cells of a type are numbers, text, dates or truth values."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return readable(kind.value_type)
+    return (
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_boolean(kind)
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+        or types.is_date(kind)
+        or types.is_timestamp(kind)
+        or types.is_null(kind)
+    )
+
+
+def _finished(
+    cells: pa.Table | None, schema: pa.Schema, n_rows: int, options: ReadingOptions
+) -> tuple[pd.DataFrame, ReadingReport]:
+    if cells is None:
+        raise ReadingError.of(
+            "no column of the file holds numbers, text, dates or truth values",
+            "Write its fields as columns of their own.",
+        )
+    if n_rows == 0:
+        raise no_rows()
+    kept = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
+    table = TableBuilder([cells.column_names[k] for k in kept], np.arange(1, n_rows + 1), options)
+    nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not readable(one)]
+    table.leave_out(nested, "their cells are neither numbers nor text, such as lists or records")
+    if len(kept) < cells.num_columns:
+        table.notes.append("The numbers of the rows, which pandas wrote beside the columns, are left out.")
+    for name, k in zip(table.names, kept, strict=True):
+        add_arrow(table, name, cells.column(k))
+    table.count_missing()
+    return table.finish(PARQUET)
+
+
+def add_arrow(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
+    """Add a column of a readable type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if types.is_dictionary(cells.type):
+        inner = cells.type.value_type
+        if types.is_string(inner) or types.is_large_string(inner):
+            table.add(name, _text(name, cells, table.marks))
+            return
+        cells = pc.cast(cells, inner)
+    kind = cells.type
+    if types.is_null(kind):
+        table.add_empty(name)
+    elif types.is_boolean(kind):
+        table.add_truth_values(name, cells.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get))
+    elif types.is_integer(kind):
+        plain = cells.null_count == 0
+        table.add_whole_numbers(
+            name, pd.Series(cells.to_numpy()) if plain else cells.to_pandas(types_mapper=_integer_types().get)
+        )
+    elif types.is_floating(kind) or types.is_decimal(kind):
+        note = f"“{name}” holds decimal numbers; they are rounded to the 16 digits that a float keeps."
+        numbers = pc.cast(cells, pa.float64(), safe=False).to_numpy()
+        table.add(name, np.array(numbers, dtype=float), *([note] if types.is_decimal(kind) else []))
+    elif types.is_date(kind) or types.is_timestamp(kind):
+        _add_dates(table, name, cells)
+    else:
+        table.add(name, _text(name, pc.cast(cells, pa.string()), table.marks))
+
+
+def _add_dates(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    zone = getattr(cells.type, "tz", None)
+    if zone is not None:
+        # The same instant in UTC.
+        cells = pc.cast(cells, pa.timestamp(cells.type.unit))
+    # Microseconds begin at the year -290,000; finer times are not dates of people.
+    days = pc.cast(cells, pa.timestamp("us"), safe=False).to_numpy().astype("datetime64[us]")
+    table.add(name, days, *([] if zone is None else [f"“{name}” is shown in coordinated universal time."]))
+
+
+def _text(name: str, cells: pa.ChunkedArray, marks: Sequence[str]) -> pd.Series:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(cells.type):
+        cells = pc.dictionary_encode(cells)
+    coded = cells.unify_dictionaries().combine_chunks()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.chunk(0)
+    levels = coded.dictionary.to_pandas().astype(object).tolist()
+    wanted = set(marks)
+    levels = [None if level is None or level.strip() in wanted else level for level in levels]
+    # Codes may be unsigned, as polars writes them, and have no place for -1.
+    codes = pc.cast(coded.indices, pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    lengths = np.array([*(len(level or "") for level in levels), 0])
+    if lengths[codes].sum() > MAX_BYTES:
+        raise too_large(f"the texts of column “{name}” have over {MAX_BYTES // 10**6:,} million characters")
+    texts = np.array([*levels, None], dtype=object)[codes]
+    return as_text(pd.Series(texts))
+
+
+def _integer_types() -> dict[pa.DataType, object]:
+    import pyarrow as pa
+
+    return {
+        pa.int8(): pd.Int8Dtype(),
+        pa.int16(): pd.Int16Dtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.uint8(): pd.UInt8Dtype(),
+        pa.uint16(): pd.UInt16Dtype(),
+        pa.uint32(): pd.UInt32Dtype(),
+        pa.uint64(): pd.UInt64Dtype(),
+    }

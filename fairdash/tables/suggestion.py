@@ -1,0 +1,310 @@
+"""Suggest roles and targets from column names and types, for the user to confirm.
+
+>>> import pandas as pd
+>>> table = pd.DataFrame({"policy_id": [1, 2], "Age": [40, 50], "rooms": [2, 3], "cost": [9.5, 8]})
+>>> found = suggest_roles(table)
+>>> found.target, found.sensitive, found.features, found.weight, found.left_out
+('cost', ('Age',), ('rooms',), None, {'policy_id': 'numbers the rows'})
+>>> table = pd.DataFrame({"ClaimNb": [0, 2, 1], "ClaimAmount": [0.0, 900.0, 80.0], "Exposure": [1, 0.5, 1]})
+>>> [(each.id, each.target) for each in pricing_targets(table)]
+[('frequency', 'ClaimNb'), ('severity', 'ClaimAmount'), ('pure_premium', 'ClaimAmount')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from fairdash.errors import Fix
+from fairdash.tables.column_profile import NUMBERS, kind_of
+from fairdash.tables.columns import as_classes
+from fairdash.tables.features import exclusion_reason
+from fairdash.tables.header_words import CLAIMS, WHOLE, meanings_of, other_words
+from fairdash.tables.leaks import BOUNDS, bounds_of_exposure, certain_leaks
+from fairdash.tables.policies import Policies, find_policies
+from fairdash.tables.rate import can_be_rate, looks_like_total
+from fairdash.tables.sums import parts_of
+from fairdash.utils.classes import holds_text, why_no_classes
+
+#: Concepts of the table of words by how well they suit a role, the best first; equal ones stand in one text.
+_TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
+_SENSITIVE = ("driver_age", "age protected", "income")
+#: Things also have an age and a price, which are neither a person's nor a target.
+_OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
+NAMES_POLICIES = "names policies or people"
+NAMES_PLACES = "its numbers are codes of places, so their size is meaningless"
+OTHER_CLAIMS = "known only after claims, like the target"
+
+
+#: Each target of pricing as its title, and the concepts of its target and of its weight.
+_MADE_OF: Mapping[str, tuple[str, str, str]] = {
+    "frequency": ("Claim frequency", "claim_count", "exposure"),
+    "severity": ("Claim severity", "claim_cost", "claim_count"),
+    "pure_premium": ("Pure premium", "claim_cost", "exposure"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """Suggested roles for a table's columns.
+
+    Parameters
+    ----------
+    target
+        The column whose name sounds most like a target; None if none does.
+    sensitive
+        The column whose name sounds most like a sensitive one, of numbers where there is one, else of
+        classes; empty if none does.
+    features
+        The other columns that can help to predict.
+    weight
+        The column of numbers whose name says that it is the exposure; None if none does.
+    prediction
+        The column of numbers whose name says that it is a prediction, or a premium where the target is on
+        claims: the price that is there already. None if none does.
+    row_id
+        The column that names the rows, each with another value; None if none does.
+    rate
+        Whether the target is best divided by the exposure: there is one, and the target holds counts or
+        sums.
+    left_out
+        Each column that can't help to predict, and why.
+    known_with_target
+        Those of them that would help only too well: they are known when the target is, and not before.
+    parts_of_price
+        Those of them that add up to the prediction.
+    policies
+        The column whose values are policies, or people, with several rows; None if none is.
+    """
+
+    target: str | None
+    sensitive: tuple[str, ...]
+    features: tuple[str, ...]
+    weight: str | None = None
+    prediction: str | None = None
+    row_id: str | None = None
+    rate: bool = False
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    known_with_target: tuple[str, ...] = ()
+    parts_of_price: tuple[str, ...] = ()
+    policies: Policies | None = None
+
+    @property
+    def group(self) -> str | None:
+        """Column whose rows belong together."""
+        return None if self.policies is None else self.policies.column
+
+    @property
+    def to_be_said(self) -> tuple[str, ...]:
+        """Columns left out that a user may want as features."""
+        codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
+        return (*self.known_with_target, *self.parts_of_price, *codes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PricingTarget:
+    """Target for pricing: a column divided by another, which is the weight.
+
+    Parameters
+    ----------
+    id
+        ``"frequency"``, ``"severity"`` or ``"pure_premium"``.
+    title
+        Name for people.
+    target, weight
+        The columns: `target` is divided by `weight`.
+    fixes
+        Fix to agree to: rows without claims have no severity and are left out.
+    """
+
+    id: str
+    title: str
+    target: str
+    weight: str
+    fixes: tuple[Fix, ...] = ()
+
+
+def suggest_roles(
+    frame: pd.DataFrame,
+    *,
+    target: str | None = None,
+    exposure: str | None = None,
+    prediction: str | None = None,
+) -> Suggestion:
+    """Suggest roles; columns whose names say nothing get none.
+
+    Names are understood in the six languages of ``header_words.json``. Left out of the features is what
+    can't help, what names policies or rows, and what is known only with the target: other columns on claims,
+    columns that the target, or whether it is zero, can be read off, bounds of the exposure, and parts of the
+    target or of the prediction.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names.
+    target
+        Target, if known; suggested otherwise.
+    exposure, prediction
+        Row weights and existing price, likewise.
+    """
+    left_out = {}
+    for name in frame.columns:
+        why = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
+        if why is not None and name not in (target, exposure, prediction):
+            left_out[name] = why
+    policies = find_policies(frame, but=[each for each in (target, exposure, prediction) if each])
+    if policies is not None:
+        left_out.setdefault(policies.column, NAMES_POLICIES)
+    numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
+    weight = exposure or _most_like([name for name in numeric if name != target], ("exposure",))
+    if prediction is None:
+        prediction = _most_like([name for name in numeric if name not in (weight, target)], ("prediction",))
+    numeric = [name for name in numeric if name not in (weight, prediction)]
+    if target is None:
+        target = _most_like(numeric, _TARGETS)
+    if prediction is None and target is not None and is_of_claims(target):
+        # The premium for these claims.
+        prediction = named_most_like([name for name in numeric if name != target], "premium")
+        numeric = [name for name in numeric if name != prediction]
+    sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
+    if sensitive is None:
+        texts = [name for name in frame.columns if name not in left_out and holds_text(frame[name])]
+        named = _most_like(texts, _SENSITIVE)
+        sensitive = named if named is not None and _are_classes(frame[named]) else None
+    unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
+    row_id = next((name for name in unique if _names_rows(name)), None)
+    taken = {target, sensitive, weight, prediction, *left_out}
+    free = [name for name in frame.columns if name not in taken]
+    leaks = {} if target is None else known_with_target(frame, target, free, exposure=weight)
+    rest = [name for name in free if name not in leaks]
+    parts = {} if prediction is None else parts_of(frame, prediction, rest, exposure=weight)
+    if weight is not None:
+        # Dates are not features, and a user who converts them into numbers is told about leaks.
+        free = [name for name in frame.columns if name in left_out or (name in rest and name not in parts)]
+        for name in bounds_of_exposure(frame, weight, free):
+            (left_out if name in left_out else leaks)[name] = BOUNDS
+    return Suggestion(
+        target=target,
+        sensitive=() if sensitive is None else (sensitive,),
+        features=tuple(name for name in frame.columns if name not in {*taken, *leaks, *parts}),
+        weight=weight,
+        prediction=prediction,
+        row_id=row_id,
+        rate=weight is not None and target is not None and looks_like_total(frame[target]),
+        left_out={**left_out, **leaks, **parts},
+        known_with_target=tuple(leaks),
+        parts_of_price=tuple(parts),
+        policies=policies,
+    )
+
+
+def known_with_target(
+    frame: pd.DataFrame, target: str, features: Iterable[str], *, exposure: str | None = None
+) -> dict[str, str]:
+    """Return the columns that are known only once the target is, each with a reason.
+
+    By its cells, see :func:`fairdash.tables.leaks.certain_leaks`, or by its name: where the target is on
+    claims, so are other columns on claims, unless they are on those of the past.
+    """
+    features = list(features)
+    leaks = certain_leaks(frame, target, features, exposure=exposure)
+    of_claims = is_of_claims(target)
+    for name in features:
+        if name not in leaks and of_claims and is_of_claims(name) and "past" not in meanings_of(name):
+            leaks[name] = OTHER_CLAIMS
+    return {name: leaks[name] for name in features if name in leaks}
+
+
+def named_most_like(names: Iterable[str], concept: str) -> str | None:
+    """Return the name that most clearly expresses a concept of the word table; None if none does."""
+    return _most_like([name for name in names if "past" not in meanings_of(name)], (concept,))
+
+
+def is_of_claims(name: object) -> bool:
+    """Return whether a header names a row's claims: their number, cost, or indicator."""
+    return not set(CLAIMS).isdisjoint(meanings_of(name))
+
+
+def claims_in_total(features: pd.DataFrame) -> list[str]:
+    """Return the features that are totals of claims over a row's exposure, whose mean is per row."""
+    return [str(name) for name in features if is_of_claims(name) and looks_like_total(features[name])]
+
+
+def _are_classes(values: pd.Series) -> bool:
+    classes = as_classes(values)
+    return classes is not None and len(classes.names) > 1 and why_no_classes(classes) is None
+
+
+def _numbers_rows(values: pd.Series) -> str | None:
+    if not _names_rows(values.name):
+        return None
+    if kind_of(values) == "whole number" and values.is_unique:
+        return "numbers the rows"
+    return NAMES_POLICIES if "policy_number" in meanings_of(values.name) else None
+
+
+def _numbers_places(values: pd.Series) -> str | None:
+    """Say why postcodes stored as numbers are not features; as text they are a category."""
+    return NAMES_PLACES if kind_of(values) in NUMBERS and "postal_code" in meanings_of(values.name) else None
+
+
+def _names_rows(name: object) -> bool:
+    return not {"policy_number", "row_number"}.isdisjoint(meanings_of(name))
+
+
+def _most_like(names: Iterable[str], concepts: Sequence[str]) -> str | None:
+    best, best_likeness = None, (0, 0)
+    for name in names:
+        likeness = _likeness(name, concepts)
+        if likeness > best_likeness:
+            best, best_likeness = name, likeness
+    return best
+
+
+def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
+    """Score and clarity of the best concept that a name fits; (0, 0) without one."""
+    meanings = meanings_of(name)
+    return max(
+        (
+            (len(concepts) - rank, meanings[concept])
+            for rank, alike in enumerate(concepts)
+            for concept in alike.split()
+            if concept in meanings and not (concept in _OF_PEOPLE and other_words(name, concept, "thing"))
+        ),
+        default=(0, 0),
+    )
+
+
+def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
+    """Return the pricing targets that a table supports: frequency × severity is the pure premium.
+
+    Each is a target over what it is counted by, with that as the weight of its rows; see Ohlsson and
+    Johansson (2010), “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names. What is divided may hold amounts below zero, such as
+        recoveries; what it is divided by may not.
+    """
+    targets = []
+    usable = [name for name in frame.columns if can_be_rate(frame[name])]
+    divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
+    for id, (title, of, by) in _MADE_OF.items():
+        target = named_most_like(usable, of) or (_plain_amount(frame, usable) if of == "claim_cost" else None)
+        weight = named_most_like([name for name in divisors if name != target], by)
+        if target is not None and weight is not None:
+            without = id == "severity" and not (frame[weight] > 0).all()
+            fixes = (Fix("drop_rows", weight),) if without else ()
+            targets.append(PricingTarget(id=id, title=title, target=target, weight=weight, fixes=fixes))
+    return tuple(targets)
+
+
+def _plain_amount(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
+    """Name an amount without a subject whose cells look like a total: mostly 0, as for claims."""
+    plain = [
+        name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
+    ]
+    return named_most_like(plain, "cost")

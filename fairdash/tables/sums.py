@@ -1,0 +1,401 @@
+"""Find amounts that add up to a target or to a price, and so are its parts.
+
+The coverages of a premium are known only with the premium, so no feature may be one of them. Their sum, times
+one factor (a tax) and plus one amount (a fee), is the total in every row, up to rounding. The total is
+regressed on all columns of amounts on a sample of rows: parts have one common coefficient, and all other
+columns have none. Every row then confirms the sum.
+
+An additive tariff has a coefficient of its own for each rating factor, and relativities are no amounts: their
+coefficient is a base premium, far from 1.
+
+>>> rng = np.random.default_rng(0)
+>>> table = pd.DataFrame(rng.gamma(2, 100, (500, 3)).round(2), columns=["fire", "theft", "value"])
+>>> table["premium"] = (1.19 * (table["fire"] + table["theft"])).round(2)
+>>> found, = find_sums(table, "premium", ["fire", "theft", "value"])
+>>> found.parts, found.in_words()
+(('fire', 'theft'), '“premium” is 1.19 times the sum of “fire”, “theft”')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.tables.column_profile import as_floats, kind_of
+from fairdash.tables.header_words import meanings_of
+from fairdash.utils.rounding import precision
+from fairdash.utils.text import amount
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Index = NDArray[np.intp]
+
+#: Kinds of columns that hold amounts.
+_AMOUNTS = ("number", "whole number")
+#: Largest factor between parts and total: taxes, surcharges and discounts, but not the base premium of a
+#: tariff.
+_MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
+#: A fee is at most this share of the mean total: an intercept beyond it is the base of a tariff.
+_MAX_FEE = 0.25
+#: Different values that at least one part has: a set of relativities, with one value per level, is not a sum.
+_MIN_VALUES = 30
+#: Shares of the rows, and of those in which a part is not at its usual value, that confirm a sum.
+_MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
+#: Rounding explains at most this share of the total's standard deviation.
+_MAX_ROUNDING = 0.05
+#: Steps to which amounts are rounded.
+_STEPS = 10.0 ** np.arange(2, -5, -1)
+#: Rows of the sample, those among them in which a rare part is not at its usual value, and columns searched.
+_MAX_ROWS, _MAX_ROWS_OF_PART, _MAX_COLUMNS = 2000, 40, 300
+#: Rows beyond the number of columns.
+_MIN_ROWS = 50
+#: Rows that do not add up, such as corrections by hand, are left out of a fit: this share is kept, in turns.
+_KEPT, _TURNS = 0.9, 4
+#: A column whose coefficient has a larger standard error is lost in the rounding of the total.
+_MAX_ERROR = 0.05
+#: Coefficients within this share of each other are one factor.
+_ALIKE = 0.01
+#: Kinds of columns that are not amounts of money.
+_NO_AMOUNT = frozenset({"age", "driver_age", "exposure", "policy_number", "postal_code", "row_number"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sum:
+    """Columns that add up to another.
+
+    Parameters
+    ----------
+    total
+        Name of what they add up to.
+    parts
+        Names of the columns.
+    subtracted
+        Those of them that are subtracted.
+    factor, fee
+        The total is `factor` times their sum, plus `fee`.
+    """
+
+    total: str
+    parts: tuple[str, ...]
+    subtracted: tuple[str, ...] = ()
+    factor: float = 1.0
+    fee: float = 0.0
+
+    def in_words(self) -> str:
+        """Say how the total follows from its parts."""
+        added = [f"“{name}”" for name in self.parts if name not in self.subtracted]
+        less = [f"“{name}”" for name in self.subtracted]
+        times = "" if self.factor == 1 else f"{amount(self.factor)} times "
+        sums = " minus ".join(
+            f"the sum of {', '.join(names)}" if len(names) > 1 else names[0]
+            for names in (added, less)
+            if names
+        )
+        fee = f" {'plus' if self.fee > 0 else 'minus'} {amount(abs(self.fee))}" if self.fee else ""
+        same = "a copy of " if sums + fee == added[0] and not times else ""
+        return f"“{self.total}” is {same}{times}{sums}{fee}"
+
+
+def parts_of(
+    frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 1
+) -> dict[str, str]:
+    """Return the columns that are parts of a total, or sums of its parts, each with a sentence.
+
+    Parameters
+    ----------
+    frame, total, columns, exposure, least
+        As in :func:`find_sums`.
+    """
+    sums = {}
+    for one in find_sums(frame, total, columns, exposure=exposure, least=least):
+        # Columns that add up to another one have already been found as parts of the total.
+        new = [name for name in one.parts if name not in sums] or [one.total]
+        sums.update(dict.fromkeys(new, one.in_words()))
+    return sums
+
+
+def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
+    """Return columns with their sentence: the parts of one sum together, and any other column alone."""
+    for name, why in leaks.items():
+        same = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
+        if name == same[0]:
+            yield same, why
+
+
+def find_sums(
+    frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
+) -> tuple[Sum, ...]:
+    """Return sets of columns that add up to a total, and those that add up to one of these or are its sum.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names. A missing cell of a part counts as 0.
+    total
+        Column of numbers. Rows in which it is missing don't count.
+    columns
+        Candidates. Those of 0 and 1 are indicators, and never parts.
+    exposure
+        Possible divisor of the total, applied or not.
+    least
+        Fewest columns of a set; with 1 a single column may be the total without its tax or fee.
+    """
+    if kind_of(frame[total]) not in _AMOUNTS:
+        return ()
+    y = as_floats(frame[total]).to_numpy(dtype=float)
+    search = _Search.of(frame, y, [name for name in columns if not _NO_AMOUNT & set(meanings_of(name))])
+    if search is None:
+        return ()
+    sums: list[Sum] = []
+    free = set(search.names)
+
+    def look(name: str, values: Floats, error: Floats | float, least: int) -> None:
+        while (one := search.find(name, values, error, free, least)) is not None:
+            sums.append(one)
+            free.difference_update(one.parts)
+
+    half = _step(y) / 2
+    look(total, y, half, least)
+    if exposure is not None and kind_of(frame[exposure]) in _AMOUNTS:
+        w = as_floats(frame[exposure]).to_numpy(dtype=float)
+        w = np.where((w > 0) & (w < np.inf), w, np.nan)
+        look(total, y * w, half * w, least)
+        look(total, y / w, half / w, least)
+    # A part may have parts or copies; the list grows during the loop.
+    for one in sums:
+        for part in one.parts:
+            cells = _cells(frame[part])
+            look(part, cells, _step(cells) / 2, 1)
+    parts = set(search.names) - free
+    for name in search.names if parts else ():
+        if name in free:
+            cells = _cells(frame[name])
+            of_parts = search.find(name, cells, _step(cells) / 2, parts, 2)
+            sums += [] if of_parts is None else [of_parts]
+    return tuple(sums)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A table, a sample of its rows, and the columns that may be parts."""
+
+    frame: pd.DataFrame
+    names: tuple[str, ...]
+    #: The sample (m,), and the columns there (m, p).
+    rows: Index
+    x: Floats
+    #: The usual value of each column (p,).
+    usual: Floats
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, y: Floats, columns: list[str]) -> _Search | None:
+        """Draw the sample; None without rows, or without columns that may be parts."""
+        known = np.flatnonzero(np.isfinite(y))
+        if len(known) < _MIN_ROWS:
+            return None
+        few = known[_spread(len(known), _MAX_ROWS)]
+        usual, drawn = {}, [few]
+        for name in columns:
+            if kind_of(frame[name]) not in _AMOUNTS:
+                continue
+            cells = _cells(frame[name])
+            if not np.isfinite(cells).all() or (_is_indicator(cells[few]) and _is_indicator(cells)):
+                continue
+            usual[name] = float(np.median(cells[few]))
+            at_work = known[cells[known] != usual[name]]
+            drawn.append(at_work[_spread(len(at_work), _MAX_ROWS_OF_PART)])
+        if len(usual) > _MAX_COLUMNS:
+            like = {name: _alike(_cells(frame[name])[few], y[few]) for name in usual}
+            usual = {name: usual[name] for name in sorted(usual, key=like.__getitem__)[-_MAX_COLUMNS:]}
+        if not usual:
+            return None
+        rows = np.unique(np.concatenate(drawn))
+        x = np.column_stack([_cells(frame[name])[rows] for name in usual])
+        return cls(frame, tuple(usual), rows, x, np.array(list(usual.values())))
+
+    def find(
+        self, total: str, y: Floats, error: Floats | float, among: Collection[str], least: int
+    ) -> Sum | None:
+        """Return a set of columns that adds up to y (n,), which is rounded by `error` at most."""
+        which = np.flatnonzero([name in among for name in self.names])
+        # The commonest total may be a minimum, which is no sum.
+        counting = np.isfinite(y) & (y != _commonest(y))
+        own = counting[self.rows]
+        if own.sum() < len(which) + _MIN_ROWS:
+            own = np.isfinite(y[self.rows])
+        if len(which) < least or min(own.sum() - len(which), counting.sum()) < _MIN_ROWS:
+            return None
+        beta = _coefficients(self.x[own][:, which], y[self.rows[own]])
+        chosen = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
+        if len(chosen) < least or beta.max(initial=0.0) <= 0:
+            return None
+        parts, sign = which[chosen], np.sign(beta[chosen])
+        cells = np.stack([_cells(self.frame[self.names[k]])[counting] for k in parts])
+        off = np.broadcast_to(error, y.shape)[counting]
+        line = _line_of(y[counting], sign, cells, off, exact=precision(self.frame[total]))
+        if line is None:
+            return None
+        factor, fee, right = line
+        at_work = [right[x != self.usual[k]] for k, x in zip(parts, cells, strict=True)]
+        if min(part.mean() if len(part) else 0.0 for part in at_work) < _MIN_CONFIRMED_OF_PART:
+            return None
+        return Sum(
+            total=total,
+            parts=tuple(self.names[k] for k in parts),
+            subtracted=tuple(self.names[k] for k, of in zip(parts, sign, strict=True) if of < 0),
+            factor=factor,
+            fee=fee,
+        )
+
+
+def _coefficients(x: Floats, y: Floats) -> Floats:
+    """Regress a total (m,) on columns (m, p); all 0 if they don't add up to it, up to rounding and few rows.
+
+    A column that others determine has no coefficient, nor has one that is lost in the total's rounding.
+    """
+    beta = np.zeros(x.shape[1])
+    own = np.flatnonzero(np.ptp(x, axis=0) > 0)
+    if not len(own) or np.ptp(y) == 0:
+        return beta
+    size = x[:, own].std(axis=0)
+    z = (x[:, own] - x[:, own].mean(axis=0)) / size
+    if _fitted(z, y)[1] > _MAX_ROUNDING * y.std():
+        return beta
+    steps = np.array([_step(column) for column in x[:, own].T])
+    basis = _independent(z, np.clip(2 * steps / size, 1e-7, _MAX_ROUNDING))
+    error = _fitted(z[:, basis], y)[1] * np.sqrt(np.diag(np.linalg.inv(z[:, basis].T @ z[:, basis])))
+    basis = basis[error <= _MAX_ERROR * size[basis]]
+    coefficients = np.zeros(len(own))
+    coefficients[basis] = _fitted(z[:, basis], y)[0] / size[basis]
+    beta[own] = _with_one_factor(coefficients, z, size, basis)
+    return beta
+
+
+def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Floats:
+    """Put a multiple, such as a gross amount, in a column's place if all coefficients are alike then."""
+    parts = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
+    others = np.setdiff1d(np.arange(len(beta)), basis)
+    if len(parts) < 2 or not len(others):
+        return beta
+    ways = {part: {part: beta[part]} for part in parts}
+    slopes = np.linalg.lstsq(z[:, basis], z[:, others], rcond=None)[0]
+    for other, slope in zip(others, slopes.T, strict=True):
+        most = int(np.argmax(np.abs(slope)))
+        part = basis[most]
+        if part in ways and np.abs(np.delete(slope, most)).sum() < _ALIKE:
+            ways[part][other] = beta[part] * size[part] / (slope[most] * size[other])
+    for factor in np.abs([value for of in ways.values() for value in of.values()]):
+        near = {}
+        for of in ways.values():
+            away = {name: abs(abs(value) - factor) for name, value in of.items()}
+            near[min(away, key=away.__getitem__)] = of
+        if all(abs(abs(of[name]) - factor) <= _ALIKE * factor for name, of in near.items()):
+            alike = np.zeros_like(beta)
+            alike[list(near)] = [of[name] for name, of in near.items()]
+            return alike
+    return beta
+
+
+def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
+    """Return the coefficients of a regression, and its residuals' standard deviation.
+
+    If that is more than rounding, the rows farthest off are left out in turns.
+    """
+    design, rows = np.column_stack([np.ones(len(y)), z]), np.ones(len(y), dtype=bool)
+    for _ in range(_TURNS):
+        beta = np.linalg.lstsq(design[rows], y[rows], rcond=None)[0]
+        rest = y - design @ beta
+        size = float(rest[rows].std())
+        if size <= _MAX_ROUNDING * y.std():
+            break
+        rows = np.abs(rest) <= np.quantile(np.abs(rest), _KEPT)
+    return np.asarray(beta[1:], dtype=float), size
+
+
+def _independent(z: Floats, least: Floats) -> Index:
+    """Return columns of z (m, p) that determine all others; what is left of one after those is above `least`.
+
+    Of a subtotal and its parts, each rounded, one is left over, and its coefficient would be noise.
+    """
+    left, chosen = z.copy(), list[int]()
+    while True:
+        sizes = np.sqrt(np.mean(left**2, axis=0))
+        sizes[sizes <= least] = 0.0
+        best = int(np.argmax(sizes))
+        if sizes[best] == 0:
+            return np.sort(np.array(chosen, dtype=np.intp))
+        chosen.append(best)
+        direction = left[:, best] / np.sqrt(np.sum(left[:, best] ** 2))
+        left -= np.outer(direction, direction @ left)
+        left[:, best] = 0.0
+
+
+def _line_of(
+    y: Floats, sign: Floats, cells: Floats, error: Floats, *, exact: float
+) -> tuple[float, float, Mask] | None:
+    """Return factor, fee and the rows that confirm them, of y (n,) as a line of a sum of cells (k, n).
+
+    None if too few rows do, or if the columns or the line are no amounts.
+    """
+    z, steps = sign @ cells, [_step(x) for x in cells]
+    slack = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
+    right = np.ones(len(y), dtype=bool)
+    for _ in range(_TURNS):
+        if np.ptp(z[right]) == 0:
+            return None
+        fee, factor = np.polynomial.polynomial.polyfit(z[right], y[right], 1)
+        rounding = 1.02 * (error + abs(factor) * sum(steps) / 2) + slack
+        away = np.abs(y - factor * z - fee)
+        right = away <= np.maximum(rounding, np.quantile(away, _KEPT))
+    if not _MIN_FACTOR <= factor <= _MAX_FACTOR or rounding.mean() > _MAX_ROUNDING * y[right].std():
+        return None
+    for times, plus in ((1.0, 0.0), (factor, 0.0), (1.0, np.median(y - z)), (factor, fee)):
+        right = np.abs(y - times * z - plus) <= rounding
+        if right.mean() >= _MIN_CONFIRMED:
+            counts = (times, plus) == (1.0, 0.0) and min(steps) >= 1
+            are_amounts = counts or max(len(np.unique(x)) for x in cells) >= _MIN_VALUES
+            small = abs(plus) <= _MAX_FEE * np.abs(y).mean()
+            return (float(times), float(plus), right) if are_amounts and small else None
+    return None
+
+
+def _cells(values: pd.Series) -> Floats:
+    """Numbers (n,), 0 where a cell is missing: a coverage that was not bought costs nothing."""
+    cells = as_floats(values).to_numpy(dtype=float)
+    return np.where(np.isnan(cells), 0.0, cells)
+
+
+def _spread(n: int, most: int) -> Index:
+    """Return at most `count` of n places, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
+
+
+def _is_indicator(cells: Floats) -> bool:
+    return bool(((cells == 0) | (cells == 1)).all())
+
+
+def _alike(x: Floats, y: Floats) -> float:
+    """Size of a correlation; 0 with a constant."""
+    return float(abs(np.corrcoef(x, y)[0, 1])) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
+
+
+def _commonest(y: Floats) -> float:
+    """Return the value of more than a hundredth of the rows, if one has so many; else NaN."""
+    counts = pd.Series(y).value_counts()
+    return float(counts.index[0]) if len(counts) and counts.iloc[0] > 0.01 * counts.sum() else np.nan
+
+
+def _step(cells: Floats) -> float:
+    """Return the step to which numbers are rounded, such as 0.01; 0 if they are not."""
+    cells = cells[np.isfinite(cells) & (cells != 0)]
+    for step in _STEPS if len(cells) else ():
+        if all(
+            (np.abs(of - np.round(of)) <= 1e-6 + 1e-7 * np.abs(of)).all()
+            for of in (cells[:100] / step, cells / step)
+        ):
+            return float(step)
+    return 0.0

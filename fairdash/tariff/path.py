@@ -1,0 +1,280 @@
+"""Fit tariffs over λ and splits, and return predictions for a front beside a run's own models.
+
+Terms are chosen on the training rows of each split. All λ of a split form one stack, which starts at the
+split's GLM. The splits are fitted one after another, each as a unit that can be stored, to save memory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.errors import Checks, DataError, OptionError
+from fairdash.jobs.steps import Found, Unit, at_once, independent, within
+from fairdash.tables.columns import clean_features
+from fairdash.tariff import FAIR_TARIFF
+from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
+from fairdash.tariff.fit import PENALTIES, FitOptions, fit_stack, fit_terms
+from fairdash.tariff.shape import Shape
+from fairdash.tariff.smoothing import AUTO
+from fairdash.tariff.terms import design, offset
+from fairdash.training.baselines import ALPHAS
+from fairdash.training.defaults import LAMS_OF_FIRST_TARIFFS
+from fairdash.training.models import TrainedModels
+from fairdash.training.pilot import is_auto, lams_by_dependence, rows_of_pilot
+from fairdash.training.splits import Split, at_most, with_held_out
+from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, rng_of
+
+Array = NDArray[np.float64]
+
+#: Training rows on which shrinkages are compared, at most: with more rows, none needs to shrink much.
+MAX_ROWS = 30_000
+#: The weights of a pilot: four decades, beyond which a premium is flat.
+PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
+#: Rows of a pilot, at most.
+MAX_PILOT_ROWS = 20_000
+#: Training rows of a split that tariffs see at most: a hundred coefficients learn nothing from more, and each
+#: row takes memory for all of them.
+MAX_FITTED_ROWS = 1_000_000
+
+
+def fit_tariffs(
+    dataset: Dataset,
+    splits: Sequence[Split],
+    *,
+    lams: Sequence[float] | str = "auto",
+    options: FitOptions,
+    terms: TermOptions | None = None,
+    random_state: int = 0,
+    shrink: bool = False,
+    on_step: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
+) -> TrainedModels:
+    """Fit a tariff for every λ to the training rows of every split; none uses a sensitive column.
+
+    Parameters
+    ----------
+    lams
+        Weights λ ≥ 0 of the penalty; 0 is the GLM. ``"auto"`` for 0 and eight that :func:`find_lams` spreads
+        over dependence on the first split, or where nothing is to be lost over four decades.
+    terms
+        How columns become factors; the defaults if None. What is fixed needs a relativity for every row of
+        the data set.
+    random_state
+        Seed of the rows that the penalty sees, of those held out, and of those drawn where a split has more
+        than MAX_FITTED_ROWS training rows.
+    shrink
+        Whether each split chooses `alpha` on its validation rows, or on a fifth of its training rows if it
+        has none, instead of that in `options`; see :func:`choose_alpha`.
+    on_step
+        Called now and then with the share done, 0 to 1; what it raises ends the fits.
+    unit
+        Asked for ``"tariffs/<split>"``: the tariffs of a split.
+
+    Returns
+    -------
+    TrainedModels
+        λ in their order for the first split, then for the next; the method is :data:`FAIR_TARIFF`. Its
+        `members` also say which have ``converged``; none has diverged, as no step is taken that is not
+        finite, and ``best_epoch`` are the steps taken. A level that a split's training rows don't have
+        counts as the base in `predictions`.
+
+    Raises
+    ------
+    OptionError
+        An option can't be used.
+    DataError
+        The loss does not suit the target, or a column can't be a factor.
+    """
+    started = time.monotonic()
+    if is_auto(lams):
+        found = find_lams(dataset, splits[0], options, count=8, random_state=random_state)
+        lams = (0.0, *(LAMS_OF_FIRST_TARIFFS if found is None else found.tolist()))
+    lams = [float(lam) for lam in lams]
+    _check(dataset, lams, options)
+    terms = terms or TermOptions()
+    features = clean_features(dataset.features)
+    features = features.set_axis([str(name) for name in features.columns], axis=1)
+    y = dataset.target.to_numpy(dtype=float)
+    s = dataset.sensitive.to_numpy(dtype=float)
+    weight = None if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    unit = within(unit, "tariffs")
+    steps: dict[str, Callable[[], Found]] = {}
+    for j, split in enumerate(splits):
+
+        def step(share: float, done: int = j) -> None:
+            if on_step is not None:
+                on_step((done + share) / len(splits))
+
+        def of_split(split: Split = split, on_step: Callable[[float], None] = step) -> Found:
+            train, own_options = split.train, options
+            on_step(0.0)
+            if shrink:
+                inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
+                given: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
+                own_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **given))
+            train = at_most(train, MAX_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
+            mass = None if weight is None else weight[train]
+            own = features.iloc[train]
+            chosen = choose_terms(own, mass, terms)
+            require_fixed(chosen, features)
+            fitted = fit_terms(
+                chosen,
+                own,
+                y[train],
+                s=s[train],
+                sample_weight=mass,
+                lams=lams,
+                options=own_options,
+                random_state=random_state,
+                on_step=on_step,
+            )
+            made = {"n_iter": fitted.n_iter, "converged": fitted.converged}
+            return {"predictions": fitted.premiums(chosen, features), **made}
+
+        def fitted_to(
+            j: int = j, of_split: Callable[[], Found] = of_split, step: Callable[[float], None] = step
+        ) -> Found:
+            found = unit(str(j), of_split)
+            step(1.0)
+            return found
+
+        steps[str(j)] = fitted_to
+    founds = independent(unit, steps)
+    members = [
+        pd.DataFrame(
+            {
+                "method": FAIR_TARIFF,
+                "lam": [float(lam) for lam in lams],
+                "split": j,
+                "diverged": False,
+                "best_epoch": found["n_iter"],
+                "converged": found["converged"],
+            }
+        )
+        for j, found in enumerate(founds)
+    ]
+    return TrainedModels(
+        members=pd.concat(members, ignore_index=True),
+        predictions=np.concatenate([found["predictions"] for found in founds]),
+        splits=tuple(splits),
+        device="cpu",
+        seconds=time.monotonic() - started,
+    )
+
+
+def _check(dataset: Dataset, lams: Sequence[float], options: FitOptions) -> None:
+    """Refuse what no split could fit."""
+    penalty = get_entry(PENALTIES, options.penalty, option="penalty")
+    checks = Checks(OptionError)
+    usable = lams and all(np.isfinite(lam) and lam >= 0 for lam in lams)
+    checks.require(usable, "lams", "Not usable weights λ", "Give numbers of at least 0.")
+    fits = penalty.multivariate or dataset.sensitive.shape[1] == 1
+    what, hint = (
+        f"“{penalty.id}” takes one sensitive column only",
+        "Choose one sensitive column, or another penalty.",
+    )
+    checks.require(fits, "penalty", what, hint)
+    checks.finish()
+    problem = options.loss.target_problem(dataset.target.to_numpy(dtype=float), column=dataset.roles.target)
+    if problem is not None:
+        raise DataError(problem)
+
+
+def choose_alpha(
+    features: pd.DataFrame,
+    y: Array,
+    weight: Array | None,
+    split: Split,
+    *,
+    options: FitOptions,
+    terms: TermOptions,
+    random_state: int,
+) -> float:
+    """Select the weight of the squared coefficients, among ``ALPHAS``, by the GLM's error on held-out rows.
+
+    Sixteen breakpoints a number are too many for a thousand policies with a claim in twelve: unshrunk, they
+    follow chance, and λ has that to fight, too.
+
+    Parameters
+    ----------
+    features
+        All rows, clean.
+    y, weight
+        (n,) target and weights of all rows.
+    split
+        With validation rows, on which the deviance is compared; the GLMs are fitted to its training rows.
+    options
+        The fit's; its `alpha` is what is looked for. A `smooth` that is to be found is 0 here: it is found
+        beside that α, where a tariff is fitted.
+    random_state
+        Seed of the rows that are taken where there are more than MAX_ROWS.
+    """
+    train, held_out = split.train, split.validation
+    train = at_most(train, MAX_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
+    mass = None if weight is None else weight[train]
+    chosen = choose_terms(features.iloc[train], mass, terms)
+    # Each table becomes a matrix once for all of them.
+    own, other = ((design(chosen, table), offset(chosen, table))
+                  for table in (features.iloc[train], features.iloc[held_out]))  # fmt: skip
+    smooth = 0.0 if options.smooth == AUTO else options.smooth
+    start, deviances = None, []
+    for alpha in ALPHAS:
+        shape = Shape.of(chosen, alpha=alpha, smooth=smooth, monotone=options.monotone)
+        given: dict[str, Any] = {"offset": own[1], "shape": shape, "options": options, "start": start}
+        fitted = fit_stack(
+            own[0], y[train], s=None, sample_weight=mass, lams=[0.0], random_state=random_state, **given
+        )
+        start = fitted.glm
+        eta = fitted.intercept + other[0] @ fitted.coefficients[0]
+        if other[1] is not None:
+            eta = eta + other[1]
+        y_pred = np.exp(eta) if fitted.multiplies else eta
+        mass_of = None if weight is None else weight[held_out]
+        deviances.append(options.loss.mean_deviance(y[held_out], y_pred, mass_of))
+    return ALPHAS[int(np.argmin(deviances))]
+
+
+def find_lams(
+    dataset: Dataset, split: Split, options: FitOptions, *, count: int, random_state: int
+) -> Array | None:
+    """Return weights of tariffs spread over dependence, from the GLM's to the independence floor.
+
+    Parameters
+    ----------
+    split
+        Whose training rows are fitted to, and whose validation rows are measured; of many a sample. A fifth
+        of the training rows is measured where it has no validation rows.
+    options
+        Of the fit.
+    count
+        Number of weights to find.
+
+    Returns
+    -------
+    (count,) array, or None
+        As :func:`fairdash.training.pilot.find_lams`.
+    """
+    dataset, split = rows_of_pilot(dataset, split, random_state, most=MAX_PILOT_ROWS)
+    lams = (0.0, *PILOT_LAMS)
+    fitted = fit_tariffs(
+        dataset, (split,), lams=lams, options=options, random_state=random_state, shrink=True
+    )
+    return lams_by_dependence(
+        dataset,
+        fitted.predictions,
+        split.validation,
+        np.array(lams),
+        method=FAIR_TARIFF,
+        count=count,
+        objective=options.objective,
+        random_state=random_state,
+    )

@@ -1,0 +1,291 @@
+"""Audit figures, one per table, in a registry for pages and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+from fairdash.utils.text import CROSS
+from fairdash.views.blocks import Chart, Picture
+from fairdash.views.figures import audit_traces as traces
+from fairdash.views.figures.audit_traces import Draw
+from fairdash.views.figures.theme import HEIGHT, Theme, escaped, new_figure
+
+#: Pixels of a figure of rows besides them.
+_AROUND = 150
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditFigure:
+    """Figure of an audit table.
+
+    Parameters
+    ----------
+    title, subtitle, x, y
+        Words of the figure, with the names of :attr:`Chart.names` in braces.
+    alt
+        Description for readers who can't see the figure; the title precedes it.
+    draw
+        Takes the empty figure, the table, the chart and the theme.
+    height, of_a_row
+        Pixels of the figure; or, where each of the table's rows is a line of it, of a row.
+    rows
+        Rows to draw: all, if None.
+    """
+
+    title: str
+    subtitle: str
+    draw: Draw
+    x: str = "{sensitive}"
+    y: str = "{price}"
+    alt: str = "points with intervals."
+    height: int = HEIGHT
+    of_a_row: int = 0
+    rows: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+
+
+def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
+    """Draw a chart; None if its table has no figure or no rows."""
+    table = chart.table
+    if chart.name not in FIGURES or table.empty:
+        return None
+    one = FIGURES[chart.name]
+    known = dict(chart.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
+    words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
+    # Classes have no order, and so neither a band nor rows beyond it.
+    of_classes = "class" in table and one.x == "{sensitive}"
+    for of_numbers, instead in _OF_CLASSES.items() if of_classes else ():
+        words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
+    if one.rows is not None:
+        table = one.rows(table)
+    height = _AROUND + one.of_a_row * len(table) if one.of_a_row else one.height
+    figure = new_figure(**words, theme=theme, height=height)
+    one.draw(figure, table, chart, theme)
+    if of_classes:
+        where = next(column for column in ("at", "s_low", "low") if column in table)
+        names = table.drop_duplicates(where)
+        figure.update_xaxes(tickvals=names[where], ticktext=[escaped(each) for each in names["class"]])
+    return Picture(chart.id, figure, f"{words['title']}: {one.alt}")
+
+
+_BANDED = "95 % band for smooth curves. Diamonds: all rows beyond the curve"
+_OF_CLASSES = {
+    _BANDED: "95 % intervals, simultaneous for all classes",
+    "at each value": "in each class",
+    "a band for smooth curves": "its interval",
+    "Bands of about equal exposure, 95 %": "95 %",
+    ", in bands of about equal exposure": "",
+    ". Markers: means of the rows below the 5th and above the 95th percentile": "",
+}
+_RATIOS = "Bands of about equal exposure, with 95 % intervals. Above 1, claims exceed prices"
+_AT_ONCE = "simultaneous 95 % limits"
+_OF_MEAN = "Per cent of the mean price, 95 % intervals"
+_A_LINE = "a line with its band."
+
+
+def _pairs_with_the_first(table: pd.DataFrame) -> pd.DataFrame:
+    """Cells of the first attribute with one other; the table has those of all crossings, and merged ones."""
+    is_drawn = table["sensitive"] == table["sensitive"].iloc[0]
+    return table[is_drawn & ~table["other"].str.contains(CROSS, regex=False) & table["middle"].notna()]
+
+
+_ratio = traces.intervals("ratio", "ci_low", "ci_high", level=1.0)
+_MONEY: dict[str, Any] = {
+    "subtitle": f"Per unit of exposure, in bands of about equal exposure; {_AT_ONCE}",
+    "y": "a unit",
+    "draw": traces.intervals("per_head", "per_head_low", "per_head_high"),
+}
+_SEGMENTS: dict[str, Any] = {
+    "subtitle": f"Per unit of exposure, ordered by the limit nearest to 0; {_AT_ONCE}",
+    "x": "a unit",
+    "y": "",
+    "alt": "points with intervals, one line per segment.",
+    "of_a_row": 26,
+    "draw": traces.segments,
+}
+
+#: Figure of each table; a table without an entry has none. The name of a question's measures is ``measures_``
+#: and its number.
+FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
+    {
+        "curve": AuditFigure(
+            title="Average {price} by {sensitive}", subtitle=_BANDED, alt=_A_LINE, draw=traces.price_curve
+        ),
+        "classes": AuditFigure(
+            title="Average {price} of each class of {sensitive}",
+            subtitle="95 % interval of each class. Line: mean of all rows",
+            x="{price}",
+            y="",
+            of_a_row=34,
+            alt="one bar per class, with its interval.",
+            draw=traces.classes,
+        ),
+        "class_probabilities": AuditFigure(
+            title="Average {price} of each class minus that of all others, from probabilities",
+            subtitle="Thick lines: 95 % intervals, if price and class are unrelated among rows of equal "
+            "probability. Thin lines: bounds without this assumption",
+            x="{price}",
+            y="",
+            of_a_row=44,
+            alt="one point per class, with an interval and a wider range.",
+            draw=traces.by_probability,
+        ),
+        "crossed": AuditFigure(
+            title="Average {price} by {sensitive} and a second attribute",
+            subtitle="Cells of 20 rows or more, with 95 % intervals for all cells together",
+            height=460,
+            alt="points with intervals for each group.",
+            rows=_pairs_with_the_first,
+            draw=traces.crossed,
+        ),
+        "dearest_curve": AuditFigure(
+            title="Share of the highest 5 % of {price} by {sensitive}",
+            subtitle="Share of the rows at each value that are among the highest 5 % of prices, with a "
+            "band for smooth curves. Dotted: 5 %",
+            y="among the highest 5 %",
+            alt=_A_LINE,
+            draw=traces.top_share,
+        ),
+        "candidate_curve": AuditFigure(
+            title="Average {candidate} by {sensitive}",
+            subtitle=_BANDED,
+            y="{candidate}",
+            alt=_A_LINE,
+            draw=traces.price_curve,
+        ),
+        "moved_curve": AuditFigure(
+            title="What has changed: average {price} by {sensitive}, as a share of the mean",
+            subtitle="This audit minus the earlier one. 95 % band for the whole curve. Diamonds: all rows "
+            "beyond the curve",
+            y="of the mean price",
+            alt="a line with its band about zero.",
+            draw=traces.difference_curve,
+        ),
+        "controlled_curve": AuditFigure(
+            title="Average {price} by {sensitive}, among equals",
+            subtitle=_BANDED,
+            alt=_A_LINE,
+            draw=traces.price_curve,
+        ),
+        "residual_curve": AuditFigure(
+            title="Average {outcome}, scaled to total {price}, minus {price}, by {sensitive}",
+            subtitle=_BANDED,
+            y="{outcome} minus {price}",
+            alt=_A_LINE,
+            draw=traces.difference_curve,
+        ),
+        "measures_3": AuditFigure(
+            title="Gap along {sensitive}: explained by expected cost, and unexplained",
+            subtitle=_OF_MEAN,
+            x="",
+            y="",
+            of_a_row=42,
+            alt="bars with intervals.",
+            draw=traces.bars(traces.measures, value="value"),
+        ),
+        "bias_surface": AuditFigure(
+            title="{outcome} compared with others at the same {price}, by {price} and {sensitive}",
+            subtitle="Cells of 20 rows or more. Orange: undercharged. Blue: overcharged. Ring: beyond 2 "
+            "standard errors",
+            alt="squares, coloured by the amount undercharged.",
+            draw=traces.surface,
+        ),
+        "actual_to_expected": AuditFigure(
+            title="Actual ÷ expected by {sensitive}", subtitle=_RATIOS, y="actual ÷ expected", draw=_ratio
+        ),
+        "calibration": AuditFigure(
+            title="Actual ÷ expected by {price}",
+            subtitle=_RATIOS,
+            x="{price}",
+            y="actual ÷ expected",
+            draw=_ratio,
+        ),
+        "drivers": AuditFigure(
+            title="Through which columns {price} follows {sensitive}",
+            subtitle="{sensitive} explains {total} of the variance. 95 % intervals. A column below 0 "
+            "offsets others",
+            x="per cent of the variance of {price}",
+            y="",
+            of_a_row=34,
+            rows=lambda table: table.head(12),
+            alt="one bar per column, with its interval.",
+            draw=traces.bars(traces.features, value="share", hover="%{y}: %{x:.2f} %"),
+        ),
+        "premium_curves": AuditFigure(
+            title="Alternative premiums by {sensitive}",
+            subtitle="Means, scaled to today's mean price. Markers: means of the rows below the 5th and "
+            "above the 95th percentile",
+            height=460,
+            alt="each premium, and today's price.",
+            draw=traces.premiums,
+        ),
+        "premium_differences": AuditFigure(
+            title="Changes of policies between premiums",
+            subtitle="Thin line: 90 % of policies. Thick line: 50 %. Dot: the median",
+            x="per cent of the mean price",
+            y="",
+            of_a_row=50,
+            alt="one range per difference, with the median policy.",
+            draw=traces.differences,
+        ),
+        "lorenz": AuditFigure(
+            title="Concentration of {outcome} where {price} is high",
+            subtitle="Rows ordered by {price}, lowest first. Dotted: the same price for everyone",
+            x="share of the exposure",
+            y="share of {outcome}",
+            alt="a curve under the diagonal.",
+            draw=traces.lorenz,
+        ),
+        "double_lift": AuditFigure(
+            title="{price} and {candidate} against {outcome}",
+            subtitle="Bands of the ratio of both prices. Each curve is divided by its mean. The better "
+            "price follows the outcome",
+            x="{candidate} ÷ {price}",
+            y="of its mean",
+            alt="three lines.",
+            draw=traces.lift,
+        ),
+        "money_along_s": AuditFigure(title="Price above its base, by {sensitive}", **_MONEY),
+        "segments": AuditFigure(title="Segments affected most", **_SEGMENTS),
+        "missing_by_price": AuditFigure(
+            title="Rows in which {sensitive} is missing, by {price}",
+            subtitle="Bands of about equal exposure. The audit leaves these rows out",
+            x="{price}",
+            y="share of the exposure",
+            alt="a line.",
+            draw=traces.missing,
+        ),
+        "reliability": AuditFigure(
+            title="Change of {price} from the 10th to the 90th percentile of {sensitive}, corrected for "
+            "errors",
+            subtitle=f"{_OF_MEAN}. 1: the attribute as measured",
+            x="reliability",
+            y="% of the mean price",
+            draw=traces.intervals("value", "ci_low", "ci_high", at="reliability", scale=100, reverse=True),
+        ),
+        "reliability_curve": AuditFigure(
+            title="Average {price} by {sensitive}, corrected for errors",
+            subtitle="At stated reliabilities of the attribute; hover for 95 % intervals",
+            alt="one line per reliability.",
+            draw=traces.reliabilities,
+        ),
+        "two_prices": AuditFigure(
+            title="{price} beside {candidate}",
+            subtitle="Per cent; hover for the difference and its paired 95 % interval",
+            x="%",
+            y="",
+            of_a_row=34,
+            rows=lambda table: table[table["ci_low"].notna()],
+            alt="pairs of points.",
+            draw=traces.two_prices,
+        ),
+        "change_along_s": AuditFigure(title="{candidate} minus {price}, by {sensitive}", **_MONEY),
+        "change_segments": AuditFigure(
+            title="Largest gains and losses: {candidate} minus {price}", **_SEGMENTS
+        ),
+    }
+)

@@ -1,0 +1,366 @@
+"""Plotly traces for an audit's tables, each added to an empty figure with its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from fairdash.utils.classes import MAX_CLASSES
+from fairdash.views.blocks import Chart
+from fairdash.views.figures.parts import (
+    Values,
+    band,
+    dots,
+    limits,
+    line,
+    line_across,
+    line_up,
+    said,
+    short,
+    with_legend,
+)
+from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped
+
+#: Points that are the mean of all rows beyond the curve's range.
+TAILS = ("below", "above")
+
+
+#: Draws a table into an empty figure.
+Draw = Callable[[go.Figure, pd.DataFrame, Chart, Theme], object]
+
+
+def price_curve(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    gap_curve(figure, table, level=chart.mean_price, max_gap=chart.gap_allowed, theme=theme)
+
+
+def difference_curve(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    gap_curve(figure, table, level=0.0, max_gap=chart.gap_allowed, theme=theme)
+
+
+def top_share(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
+    gap_curve(figure, table, level=0.05, max_gap=None, theme=theme)
+    figure.update_yaxes(tickformat=".0%", rangemode="tozero")
+
+
+def gap_curve(
+    figure: go.Figure, curve: pd.DataFrame, *, level: float, max_gap: float | None, theme: Theme
+) -> None:
+    """Draw a curve along s with its simultaneous 95 % band, both tails, and the acceptable gap.
+
+    Parameters
+    ----------
+    curve
+        ``at``, ``value``, ``low``, ``high`` and ``kind``: "curve" or "level" within the range; "below" and
+        "above" for the mean of the rows beyond it.
+    level
+        The mean of all rows.
+    max_gap
+        The threshold δ, in units of y: drawn as a strip of that width about the level. Without one, a line.
+    """
+    if max_gap is None:
+        figure.add_shape(line_across(level, colour=theme.quiet))
+    else:
+        # The label is placed where the curve is furthest away.
+        first, last = (abs(curve["value"].iloc[k] - level) for k in (0, -1))
+        words = {"text": "a gap of this width is the threshold"}
+        words["textposition"] = f"top {'left' if first > last else 'right'}"
+        figure.add_hrect(
+            y0=level - max_gap / 2,
+            y1=level + max_gap / 2,
+            fillcolor=theme.floor,
+            line_width=0,
+            layer="below",
+            label=words | {"font": {"size": 12, "color": theme.quiet}},
+        )
+    inner, tails = curve[~curve["kind"].isin(TAILS)], curve[curve["kind"].isin(TAILS)]
+    if (inner["kind"] == "curve").all():
+        area = (inner["at"], inner["low"], inner["high"])
+        figure.add_trace(band(*area, colour=theme.chosen, opacity=0.18, name="95 % band"))
+        known, hover = inner[["value", "low", "high"]], f"at %{{x:,.4g}}: {_WITH_LIMITS}"
+        look: Values = {"name": "curve", "colour": theme.chosen}
+        figure.add_trace(line(inner["at"], inner["value"], **look, customdata=known, hover=hover))
+    else:
+        _points(figure, inner, name="level", colour=theme.chosen)
+    _points(figure, tails, name="rows beyond", symbol="diamond", colour=theme.standard)
+
+
+_WITH_LIMITS = "%{customdata[0]:,.4g}<br>95 %: %{customdata[1]:,.4g} to %{customdata[2]:,.4g}"
+
+
+def _points(
+    figure: go.Figure,
+    points: pd.DataFrame,
+    *,
+    name: str,
+    colour: str,
+    symbol: str = "circle",
+    hover: str = "",
+) -> None:
+    """Means ``value`` at ``at`` with their limits ``low`` and ``high`` as bars."""
+    if points.empty:
+        return
+    known = points[["value", "low", "high"]]
+    bars = limits(*(known[each] for each in known), colour=colour)
+    hover = f"{hover}at %{{x:,.4g}}: {_WITH_LIMITS}"
+    look: Values = {"name": name, "colour": colour, "symbol": symbol, "size": 9}
+    figure.add_trace(dots(points["at"], points["value"], **look, error_y=bars, customdata=known, hover=hover))
+
+
+def intervals(
+    *columns: str, at: str = "", level: float = 0.0, scale: float = 1.0, reverse: bool = False
+) -> Draw:
+    """Draw points with intervals about a level, from columns of value, both limits, and position."""
+
+    def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
+        known = {
+            each: scale * table[name] for each, name in zip(("value", "low", "high"), columns, strict=True)
+        }
+        points = pd.DataFrame(known | {"at": table[at] if at else _middle(table)})
+        series = table["base"] if "base" in table else pd.Series("", index=table.index)
+        looks = ((theme.chosen, "circle"), (theme.standard, "diamond"))
+        for (colour, symbol), (base, own) in zip(looks, points.groupby(series, sort=False), strict=False):
+            name = _BASES.get(str(base), "")
+            hover = f"{name}, " if name else ""
+            _points(figure, own, name=name or "value", colour=colour, symbol=symbol, hover=hover)
+        if "base" in table:
+            with_legend(figure)
+        if reverse:
+            figure.update_xaxes(autorange="reversed")
+        figure.add_shape(line_across(level, colour=theme.quiet))
+
+    return draw
+
+
+_BASES = {"mean price": "above the mean price", "earned": "above what cost justifies"}
+
+
+def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:
+    return (table[f"{name}low"] + table[f"{name}high"]) / 2
+
+
+def segments(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
+    """Draw one line per segment, in order."""
+    known = table[["per_head", "per_head_low", "per_head_high"]]
+    ranges = (
+        table["class"]
+        if "class" in table
+        else [f"{each.s_low:,.4g} to {each.s_high:,.4g}" for each in table.itertuples()]
+    )
+    labels = [
+        escaped(f"{of_s} · {each.column} {each.level}"[:60])
+        for of_s, each in zip(ranges, table.itertuples(), strict=True)
+    ]
+    bars = limits(*(known[each] for each in known), colour=theme.chosen)
+    look: Values = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
+    figure.add_trace(dots(table["per_head"], labels, **look, customdata=known, hover=_WITH_LIMITS))
+    figure.update_yaxes(autorange="reversed", ticks="")
+    figure.add_shape(line_up(0.0, colour=theme.quiet))
+
+
+def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str | None = None) -> Draw:
+    """Draw one bar per row of the table, with its interval, in per cent."""
+
+    def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
+        known = 100 * table[[value, "ci_low", "ci_high"]]
+        figure.add_bar(
+            x=known[value],
+            y=labels(table),
+            orientation="h",
+            marker={"color": theme.chosen, "opacity": 0.75},
+            error_x=limits(*(known[each] for each in known), colour=theme.text),
+            **said(hover),
+        )
+        figure.update_yaxes(autorange="reversed", ticks="", type="category")
+
+    return draw
+
+
+def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    """Draw one bar per class with the interval of its mean and its rows, and a line at the overall mean."""
+    known = table[["mean", "low", "high"]]
+    labels = [
+        f"{escaped(short(name))} · {rows:,} rows"
+        for name, rows in zip(table["class"], table["rows"], strict=True)
+    ]
+    figure.add_bar(
+        x=known["mean"],
+        y=labels,
+        orientation="h",
+        marker={"color": theme.chosen, "opacity": 0.75},
+        error_x=limits(*(known[each] for each in known), colour=theme.text),
+        **said("%{y}: %{x:,.4g}"),
+    )
+    figure.update_yaxes(autorange="reversed", ticks="", type="category")
+    figure.add_shape(line_up(chart.mean_price, colour=theme.quiet))
+
+
+def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
+    """Draw one line per class: its difference from all others with the interval, and its bounds."""
+    labels = [escaped(short(name)) for name in table["class"]]
+    known = table[["difference", "bound_low", "bound_high"]]
+    for low, high, width, name in (
+        ("bound_low", "bound_high", 1.5, "bounds"),
+        ("difference_low", "difference_high", 6, "95 % interval"),
+    ):
+        bars = limits(table["difference"], table[low], table[high], colour=theme.chosen)
+        bars["thickness"] = width
+        look: Values = {"name": name, "colour": theme.chosen, "error_x": bars}
+        hover = "%{customdata[0]:,.4g}; bounds %{customdata[1]:,.4g} to %{customdata[2]:,.4g}"
+        figure.add_trace(dots(table["difference"], labels, **look, customdata=known, hover=hover))
+    figure.update_yaxes(autorange="reversed", ticks="", type="category")
+    figure.add_shape(line_up(0.0, colour=theme.quiet))
+
+
+def crossed(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    """Draw one line per group of the second attribute, with the intervals of its cells."""
+    colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
+    reach = float(table["middle"].max() - table["middle"].min())
+    ticks = table.drop_duplicates("band")
+    # Classes are at 0, 1, 2 …, with names and without a line, because they have no order.
+    of_classes = set(ticks["middle"]) <= set(range(MAX_CLASSES))
+    for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
+        colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
+        # Points are next to each other, so that no interval hides another.
+        points = part.assign(at=part["middle"] + 0.006 * reach * k)
+        if not of_classes:
+            figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
+        _points(figure, points, name=name, colour=colour, hover=f"{name}, ")
+    if of_classes:
+        figure.update_xaxes(tickvals=ticks["middle"], ticktext=[escaped(each) for each in ticks["band"]])
+    figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
+    with_legend(figure)
+
+
+def features(table: pd.DataFrame) -> list[str]:
+    return [escaped(short(each)) for each in table["feature"]]
+
+
+def measures(table: pd.DataFrame) -> list[str]:
+    """Name measures: the change of the price between two points of s and its parts, or others by their id."""
+    parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
+    names = (each.partition("_s10") for each in table["measure"])
+    named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
+    return [name + (" (10th to 90th percentile)" if fixed else "") for name, fixed in named]
+
+
+def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
+    """Draw cells of price and s, coloured by cost minus price in standard errors: noise stays pale."""
+    most = float(table["b"].abs().max()) or 1.0
+    clear = table["b"].abs() > 2 * table["standard_error"]
+    marker = {
+        "colorscale": [[0, theme.chosen], [0.5, theme.floor], [1, theme.standard]],
+        "cmin": -most,
+        "cmax": most,
+        "colorbar": {"title": {"text": "cost less price"}, "thickness": 12},
+        "line": {"width": [2.0 if each else 0.0 for each in clear], "color": theme.text},
+    }
+    cells = dots(
+        _middle(table, "s_"),
+        _middle(table, "price_"),
+        name="cost less price",
+        colour=table["b"],
+        symbol="square",
+        size=15,
+        marker=marker,
+        customdata=table[["b", "standard_error", "rows"]],
+        hover="cost minus that of others at this price %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, "
+        "%{customdata[2]:,} rows",
+    )
+    figure.add_trace(cells)
+
+
+def lorenz(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
+    figure.add_trace(line(table["exposure"], table["outcome"], name="Lorenz curve", colour=theme.chosen))
+    figure.add_trace(line([0, 1], [0, 1], name="equal", colour=theme.quiet, width=1, dash="dot"))
+
+
+def lift(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    looks = {
+        "price": (theme.standard, "dash"),
+        "candidate": (theme.chosen, "solid"),
+        "outcome": (theme.text, "dot"),
+    }
+    for role, (colour, dash) in looks.items():
+        look: Values = {"colour": colour, "dash": dash, "width": 2, "symbol": "circle"}
+        figure.add_trace(line(_middle(table, "ratio_"), table[role], name=chart.names[role], **look))
+    with_legend(figure)
+
+
+def missing(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
+    look: Values = {"colour": theme.chosen, "width": 2, "symbol": "circle"}
+    figure.add_trace(line(_middle(table), table["share"], name="share", **look))
+    figure.update_yaxes(rangemode="tozero", tickformat=".1%")
+
+
+def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
+    """Draw the price's curve at stated reliabilities."""
+    colours = (theme.chosen, theme.standard, REFERENCE, OTHERS[0], OTHERS[1])
+    for k, (name, part) in enumerate(table.groupby("reliability", sort=False)):
+        look: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
+        details: Values = {"customdata": part[["value", "low", "high"]]}
+        details["hover"] = f"reliability {name:g}, at %{{x:,.4g}}: {_WITH_LIMITS}"
+        figure.add_trace(line(part["at"], part["value"], name=f"{name:g}", **look, **details))
+    with_legend(figure, title={"text": "reliability"})
+
+
+def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    """Draw the mean of each premium, and of the price, along s; distinguishable without colour."""
+    looks = {
+        "price": ("Today's price", theme.text, "dot", "circle-open"),
+        "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),
+        "unaware": ("Unaware", OTHERS[1], "dash", "square"),
+        "aware": ("Aware", theme.chosen, "solid", "diamond"),
+        "hyperaware": ("Hyperaware", OTHERS[0], "dashdot", "triangle-up"),
+        "corrective": ("Corrective", REFERENCE, "longdash", "x"),
+    }
+    of_classes = "class" in table
+    for k, (id, (name, colour, dash, symbol)) in enumerate(looks.items()):
+        curve = table[table["premium"] == id]
+        apart = curve["kind"].isin(TAILS) | of_classes
+        inner, points = curve[~apart], curve[apart]
+        look: Values = {"name": name, "colour": colour, "legendgroup": id}
+        if not of_classes:
+            hover = f"{name}, at %{{x:,.4g}}: %{{y:,.4g}}"
+            figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
+        where = "" if of_classes else ", rows beyond, at %{x:,.4g}"
+        look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
+        # For classes, the points are next to each other.
+        figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
+    figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
+    with_legend(figure, y=-0.2, x=0)
+
+
+def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    """Draw the distribution of three differences over policies: 5 to 95 %, 25 to 75 %, and the median."""
+    quantiles = 100 * table.filter(regex=r"^q\d+$") / chart.mean_price
+    # In two lines, so that a narrow screen has room for the bars.
+    for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):
+        own = quantiles.iloc[k]
+        look: Values = {"name": name, "hover": f"{name}: %{{x:.1f}} %"}
+        for low, high, width in (("q05", "q95", 3), ("q25", "q75", 11)):
+            figure.add_trace(
+                line([own[low], own[high]], [name] * 2, colour=theme.chosen, width=width, **look)
+            )
+        look |= {"colour": theme.standard, "hover": f"{name}, the middle policy: %{{x:.1f}} %"}
+        ring = {"line": {"color": theme.text, "width": 1}}
+        figure.add_trace(dots([own["q50"]], [name], size=11, marker=ring, **look))
+    figure.update_yaxes(autorange="reversed", ticks="", type="category")
+
+
+def two_prices(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
+    """Draw figures of both prices as shares of the mean price, each pair joined by a line."""
+    labels = measures(table)
+    for label, *ends in zip(labels, 100 * table["price"], 100 * table["candidate"], strict=True):
+        look: Values = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}
+        figure.add_trace(line(ends, [label] * 2, name="difference", **look))
+    for role, colour, symbol in (("price", theme.standard, "diamond"), ("candidate", theme.chosen, "circle")):
+        name = escaped(chart.names[role])
+        hover = f"{name}: %{{x:.1f}} %<br>difference %{{customdata[0]:.1f}} "
+        hover += "(%{customdata[1]:.1f} to %{customdata[2]:.1f})"
+        details: Values = {"customdata": 100 * table[["difference", "ci_low", "ci_high"]], "hover": hover}
+        look = {"name": name, "colour": colour, "symbol": symbol, "size": 10}
+        figure.add_trace(dots(100 * table[role], labels, **look, **details))
+    figure.update_yaxes(autorange="reversed", ticks="")
+    with_legend(figure, y=-0.2)

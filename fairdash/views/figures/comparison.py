@@ -1,0 +1,205 @@
+"""Figures that compare two models: features, learned functions, and both objectives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from fairdash.dependence import REGISTRY, LearnedFunctions
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.views.figures.front import on_axes
+from fairdash.views.figures.parts import Values, bold, dots, floor_rect, line, note
+from fairdash.views.figures.theme import Theme, escaped, faded, new_figure
+
+MAX_FEATURES = 12
+
+
+def features_figure(
+    importance: pd.DataFrame, *, axis: str, a_name: str, b_name: str, subtitle: str, theme: Theme
+) -> go.Figure:
+    """Draw the features most important to at least one of two models, with a dot for each model.
+
+    Parameters
+    ----------
+    importance
+        Columns ``feature``, ``a``, ``b``.
+    axis
+        Meaning of the values, with their unit.
+    """
+    weight = importance[["a", "b"]].abs().max(axis=1)
+    shown = importance.loc[weight.nlargest(MAX_FEATURES).index].sort_values("a")
+    words: Values = {"title": "Change in feature importance", "subtitle": subtitle, "x": axis, "y": ""}
+    figure = new_figure(**words, theme=theme, height=110 + 26 * len(shown))
+    names = [escaped(name) for name in shown["feature"]]
+    for name, *ends in zip(names, shown["a"], shown["b"], strict=True):
+        figure.add_trace(line(ends, [name] * 2, name="change", colour=theme.grid, width=3, hover=""))
+    for column, name, colour, symbol in (
+        ("a", a_name, theme.standard, "diamond"),
+        ("b", b_name, theme.chosen, "circle"),
+    ):
+        look: Values = {"colour": colour, "symbol": symbol, "size": 10}
+        hover = f"<b>%{{y}}</b><br>{escaped(name)}: %{{x:.4f}}"
+        figure.add_trace(dots(shown[column], names, name=name, hover=hover, **look))
+        label = bold(name, x=shown[column].iloc[-1], y=names[-1], colour=colour, size=12)
+        figure.add_annotation(label | {"yshift": 16})
+    return figure
+
+
+#: Enough for a smooth line; more only make the page heavier.
+_MAX_POINTS = 150
+
+
+def transformation_figure(
+    curves: dict[str, LearnedFunctions],
+    *,
+    of_sensitive: bool,
+    title: str,
+    axis: str,
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Draw learned functions of two models, f of the audited variable or g of the sensitive attribute.
+
+    Parameters
+    ----------
+    curves
+        Name of a model to the functions under which it and the attribute are most alike: first what it is
+        compared with, then the chosen one.
+    of_sensitive
+        Draw g over the sensitive attribute; else f over predictions or residuals.
+    title, axis, subtitle
+        In plain text; the axis with its unit.
+    """
+    y_title = "Standard deviations from the mean"
+    figure = new_figure(title=title, subtitle=subtitle, x=axis, y=y_title, theme=theme, height=340)
+    looks = ((theme.standard, "dash"), (theme.chosen, "solid"))
+    for (name, functions), (colour, dash) in zip(curves.items(), looks, strict=False):
+        x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
+        # Sorted rows: few of different values, the ends among them.
+        first = np.unique(x, return_index=True)[1]
+        places = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
+        keep = first[places.round().astype(int)]
+        hover = f"{name}: %{{x:.4~g}} counts as %{{y:.2f}}"
+        figure.add_trace(line(x[keep], y[keep], name=name, colour=colour, dash=dash, hover=hover))
+        above = {"xanchor": "right", "yshift": 12}
+        at: Values = {"x": float(x[keep][-1]), "y": float(y[keep][-1])}
+        figure.add_annotation(note(f"<b>{name}</b>", colour=colour, **at) | above)
+    return figure
+
+
+def objectives_figure(
+    test: Mapping[str, pd.DataFrame],
+    *,
+    measure: str,
+    method: str,
+    chosen_lam: float,
+    error: str,
+    error_title: str,
+    unit: str = "",
+    of_average: float = math.nan,
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Draw both objectives side by side, one panel each: error against dependence along one path.
+
+    A model stands at the same height in both panels.
+
+    Parameters
+    ----------
+    test
+        Objective to the means over the splits of the test rows' figures, as
+        :attr:`fairdash.views.reports.comparison.Front.test`.
+    measure
+        Id of the measure along x.
+    method
+        Method of the path; any, for one without a path, such as the standard model.
+    chosen_lam
+        The stop that is marked.
+    error, error_title, unit, of_average
+        As for :func:`fairdash.views.figures.front.front_without_marks`.
+    """
+    words: Values = {"title": "Both objectives side by side", "subtitle": subtitle, "x": "", "y": error_title}
+    figure = new_figure(**words, theme=theme)
+    place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
+    paths = {objective: place(frame) for objective, frame in test.items()}
+    for k, (objective, frame) in enumerate(paths.items()):
+        own = method if method in set(frame["method"]) else frame["method"].iloc[0]
+        path = frame[frame["method"] == own].sort_values("lam")
+        _panel(figure, path, k, len(test), OBJECTIVES[objective].audited, measure, chosen_lam, theme)
+    errors = pd.concat([frame["y"] for frame in paths.values()])
+    room = 0.12 * (float(errors.max() - errors.min()) or 1.0)
+    return figure.update_yaxes(range=[float(errors.min()) - room, float(errors.max()) + room / 2])
+
+
+def _panel(
+    figure: go.Figure,
+    path: pd.DataFrame,
+    k: int,
+    count: int,
+    audited: str,
+    measure: str,
+    chosen_lam: float,
+    theme: Theme,
+) -> None:
+    """Draw panel k: an objective's path, its noise floor, and the two models."""
+    number = str(k + 1) if k else ""
+    axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+    on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
+    if k:
+        # Panels share one scale, so the second one shows none.
+        shared = {"anchor": axes["xaxis"], "matches": "y", "showticklabels": False, "title": {"text": ""}}
+        figure.layout[f"xaxis{number}"] = figure.layout.xaxis.to_plotly_json() | {"anchor": axes["yaxis"]}
+        figure.layout[f"yaxis{number}"] = figure.layout.yaxis.to_plotly_json() | shared
+    low, high = min(float(path["x"].min()), 0.0), float(path["x"].max())
+    room = 0.06 * ((high - low) or 1.0)
+    figure.layout[f"xaxis{number}"].update(
+        domain=[k / count + (0.03 if k else 0), (k + 1) / count - (0 if k else 0.03)],
+        range=[low - (room if low < 0 else 0), high + 2 * room],
+        title={"text": f"{REGISTRY[measure].symbol}<br>of {audited}s"},
+        nticks=6,
+    )
+    chosen, standard = path[path["lam"] == chosen_lam], path[path["lam"] == 0]
+    if len(chosen):
+        edge = float(chosen["edge"].iloc[0])
+        figure.add_shape(floor_rect(low - room, edge, theme, panel=number))
+        upright: Values = {"textangle": -90, "xanchor": "left", "yanchor": "bottom"}
+        inside: Values = {"x": max(low, 0.0), "y": 0.02, "xref": on["xref"], "yref": f"{on['yref']} domain"}
+        figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **inside, **upright))
+    look: Values = {"name": f"{audited}s: blends", "colour": theme.chosen, "width": 2, "hover": ""}
+    figure.add_trace(line(path["x"], path["y"], **look, **axes))
+    for rows, colour, symbol, size, label in (
+        (path[(path["share"] == 0) & (path["lam"] > 0)], theme.chosen, "circle", 8, "trained"),
+        (standard, theme.standard, "diamond", 15, "standard"),
+        (chosen[chosen["lam"] > 0], theme.chosen, "circle", 16, f"λ = {chosen_lam:g}"),
+    ):
+        is_large = size > 8
+        points = dots(
+            rows["x"],
+            rows["y"],
+            name=f"{audited}s: {label}",
+            colour=colour if is_large else faded(colour, 0.75),
+            symbol=symbol,
+            size=size,
+            marker={"line": {"width": 1.5 if is_large else 0, "color": theme.veil}},
+            customdata=rows[["lam", "floor", "edge", "said"]].to_numpy(),
+            hover=f"<b>λ = %{{customdata[0]:g}}</b><br>dependence of {audited}s %{{x:.3f}}"
+            "<br>independence: %{customdata[1]:.3f} on average, 95 % below %{customdata[2]:.3f}"
+            "<br>error %{customdata[3]}",
+            **axes,
+        )
+        figure.add_trace(points)
+        if is_large and len(rows):
+            x, y = float(rows["x"].iloc[0]), float(rows["y"].iloc[0])
+            # The label points to the middle of the panel, and the standard model's is below it.
+            is_right, is_standard = x > (low + high) / 2, symbol == "diamond"
+            beside = {
+                "xanchor": "right" if is_right else "left",
+                "xshift": (-1 if is_right else 1) * (-8 if is_standard else 11),
+                "yshift": -18 if is_standard else 0,
+            }
+            figure.add_annotation(note(f"<b>{label}</b>", x=x, y=y, colour=colour) | on | beside)

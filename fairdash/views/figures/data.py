@@ -1,0 +1,227 @@
+"""Figures of a data set before training, and of models during training."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.colors import sample_colorscale
+
+from fairdash.training.methods import PATHS
+from fairdash.training.sweep import STANDARD
+from fairdash.utils.text import amount, p_equals, percent
+from fairdash.views.figures.parts import Values, dots, limits, line, note, short
+from fairdash.views.figures.theme import Theme, escaped, faded, new_figure
+
+#: More dots than this are a blot, and slow in the browser: a random sample is drawn instead.
+DOTS = 1500
+
+
+def some_rows(n: int) -> NDArray[np.intp]:
+    """Return a mask of n rows to draw as dots."""
+    if n <= DOTS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, DOTS, replace=False))
+
+
+def distribution_figure(
+    values: NDArray[np.float64],
+    *,
+    role: str,
+    label: str,
+    theme: Theme,
+    weight: NDArray[np.float64] | None = None,
+) -> go.Figure:
+    """Draw a column's histogram; `label` is its axis title with unit, `weight` the rows' exposure."""
+    mean = "mean" if weight is None else "mean by exposure"
+    figure = new_figure(
+        title=f"Distribution of the {role}",
+        subtitle=f"{len(values):,} rows, {mean} {amount(np.average(values, weights=weight))}, "
+        f"from {amount(values.min())} to {amount(values.max())}",
+        x=label,
+        y="Rows",
+        theme=theme,
+        height=300,
+    )
+    counts, edges = np.histogram(values, bins=min(40, max(10, int(len(values) ** 0.5))))
+    figure.add_bar(
+        x=(edges[:-1] + edges[1:]) / 2,
+        y=counts,
+        width=np.diff(edges),
+        marker={"color": faded(theme.quiet, 0.75), "line": {"width": 0}},
+        customdata=np.column_stack([edges[:-1], edges[1:]]),
+        hovertemplate="%{customdata[0]:.4~g} to %{customdata[1]:.4~g}: %{y:,} rows<extra></extra>",
+    )
+    return figure
+
+
+def link_figure(
+    s: NDArray[np.float64],
+    y: NDArray[np.float64],
+    profile: pd.DataFrame,
+    *,
+    sensitive: str,
+    target: str,
+    theme: Theme,
+    by_exposure: bool = False,
+) -> go.Figure:
+    """Draw the target's averages by sensitive quantile with their 95 % intervals, and rows as faint dots.
+
+    The axes fit the averages. The subtitle says what share of the rows lies beyond them.
+
+    Parameters
+    ----------
+    s, y
+        (n,) arrays.
+    profile
+        Of :func:`fairdash.evaluation.group_averages`.
+    sensitive, target
+        Axis titles, with units.
+    by_exposure
+        Whether the averages count rows by their exposure, to be said.
+    """
+    shown = some_rows(len(y))
+    across = _room(s, profile["s_mean"], 0.06)
+    up = _room(y, pd.concat([profile[each] for each in ("mean", "low", "high")]), 0.6)
+    beyond = float(np.mean((s < across[0]) | (s > across[1]) | (y < up[0]) | (y > up[1])))
+    rows = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
+    weighted = ", by exposure," if by_exposure else ""
+    subtitle = f"group averages{weighted} with 95 % intervals; dots: {rows}"
+    if beyond:
+        subtitle += f"; {percent(beyond)} of rows lie beyond the axes"
+    title = "How the target follows the sensitive attribute"
+    figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=target, theme=theme)
+    look: Values = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.2}}
+    averages = line(
+        profile["s_mean"],
+        profile["mean"],
+        name="average by group",
+        colour=theme.text,
+        symbol="circle",
+        size=9,
+        error_y=limits(profile["mean"], profile["low"], profile["high"], colour=theme.text, thickness=2),
+        customdata=profile[["n", "low", "high"]],
+        hover=f"{escaped(sensitive)} %{{x:.4~g}}<br>average %{{y:.4~g}} (95 %: %{{customdata[1]:.4~g}} to "
+        "%{customdata[2]:.4~g})<br>%{customdata[0]:.0f} rows",
+    )
+    figure.update_xaxes(range=across).update_yaxes(range=up)
+    return figure.add_traces([dots(s[shown], y[shown], name="rows", hover="", **look), averages])
+
+
+def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
+    """Range of the averages, extended on both sides by this share of it, as far as there are rows."""
+    low, high = float(averages.min()), float(averages.max())
+    room = share * (high - low) or 0.05 * abs(high) or 1.0
+    edge = 0.02 * (high - low + 2 * room)
+    return max(low - room, min(rows.min(), low) - edge), min(high + room, max(rows.max(), high) + edge)
+
+
+#: Bars that fit on a page; the table beside them has all.
+BARS = 20
+
+
+def proxies_figure(
+    features: pd.DataFrame,
+    *,
+    sensitive: str,
+    theme: Theme,
+    joint: float | None = None,
+) -> go.Figure:
+    """Draw each feature's dependence on the sensitive attribute, strongest on top.
+
+    Parameters
+    ----------
+    features
+        Columns ``feature`` and ``hgr``, the strongest first, and where they are known ``floor_q95`` and
+        ``p_corrected``. Features without a detectable link are drawn faint.
+    sensitive
+        Name of the sensitive column.
+    joint
+        The same of all features together, if it is known: a bar of its own on top.
+    """
+    shown = features.head(BARS)
+    known = "p_corrected" in shown
+    counted = f"the strongest {BARS} of {len(features)}" if len(features) > BARS else "all features"
+    figure = new_figure(
+        title=f"How well each feature predicts {sensitive}",
+        subtitle=f"{counted}; 0: independent, 1: determines the sensitive attribute; on held-out rows",
+        x="Dependence on the sensitive attribute (spline HGR)",
+        y="",
+        theme=theme,
+        height=150 + 24 * (len(shown) + (joint is not None)),
+    )
+    names = [escaped(short(name, longest=32)) for name in shown["feature"]]
+    values = shown["hgr"].clip(lower=0).to_numpy()
+    colours = [theme.chosen] * len(shown)
+    details = ["noise floor still being measured"] * len(shown)
+    if known:
+        carries = shown["p_corrected"] <= 0.05
+        colours = [theme.chosen if each else faded(theme.chosen, 0.35) for each in carries]
+        details = [
+            f"independence stays below {q95:.2f}; {p_equals(p)}, corrected for {len(features)} features"
+            for q95, p in zip(shown["floor_q95"], shown["p_corrected"], strict=True)
+        ]
+    if joint is not None:
+        names, values = ["all features together", *names], np.concatenate([[max(joint, 0)], values])
+        colours, details = [theme.text, *colours], ["predicted from all features", *details]
+    places = np.arange(len(names))[::-1]
+    figure.add_bar(
+        x=values,
+        y=places,
+        orientation="h",
+        marker={"color": colours, "line": {"width": 0}},
+        text=[f"{value:.2f}" for value in values],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=np.column_stack([names, details]),
+        hovertemplate="%{customdata[0]}: %{x:.3f}<br>%{customdata[1]}<extra></extra>",
+        name="dependence",
+    )
+    if known:
+        look: Values = {"colour": theme.quiet, "symbol": "line-ns-open", "size": 12}
+        look |= {"marker": {"line": {"width": 2}}}
+        at = places[-len(shown) :]
+        figure.add_trace(dots(shown["floor_q95"], at, name="noise floor", hover="", **look))
+    figure.update_yaxes(tickvals=places, ticktext=names, showgrid=False, ticks="")
+    return figure.update_xaxes(range=[0, 1.08]).update_layout(bargap=0.25)
+
+
+TITLES = {
+    "mse": ("Error on training batches", "1: constant mean"),
+    "dependence": ("Dependence measured by the penalty", "Ψ"),
+}
+
+
+def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.Figure:
+    """Draw one training curve per λ over the epochs, for the fair method trained last.
+
+    `figure_of` is ``"mse"`` or ``"dependence"``; `curves` has the rows of
+    :class:`fairdash.training.progress.SweepProgress`, in the order of training.
+    """
+    title, y = TITLES[figure_of]
+    # Each stack of a method has reported its own curve; during the warm-up there is no dependence.
+    curves = curves.astype({"mse": float, "dependence": float})
+    curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
+    fair = curves[curves["method"] != STANDARD]
+    fair = fair[fair["method"] == fair["method"].iloc[-1]] if len(fair) else fair
+    method = f"{PATHS[fair['method'].iloc[0]].title}; " if len(fair) else ""
+    subtitle = f"{method}darker: larger λ; means over splits"
+    figure = new_figure(title=title, subtitle=subtitle, x="Epoch", y=y, theme=theme, height=300)
+    lams = sorted(fair["lam"].unique())
+    colours = sample_colorscale("Blues", [0.35 + 0.6 * k / max(len(lams) - 1, 1) for k in range(len(lams))])
+    for lam, colour in zip(lams, colours, strict=True):
+        own, name = fair[fair["lam"] == lam], f"λ = {lam:g}"
+        look: Values = {"colour": colour, "width": 2, "hover": f"{name}, epoch %{{x}}: %{{y:.3f}}"}
+        figure.add_trace(line(own["epoch"], own[figure_of], name=name, **look))
+        if lam in (lams[0], lams[-1]):
+            last = own.iloc[-1]
+            end: Values = {"x": last["epoch"], "y": last[figure_of] if pd.notna(last[figure_of]) else 0}
+            figure.add_annotation(note(name, colour=theme.quiet, **end, xanchor="right", yshift=10))
+    standard = curves[curves["method"] == STANDARD]
+    if figure_of == "mse" and len(standard):
+        look = {"colour": theme.standard, "width": 2, "dash": "dash"}
+        hover = "standard model, epoch %{x}: %{y:.3f}"
+        trace = line(standard["epoch"], standard["mse"], name="standard model", hover=hover, **look)
+        figure.add_trace(trace)
+    return figure.update_yaxes(rangemode="tozero")

@@ -1,0 +1,365 @@
+"""Front: test error against dependence for all methods of a run, or for several runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from fairdash.evaluation import pareto_efficient, told_apart, trained_points
+from fairdash.evaluation.figures import of_measure
+from fairdash.tariff import FAIR_TARIFF, title_of
+from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES
+from fairdash.training.methods import PATHS
+from fairdash.training.references import REFERENCES
+from fairdash.utils.text import number, percent, with_unit
+from fairdash.views.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
+from fairdash.views.figures.parts import Values, dots, errors, floor_rect, line, line_across, note
+from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, figure_of, new_figure
+
+SYMBOLS = ("square", "triangle-up", "cross", "x", "star")
+DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
+BEATEN = "#9aa1aa"
+#: Label of the noise floor's band, and the share of the plot's height where the band begins.
+FLOOR_NOTE = "noise floor: no link shown"
+_FLOOR_NOTE_AT = 0.01
+#: Symbols and labels of the baselines, in drawing order.
+_BASELINES = {
+    MEAN: ("circle-open", "average"),
+    LINEAR: ("diamond-open", "ridge"),
+    TREES: ("triangle-up-open", "trees"),
+    PRICE: ("square-open", "existing price"),
+    FAIR_TARIFF: ("cross-open", "fair tariff"),
+}
+_TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
+#: Distances from the edge, as shares of the plot's height, for marks of points beyond it.
+_EDGE = 0.045
+#: Label at the point where the chosen method's path enters the noise floor.
+NOISE_NOTE = "beyond this point you pay for noise"
+_VALUES = "dependence %{x:.3f}<br>error %{customdata[0]}"
+
+
+def front_without_marks(
+    test: pd.DataFrame,
+    single: pd.DataFrame,
+    *,
+    error: str,
+    error_title: str,
+    measure: str,
+    measure_title: str,
+    method: str,
+    references: pd.DataFrame | None,
+    baselines: pd.DataFrame | None = None,
+    least_error: tuple[float, float] = (math.nan, math.nan),
+    noise_at: tuple[float, float] | None = None,
+    unit: str = "",
+    of_average: float = math.nan,
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Draw mean test error against dependence: trained weights as points, lines where noise tells them apart.
+
+    The axis fits the methods' errors. What is above or below stands at its edge, with an arrow and its error.
+    All of it stays as it is while a slider moves; see :func:`with_marks`.
+
+    Parameters
+    ----------
+    test, single
+        Means over the splits and single splits of :func:`fairdash.evaluation.assess_curve`, test rows.
+    error, error_title, measure, measure_title
+        Measures along y and x, and their axis titles. The error is "rmse", in `unit`, or a share of the
+        average's.
+    method
+        The method in view: drawn in full, with standard errors and single splits.
+    references
+        Means of prices that use the sensitive attribute, test rows.
+    baselines
+        Means of :data:`fairdash.training.baselines.BASELINES` and of tariffs, test rows.
+    least_error
+        The least error of predictions that are independent of the sensitive attribute and may use it, and its
+        standard error; NaN if they are not known.
+    noise_at
+        Dependence and error where the method's path enters the noise floor; None if it does not.
+    of_average
+        Error of the average for everyone; NaN if it is not known.
+    """
+    figure = new_figure(
+        title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
+    )
+    place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
+    trained = trained_points(test, standard_of=method)
+    told = (of_measure(trained, each) for each in ("mse" if error == "rmse" else error, measure))
+    best = pareto_efficient(*(each["value"] for each in told))
+    trained, test, single = map(place, (trained, test, single))
+    trained = trained.assign(best=best)
+    splits = single[(single["method"] == method) & (single["share"] == 0)]
+    own = test[test["method"] == method]
+    besides = [place(each) for each in (references, baselines) if each is not None and len(each)]
+    heights = pd.concat([each["y"] for each in (test, *_ends_of_bars(own))])
+    axes = fit_axes(figure, pd.concat([each["x"] for each in (test, *besides)]), heights)
+    words = _names_of_paths(test, theme)
+    for table in besides:
+        for trace, name in _besides(table, axes, theme, unit, "GLM" if error == "deviance" else "ridge"):
+            figure.add_trace(trace)
+            words.append(name)
+    if math.isfinite(least_error[0]):
+        level, level_se = least_error
+        if level == _within(level, axes):
+            figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
+        arrow = _arrow(level, axes)
+        beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
+        text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{beside}', unit)}"
+        words.insert(0, Label(x=axes[0][1], y=_within(level, axes), text=text, colour=theme.quiet))
+    # Labels at the edge have the fewest possible places, so they are placed first, from the left.
+    words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)
+    if noise_at is not None:
+        words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
+    paths = {id: rows.sort_values("lam") for id, rows in test.groupby("method", sort=False)}
+    points = {id: trained[trained["method"] == id] for id in paths}
+    for k, other in enumerate(each for each in paths if each != method):
+        look: Values = {"colour": OTHERS[k % len(OTHERS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
+        look |= {"dash": DASHES[k % len(DASHES)], "name": PATHS[str(other)].title, "theme": theme}
+        figure.add_traces(_path(paths[other], points[other], **look))
+    figure.add_traces(_splits(splits, theme))
+    look = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
+    figure.add_traces(_path(paths[method], points[method], **look))
+    # The places of labels depend on the marks.
+    path = own[["x", "y"]].to_numpy().tolist()
+    return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
+
+
+def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, theme: Theme) -> go.Figure:
+    """Add points of interest to the front.
+
+    Parameters
+    ----------
+    base
+        The figure of :func:`front_without_marks` as plain values, ``.to_plotly_json()``; it is not changed.
+    marks
+        The points, hollow if they are blends.
+    edge
+        Where the noise floor ends.
+    """
+    layout = dict(base["layout"])
+    axes = (tuple(layout["xaxis"]["range"]), tuple(layout["yaxis"]["range"]))
+    words = layout.pop("meta")
+    labels = [*marks, *(Label(**each) for each in words["labels"])]
+    layout["shapes"] = [*layout.get("shapes", ()), floor_rect(0, edge, theme)]
+    notes = _written(labels, axes=axes, points=words["path"], theme=theme)
+    layout["annotations"] = [*layout.get("annotations", ()), *notes]
+    # The figure is built in one call, because adding to a plotly figure takes several times as long.
+    return figure_of([*base["data"], *(_mark(mark, theme) for mark in marks)], layout)
+
+
+def runs_front_figure(
+    runs: Sequence[tuple[str, str, pd.DataFrame, float]],
+    *,
+    error: str,
+    error_title: str,
+    measure: str,
+    measure_title: str,
+    unit: str = "",
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Draw mean test error against dependence, with one colour and symbol per run and method.
+
+    Parameters
+    ----------
+    runs
+        Of each its letter on the chart; its title; means over the splits of
+        :func:`fairdash.evaluation.assess_curve` on test rows; and the error of the average for everyone
+        there, NaN if it is not known.
+    error, error_title, measure, measure_title, unit
+        As for :func:`front_without_marks`.
+    """
+    words: Values = {"title": "What fairness costs in each run", "subtitle": subtitle}
+    figure = new_figure(**words, x=measure_title, y=error_title, theme=theme)
+    colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
+    symbols, dashes = ("circle", *SYMBOLS), ("solid", *DASHES)
+    paths = [(*run, own) for run in runs for _, own in run[2].groupby("method", sort=False)]
+    labels: list[Label] = []
+    shown: list[pd.DataFrame] = []
+    for k, (letter, title, _, of_average, rows) in enumerate(paths):
+        own = on_axes(rows.sort_values("lam", kind="stable"), error, measure, unit, of_average)
+        name = f"{letter}: {PATHS[str(own['method'].iloc[0])].title}"
+        look: Values = {"symbol": symbols[k % len(symbols)], "dash": dashes[k % len(dashes)]}
+        look |= {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
+        trained = own[own["share"] == 0].assign(best=True)
+        figure.add_traces(_path(own, trained, **look, with_errors=True, about=f"<br>{escaped(title)}"))
+        shown.append(own)
+        labels.append(_label(own.iloc[-1], name, theme.text))
+    table = pd.concat(shown)
+    axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
+    notes = _written(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
+    # Left of the smallest edge, no run finds a link.
+    floor = floor_rect(0, float(table["edge"].min()), theme)
+    return figure.update_layout(shapes=[floor], annotations=notes)
+
+
+def on_axes(
+    frame: pd.DataFrame, error: str, measure: str, unit: str = "", of_average: float = math.nan
+) -> pd.DataFrame:
+    """One row a model: a measure's figures, x and y, the error's standard error, and the error in words."""
+    across, errors = (of_measure(frame, each) for each in (measure, error))
+    points = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
+    return points.assign(said=errors_in_words(points["y"], points["y_se"], unit, of_average))
+
+
+def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
+    """Return each error with its standard error and unit, and as a share of the average's error."""
+    said = []
+    for y, own in zip(errors, se, strict=True):
+        beside = f" ± {number(own)}" if math.isfinite(own) else ""
+        share = f" ({percent(y / of_average)} of the average's)" if of_average > 0 else ""
+        said.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
+    return said
+
+
+def _within(y: float, axes: Axes) -> float:
+    """Return y, or where a mark stands that is beyond the axes: near their edge."""
+    low, high = axes[1]
+    room = _EDGE * (high - low)
+    return y if low <= y <= high else low + room if y < low else high - room
+
+
+def _arrow(y: float, axes: Axes) -> str:
+    """Return the arrow before a name at the edge, which points to its mark."""
+    return "" if y == _within(y, axes) else "↑ " if y > axes[1][1] else "↓ "
+
+
+def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return the table with its errors less and more their standard errors."""
+    room = table["y_se"].fillna(0)
+    return [table.assign(y=table["y"] - room), table.assign(y=table["y"] + room)]
+
+
+def _label(row: pd.Series, text: str, colour: str) -> Label:
+    return Label(x=float(row["x"]), y=float(row["y"]), text=text, colour=colour)
+
+
+def _names_of_paths(test: pd.DataFrame, theme: Theme) -> list[Label]:
+    """Each method's name at the fair end of its path."""
+    ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values("y")
+    return [_label(end, PATHS[str(end["method"])].title, theme.quiet) for _, end in ends.iterrows()]
+
+
+def _path(
+    path: pd.DataFrame,
+    trained: pd.DataFrame,
+    *,
+    name: str,
+    colour: str,
+    theme: Theme,
+    symbol: str = "circle",
+    dash: str = "solid",
+    with_errors: bool = False,
+    about: str = "",
+) -> list[dict[str, Any]]:
+    """A line through points that noise tells apart, the best trained points, and those beaten."""
+    path, width = path[told_apart(path)], 2.5 if with_errors else 1.5
+    traces = [
+        line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
+    ]
+    for rows, fill, end in (
+        (trained[trained["best"]], "", ""),
+        (trained[~trained["best"]], BEATEN, ", beaten by another point"),
+    ):
+        look: Values = {"colour": fill or colour, "symbol": symbol, "size": 9 if with_errors else 7}
+        look |= {"marker": {"line": {"width": 1, "color": colour if fill else theme.text}}}
+        for axis in ("x", "y") if with_errors else ():
+            bar, faint = rows["se" if axis == "x" else "y_se"].fillna(0.0), faded(colour, 0.35)
+            look[f"error_{axis}"] = errors(bar, colour=faint, thickness=1, width=0)
+        points = dots(
+            rows["x"],
+            rows["y"],
+            name=f"{name}{end}",
+            customdata=_told(rows, "lam", "n_splits", "floor", "se"),
+            hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{about}{end}<br>mean of %{{customdata[2]}} splits"
+            "<br>dependence %{x:.3f} ± %{customdata[4]:.3f} (floor %{customdata[3]:.3f})"
+            "<br>error %{customdata[0]}",
+            **look,
+        )
+        traces += [points] if len(rows) else []
+    return traces
+
+
+def _told(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
+    """Values for hover texts: the error in words, then these columns."""
+    found: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
+    return found
+
+
+def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
+    hover = f"λ = %{{customdata[1]:g}}, split %{{customdata[2]}}<br>{_VALUES}"
+    kinds = ((rows["lam"] > 0, theme.chosen, "circle"), (rows["lam"] == 0, theme.standard, "diamond"))
+    traces = []
+    for which, colour, symbol in kinds:
+        own = rows[which]
+        look: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
+        look |= {"customdata": _told(own, "lam", "split"), "hover": hover}
+        traces.append(dots(own["x"], own["y"], name="single splits", **look))
+    return traces
+
+
+def _besides(
+    table: pd.DataFrame, axes: Axes, theme: Theme, unit: str, linear: str
+) -> Iterator[tuple[dict[str, Any], Label]]:
+    """Prices beside the methods, never joined with them: those that use s, baselines and tariffs."""
+    for id, rows in table.dropna(subset=["x", "y"]).sort_values("lam").groupby("method", sort=False):
+        if reference := REFERENCES.get(str(id)):
+            title, text, symbol, colour = reference.title, reference.label, "star", REFERENCE
+        else:
+            (symbol, text), title, colour = _BASELINES[str(id)], _TITLES[str(id)], theme.text
+        look: Values = {"name": title, "colour": colour, "symbol": symbol, "customdata": _told(rows)}
+        inside = rows[rows["y"].between(*axes[1])]
+        if len(rows) > 1:
+            strengths = [title_of(lam) if id == FAIR_TARIFF else f"strength {lam:.0%}" for lam in rows["lam"]]
+            look |= {"text": strengths, "hover": f"<b>{title}</b><br>%{{text}}<br>{_VALUES}"}
+            trace = line(rows["x"], rows["y"], width=1.5, dash="dot", size=6, **look)
+            rows = inside if len(inside) else rows
+        else:
+            hover = f"<b>{title}</b><br>{_VALUES}"
+            trace = dots(rows["x"], [_within(y, axes) for y in rows["y"]], size=9, hover=hover, **look)
+        row = rows.iloc[len(rows) // 2]
+        arrow, text = _arrow(row["y"], axes), linear if id == LINEAR else text
+        beside = f": {with_unit(number(row['y']), unit)}" if arrow else ""
+        place: Values = {"x": float(row["x"]), "y": _within(float(row["y"]), axes)}
+        yield trace, Label(**place, text=f"{arrow}{text}{beside}", colour=colour)
+
+
+def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
+    """Return a large dot; hollow for a blend."""
+    edge = {"width": 3, "color": mark.colour if mark.is_hollow else "white"}
+    colour = theme.veil if mark.is_hollow else mark.colour
+    look: Values = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}
+    return dots([mark.x], [mark.y], name=escaped(mark.text), hover="", **look)
+
+
+def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) -> list[dict[str, Any]]:
+    """Text in the noise floor's band, and labels without overlaps."""
+    below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
+    floor = note(FLOOR_NOTE, x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
+    width, height = Label(x=0, y=0, text=FLOOR_NOTE, colour="").extent
+    left = shares([(0.0, axes[1][0])], axes)[0, 0] * WIDTHS
+    bottom = _FLOOR_NOTE_AT * HEIGHT
+    taken: Box = (left, bottom, left + width, bottom + height)
+    return [floor, *placed(labels, axes=axes, taken=[taken], points=points, theme=theme)]
+
+
+def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
+    """Fit axes from zero, or from negative held-out figures, to just beyond the furthest mean; all of y."""
+    # A corrected value is exactly 0 where nothing shows above noise; all of them may be.
+    far = float(across.max()) or 0.1
+    x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)
+    low, high = float(heights.min()), float(heights.max())
+    room = 0.08 * (high - low) or 0.08 * abs(high) or 0.5
+    axes = (x, (low - room, high + room))
+    figure.update_xaxes(range=list(axes[0]))
+    figure.update_yaxes(range=list(axes[1]))
+    return axes

@@ -1,0 +1,289 @@
+"""Figures by group of the sensitive attribute, for two models: averages, spreads, and who pays."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from fairdash.utils.text import span, to_decimals
+from fairdash.views.figures.parts import Values, band, bold, dots, line, line_across, note
+from fairdash.views.figures.theme import Theme, escaped, faded, figure_of, new_figure
+
+Array = NDArray[np.float64]
+
+
+def profile_figure(
+    standard: pd.DataFrame,
+    chosen: pd.DataFrame,
+    *,
+    chosen_name: str,
+    standard_name: str = "standard model",
+    by_value: bool = False,
+    audited: str,
+    sensitive: str,
+    level: str,
+    reference: float,
+    reference_name: str,
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Draw average predictions, or residuals, along the sensitive attribute: two lines with 95 % bands.
+
+    Parameters
+    ----------
+    standard, chosen
+        As :func:`fairdash.evaluation.quantile_profile` gives them: the model to compare with, and the chosen
+        one.
+    chosen_name, standard_name
+        Labels of their lines.
+    by_value
+        Place the groups at their average value of the sensitive attribute, rather than by rank.
+    audited
+        "prediction" or "residual".
+    sensitive, level
+        Axis titles, with units.
+    reference, reference_name
+        A level line: the global mean, or zero.
+    """
+    name = sensitive.partition(" (")[0]
+    figure = new_figure(
+        title=f"Average {audited} by {name}",
+        subtitle=subtitle,
+        x=f"{sensitive}, average of quantile groups" if by_value else f"{sensitive}, in quantile groups",
+        y=level,
+        theme=theme,
+    )
+    places = chosen["s_mean"] if by_value else _mid_shares(chosen)
+    lines = (
+        (standard, standard_name, theme.standard, "dash", "diamond"),
+        (chosen, chosen_name, theme.chosen, "solid", "circle"),
+    )
+    traces: list[dict[str, Any]] = []
+    for profile, label, colour, dash, symbol in lines:
+        interval = f"{label}, 95 % interval"
+        traces.append(band(places, profile["low"], profile["high"], colour=colour, name=interval))
+        means = line(
+            places.to_numpy(),
+            profile["mean"].to_numpy(),
+            name=label,
+            colour=colour,
+            dash=dash,
+            symbol=symbol,
+            customdata=profile[["s_low", "s_high", "n", "low", "high"]].to_numpy(),
+            hover=f"<b>{label}</b><br>{escaped(name)} %{{customdata[0]:.3~g}} to %{{customdata[1]:.3~g}}"
+            "<br>average %{y:.4~g} (95 %: %{customdata[3]:.4~g} to %{customdata[4]:.4~g})"
+            "<br>%{customdata[2]:.0f} test rows",
+        )
+        traces.append(means)
+    # If the standard model is near the level, the lines' names are elsewhere.
+    away = (standard["mean"] - reference).abs().fillna(0.0).to_numpy()
+    side = (1.0, "right") if away[: len(away) // 2].sum() > away[len(away) // 2 :].sum() else (0.0, "left")
+    below = {"xref": "paper", "xanchor": side[1], "yanchor": "top"}
+    its_name = note(escaped(reference_name), x=side[0], y=reference, colour=theme.quiet) | below
+    # The figure is built in one call, because adding to a plotly figure takes several times as long.
+    layout = figure.layout.to_plotly_json() | {
+        "shapes": [line_across(reference, colour=theme.quiet)],
+        "annotations": [its_name, *_names_of_lines(lines, places, theme)],
+    }
+    if not by_value:
+        layout["xaxis"] |= _value_ticks(chosen)
+    return figure_of(traces, layout)
+
+
+def _mid_shares(profile: pd.DataFrame) -> pd.Series:
+    """Where a group stands when all rows are lined up by the sensitive attribute, 0 to 100 %."""
+    share = profile["n"] / profile["n"].sum()
+    return 100 * (share.cumsum() - share / 2)
+
+
+def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
+    """Ticks at even shares of the rows, labelled with the sensitive attribute's value there."""
+    shares = np.array([0, 20, 40, 60, 80, 100])
+    edges = np.append(0.0, 100 * profile["n"].cumsum() / profile["n"].sum())
+    values = np.interp(shares, edges, [*profile["s_low"], profile["s_high"].iloc[-1]])
+    texts = [f"{value:.3g}<br>{share} %" for value, share in zip(values, shares, strict=True)]
+    return {"tickvals": shares, "ticktext": texts, "range": [-3, 103]}
+
+
+def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
+    """Return the lines' names where they lie furthest apart, each on its outer side."""
+    (standard, *_), (chosen, *_) = lines
+    gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
+    widest = int(gap.to_numpy().argmax())
+    upper = standard["mean"].iloc[widest] >= chosen["mean"].iloc[widest]
+    low, high = places.min(), places.max()
+    across = (places.iloc[widest] - low) / (high - low) if high > low else 0.5
+    side = "left" if across < 0.3 else "right" if across > 0.7 else "center"
+    return [
+        bold(label, x=places.iloc[widest], y=profile["mean"].iloc[widest], colour=colour)
+        | {"xanchor": side, "yshift": 16 if above else -16, "bgcolor": theme.veil, "borderpad": 0}
+        for (profile, label, colour, *_), above in zip(lines, (upper, not upper), strict=True)
+    ]
+
+
+#: Height of the highest density, where 1 is the distance between two groups.
+_TALLEST = 0.85
+
+
+def spread_figure(
+    a: pd.DataFrame,
+    b: pd.DataFrame,
+    *,
+    a_name: str,
+    b_name: str,
+    audited: str,
+    sensitive: str,
+    level: str,
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Draw one row per group of the sensitive attribute, with both models' densities on one scale.
+
+    Where a model's predictions are independent of the attribute, its shape is the same in every row.
+
+    Parameters
+    ----------
+    a, b
+        As :func:`fairdash.evaluation.densities` gives them, both on the same rows and grid.
+    a_name, b_name
+        The models' names.
+    audited
+        "prediction" or "residual".
+    sensitive, level
+        Axis titles, with units.
+    """
+    name = sensitive.partition(" (")[0]
+    title = f"How {audited}s are spread, by {name}"
+    figure = new_figure(title=title, subtitle=subtitle, x=level, y="", theme=theme)
+    both = pd.concat([a, b])
+    varying = both.loc[~both["is_constant"], "density"].to_numpy()
+    scale = _TALLEST / float(varying.max()) if len(varying) else 0.0
+    models = (
+        (a, a_name, theme.standard, "dash", 0.08, "diamond"),
+        (b, b_name, theme.chosen, "solid", 0.2, "circle"),
+    )
+    ticks = []
+    for row, group in enumerate(b["group"].unique()):
+        for densities, label, colour, dash, opacity, symbol in models:
+            own = densities[densities["group"] == group]
+            first = own.iloc[0]
+            x, heights = own["x"], scale * own["density"]
+            if first["is_constant"]:
+                # One line as tall as the tallest curve.
+                x, heights = pd.Series([first["mean"]] * 2), pd.Series([0.0, _TALLEST])
+            groups = span(first["s_low"], first["s_high"])
+            about = f"<b>{escaped(label)}, {escaped(name)} {groups}</b>"
+            shape: Values = {"fill": "tonexty", "fillcolor": faded(colour, opacity), "dash": dash, "width": 2}
+            shape |= {"hover": f"{about}<br>{audited} %{{x:.4~g}}<br>{int(first['n']):,} test rows"}
+            mean: Values = {"size": 9, "symbol": symbol, "cliponaxis": False}
+            mean |= {"marker": {"line": {"width": 1, "color": theme.veil}}}
+            mean |= {"hover": f"{about}<br>average about %{{x:.4~g}}"}
+            of_group = f"{label}, {group}"
+            figure.add_traces(
+                [
+                    line(x, 0 * heights + row, name="base line", colour=colour, width=0, hover=""),
+                    line(x, row + heights, name=of_group, colour=colour, **shape),
+                    dots([first["mean"]], [row], name=f"{of_group}: average", colour=colour, **mean),
+                ]
+            )
+        ticks.append(f"<b>{group}</b><br>{groups}")
+    top = _name_the_models(figure, models, row=len(ticks) - 1, scale=scale)
+    figure.update_yaxes(tickvals=list(range(len(ticks))), ticktext=ticks, range=[-0.12, top + 0.05], ticks="")
+    return figure
+
+
+def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float) -> float:
+    """Label both curves of the top row where they differ most, and return the height of the labels."""
+    own, other = (
+        densities[densities["group"] == densities["group"].unique()[row]] for densities, *_ in models
+    )
+    heights = [_heights(curve, scale) for curve in (own, other)]
+    gap = heights[0] - heights[1]
+    places = (int(gap.argmax()), int(gap.argmin()))
+    # Two lines at one place have their names on opposite sides.
+    sides = ("right", "left") if not gap.any() else (None, None)
+    if not gap.any():
+        places = (int(heights[0].argmax()),) * 2
+    reach = 0.0
+    for (_, label, colour, *_), curve, height, place, side in zip(
+        models, (own, other), heights, places, sides, strict=True
+    ):
+        x, y = float(curve["x"].iloc[place]), row + float(height[place])
+        share = place / len(curve)
+        above = {
+            "xanchor": side or ("left" if share < 0.2 else "right" if share > 0.8 else "center"),
+            "xshift": {"right": -6, "left": 6}.get(side or "", 0),
+            "yanchor": "bottom",
+        }
+        figure.add_annotation(bold(label, x=x, y=y, colour=colour) | above)
+        reach = max(reach, y + 0.25, row + float(height.max()))
+    return reach
+
+
+def _heights(own: pd.DataFrame, scale: float) -> Array:
+    """Heights over the grid, a constant group's line in its cell."""
+    density = own["density"].to_numpy()
+    return np.where(density > 0, _TALLEST, 0.0) if own["is_constant"].iloc[0] else scale * density
+
+
+def transfers_figure(
+    moved: pd.DataFrame,
+    *,
+    a_name: str,
+    b_name: str,
+    sensitive: str,
+    unit: str,
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Draw the change per head from model A to model B, one bar per group.
+
+    Parameters
+    ----------
+    moved
+        As :func:`fairdash.evaluation.transfers_by_group` gives it.
+    a_name, b_name
+        The models' names.
+    sensitive
+        Axis title, with the unit.
+    unit
+        Of the predictions; empty if it is not known.
+    """
+    name = sensitive.partition(" (")[0]
+    y = f"Change per head ({unit})" if unit else "Change per head"
+    title = f"Who pays: {b_name} against {a_name}"
+    figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=y, theme=theme)
+    ranges = [span(low, high) for low, high in zip(moved["s_low"], moved["s_high"], strict=True)]
+    places, heads = np.arange(len(moved)), moved["per_head"]
+    largest = float(heads.abs().max())
+    decimals = int(np.clip(2 - math.floor(math.log10(largest)), 0, 10)) if largest > 0 else 0
+    figure.add_bar(
+        x=places,
+        y=heads,
+        marker={"color": theme.chosen, "line": {"width": 0}},
+        text=[to_decimals(value, decimals, sign=True) for value in heads],
+        textposition="outside",
+        textfont={"color": theme.text},
+        cliponaxis=False,
+        name=f"{b_name} against {a_name}",
+        customdata=np.column_stack([ranges, moved[["before", "after", "total", "n"]].astype(object)]),
+        hovertemplate=(
+            f"<b>{escaped(name)} %{{customdata[0]}}</b><br>%{{y:+,.{decimals}f}} per head"
+            f"<br>{escaped(a_name)}: %{{customdata[1]:,.4~r}}; {escaped(b_name)}: %{{customdata[2]:,.4~r}}"
+            "<br>whole group: %{customdata[3]:+,.4~r}<br>%{customdata[4]:,.0f} test rows<extra></extra>"
+        ),
+    )
+    figure.add_shape(line_across(0, colour=theme.quiet, dash="solid"))
+    # Space for the numbers outside the bars.
+    low, high = min(float(heads.min()), 0.0), max(float(heads.max()), 0.0)
+    room = 0.12 * ((high - low) or 1.0)
+    figure.update_yaxes(range=[low - room, high + room])
+    # In two lines, so that they fit side by side on a phone.
+    texts = [text.replace(" to ", " to<br>") for text in ranges]
+    figure.update_xaxes(tickvals=places, ticktext=texts, tickangle=0, showgrid=False, ticks="")
+    return figure.update_layout(bargap=0.35)

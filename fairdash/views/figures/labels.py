@@ -1,0 +1,237 @@
+"""Place labels beside points without overlap or clipping at any chart width.
+
+The width of a chart is not known in advance. A label's distance from its point, in pixels, therefore fits all
+WIDTHS, from a phone to a wide screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.views.figures.parts import Values, note
+from fairdash.views.figures.theme import Theme, escaped
+
+Array = NDArray[np.float64]
+#: Ranges of both axes.
+Axes = tuple[tuple[float, float], tuple[float, float]]
+#: Room that is taken, in pixels: left (at each of WIDTHS), bottom, right (likewise) and top.
+Box = tuple[Array, float, Array, float]
+#: The same of all places that a label may have, (candidates, widths) or (candidates, 1) each.
+Edges = tuple[Array, Array, Array, Array]
+
+#: Widths of the area inside the axes, in pixels, and its height in a chart of the usual height.
+WIDTHS = np.array([255.0, 285.0, 330.0, 400.0, 460.0, 540.0, 640.0, 800.0, 1000.0])
+HEIGHT = 285.0
+#: Smallest distance between two labels, and from a label to the upper, lower and left edges.
+_GAP = 3.0
+#: Width by which a label may exceed the right edge: less than the margin.
+_BEYOND = 10.0
+#: Beyond this distance a line leads from the point to its label.
+_NEAR = 26.0
+#: Cost, in pixels of distance, to cover a point.
+_COVERED = 15.0
+#: A point with a label counts as this number of points.
+_MARKED = 4
+#: Cost of a pixel of overlap: more than any distance and all points together.
+_WRONG = 1e4
+#: Cost of a crossing of two lines: more than any distance, and less than any overlap.
+_CROSSED = 2e3
+_ATTEMPTS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """Label beside a point, with an optional mark on the point.
+
+    Parameters
+    ----------
+    x, y
+        The point, in the units of the axes.
+    text
+        Plain text.
+    colour
+        Of text and mark.
+    symbol
+        Of the mark; empty for a point that has none. The text beside a mark is larger, and bold.
+    is_hollow
+        Whether the mark is drawn as a ring.
+    """
+
+    x: float
+    y: float
+    text: str
+    colour: str
+    symbol: str = ""
+    is_hollow: bool = False
+
+    @property
+    def size(self) -> int:
+        """Font size, in pixels."""
+        return 13 if self.symbol else 11
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """Width and height in pixels, slightly generous."""
+        return len(self.text) * self.size * (0.53 if self.symbol else 0.47) + 4, self.size * 1.3 + 4
+
+
+def placed(
+    labels: Sequence[Label], *, axes: Axes, taken: Sequence[Box], points: Array, theme: Theme
+) -> list[dict[str, Any]]:
+    """Place each label near its point, for plotly; earlier labels have priority.
+
+    Where that leaves no room for a later one, that one chooses first at the next attempt, and every other
+    time the longest ones next.
+
+    Parameters
+    ----------
+    axes
+        Ranges of x and of y.
+    taken
+        Room that no label may have.
+    points : (n, 2) array
+        What should rather not be covered besides the labels' own points, in the units of the axes.
+    """
+    at = shares([(label.x, label.y) for label in labels], axes)
+    points = np.array([*shares(points, axes), *_MARKED * list(at)])
+    edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
+    alone = [_costs(own, taken, points) for own in edges]
+
+    def costs(k: int, found: Mapping[int, int], crossed: float) -> Array:
+        """Costs of a label's places beside those of the others."""
+        others = [(each, j) for each, j in found.items() if each != k]
+        beside = _overlap(edges[k], [_box_at(edges[each], j) for each, j in others])
+        lines = [(at[each], j) for each, j in others if _LEADS[j]] if crossed else []
+        return alone[k] + beside + crossed * _crossed(at[k], lines)
+
+    best: tuple[float, dict[int, int]] = (np.inf, {})
+    # First without lines: if none cross, the nearest places are best.
+    for crossed in (0.0, _CROSSED):
+        order = list(range(len(labels)))
+        for attempt in range(_ATTEMPTS):
+            found: dict[int, int] = {}
+            whose = -1
+            # If lines cross, the labels that were placed first are placed again, given all others.
+            for k in order * (2 if crossed else 1):
+                cost = costs(k, found, crossed)
+                found[k] = int(cost.argmin())
+                if cost.min() >= (crossed or _WRONG) and whose < 0:
+                    whose = k
+            each = [float(costs(k, found, _CROSSED)[found[k]]) for k in order]
+            if sum(each) < best[0]:
+                best = (sum(each), found)
+            if whose < 0:
+                break
+            order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
+            order = [whose, *(k for k in order if k != whose)]
+        if max(each) < _CROSSED:
+            break
+    return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]
+
+
+def shares(points: ArrayLike, axes: Axes) -> Array:
+    """Return points as shares of the axes' lengths from the lower left corner; both (n, 2)."""
+    low, high = np.array(axes).T
+    return (np.asarray(points, dtype=float).reshape(-1, 2) - low) / (high - low)
+
+
+def _annotation(label: Label, anchor: tuple[float, float, str, str], theme: Theme) -> dict[str, Any]:
+    text = escaped(label.text)
+    dx, dy, xanchor, yanchor = anchor
+    leads = np.hypot(dx, dy) > _NEAR
+    words = f"<b>{text}</b>" if label.symbol else text
+    place = {"ax": dx, "ay": -dy, "xanchor": xanchor, "yanchor": yanchor, "standoff": 6}
+    arrow = {"arrowhead": 0, "arrowwidth": 1, "arrowcolor": label.colour if leads else "rgba(0,0,0,0)"}
+    veil = {"bgcolor": theme.veil, "borderpad": 0, "opacity": 1}
+    look: Values = {"colour": label.colour, "size": label.size, "showarrow": True}
+    return note(words, x=label.x, y=label.y, **look) | place | arrow | veil
+
+
+#: Offset of an anchor from its point, and which side and edge of the label stands there: near ones first,
+#: then ever further up and down.
+_ACROSS, _UP = (8, 24, 44, 68, 96, 130), (12, 20, 28, 36, 46, 58, 72, 88, 106, 126, 148, 172, 198, 226, 255)
+_SIDES = ((0.0, "center"), *((dx, "left") for dx in _ACROSS), *((-dx, "right") for dx in _ACROSS))
+_ANCHORS: tuple[tuple[float, float, str, str], ...] = (
+    (9, 0, "left", "middle"),
+    (7, 5, "left", "bottom"),
+    (-7, 5, "right", "bottom"),
+    (0, 9, "center", "bottom"),
+    (7, -5, "left", "top"),
+    (-7, -5, "right", "top"),
+    (0, -9, "center", "top"),
+    (-9, 0, "right", "middle"),
+    *(
+        (dx, side * up, xanchor, "bottom" if side > 0 else "top")
+        for up in _UP
+        for side in (1, -1)
+        for dx, xanchor in _SIDES
+    ),
+)
+#: (candidates, 1): offsets, and the share of a label's width and height on the left of and below its anchor.
+_SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "middle": 0.5, "top": 1.0}
+_DX, _DY, _LEFT_OF, _BELOW = np.array(
+    [(dx, dy, _SHARES[xanchor], _SHARES[yanchor]) for dx, dy, xanchor, yanchor in _ANCHORS], dtype=float
+).T[:, :, None]
+
+
+#: (candidates,): whether a line leads to the label.
+_LEADS = np.hypot(_DX, _DY)[:, 0] > _NEAR
+
+
+def _crossed(point: Array, lines: Sequence[tuple[Array, int]]) -> Array:
+    """Number of lines from other points to their labels that each candidate's line crosses at any width."""
+    x, y = point[0] * WIDTHS, point[1] * HEIGHT
+    count = np.zeros(len(_LEADS))
+    for other, j in lines:
+        a, b = other[0] * WIDTHS - x, other[1] * HEIGHT - y
+        dx, dy = _DX[j, 0], _DY[j, 0]
+        beside = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
+        between = (dx * -b - dy * -a) * (dx * (_DY - b) - dy * (_DX - a)) < 0
+        count += (beside & between).any(axis=1) & _LEADS
+    return count
+
+
+def _edges(label: Label, x: float, y: float) -> Edges:
+    """Left, bottom, right and top of all candidates: (candidates, widths) across, (candidates, 1) along.
+
+    `x` and `y` are the label's point as shares of the axes' lengths.
+    """
+    width, height = label.extent
+    left = x * WIDTHS + _DX - _LEFT_OF * width
+    bottom = y * HEIGHT + _DY - _BELOW * height
+    return left, bottom, left + width, bottom + height
+
+
+def _box_at(edges: Edges, k: int) -> Box:
+    left, bottom, right, top = edges
+    return left[k], float(bottom[k, 0]), right[k], float(top[k, 0])
+
+
+def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
+    """Cost of places: distance, points covered, and above all what overlaps or is cut; all in pixels."""
+    left, bottom, right, top = edges
+    wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _BEYOND, 0, None)
+    wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
+    x, y = (points * (1.0, HEIGHT)).T[:, :, None, None]
+    within = (y > bottom - _GAP) & (y < top + _GAP)
+    covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & within).sum(axis=0)
+    distance = np.hypot(_DX, _DY)[:, 0]
+    cost: Array = _WRONG * wrong.max(axis=1) + distance + _COVERED * covered.max(axis=1)
+    return cost + _overlap(edges, taken)
+
+
+def _overlap(edges: Edges, taken: Sequence[Box]) -> Array:
+    """Largest cost of each candidate's overlap with other boxes."""
+    left, bottom, right, top = edges
+    wrong = np.zeros(left.shape)
+    for o_left, o_bottom, o_right, o_top in taken:
+        across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
+        along = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
+        wrong += np.where((across > 0) & (along > 0), 1 + np.minimum(across, along), 0.0)
+    cost: Array = _WRONG * wrong.max(axis=1)
+    return cost

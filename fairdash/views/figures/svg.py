@@ -1,0 +1,200 @@
+"""Static SVG figures for pages and reports without scripts: matplotlib draws plotly's values.
+
+It supports the elements of audit figures: lines, points with error bars, areas and horizontal bars. Text
+remains text, so it can be searched.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from fairdash.views.figures.parts import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Pixels and points of an inch.
+_PIXELS, _POINTS = 96, 72
+_WIDTH = 680
+#: Width of a letter of the axes, and of the room for their names, in pixels.
+_LETTER, _ROOM = 6, 580
+_DASHES = {"dash": "--", "longdash": (0, (8, 3)), "dashdot": "-.", "dot": ":"}
+_MARKERS = {"diamond": "D", "square": "s", "triangle-up": "^", "x": "x"}
+_TAG = re.compile(r"<br>|</?b>")
+_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fairdash",
+    # A column's name may hold $, which is no mathematics.
+    "text.parse_math": False,
+    "font.family": ["sans-serif"],
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+def svg_of(figure: go.Figure, *, height: int) -> bytes:
+    """Return a plotly figure, without its titles, as SVG; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    height
+        In pixels; the picture is 680 wide. Names along x that do not fit side by side are turned, and the
+        picture is higher by their length.
+
+    Raises
+    ------
+    MissingPackageError
+        matplotlib is not installed.
+    """
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    spec = plain(figure)
+    layout = spec["layout"]
+    with mpl.rc_context(_STYLE):
+        turned = _turned_height(layout.get("xaxis", {}).get("ticktext", ()))
+        drawn = Figure(figsize=(_WIDTH / _PIXELS, (height + turned) / _PIXELS), layout="constrained")
+        axes = drawn.add_subplot()
+        places = _category_places(spec["data"], layout)
+        for trace in spec["data"]:
+            _draw_trace(axes, trace, places)
+        for shape in layout.get("shapes", ()):
+            _draw_shape(axes, shape)
+        _dress(axes, layout, places)
+        if turned:
+            axes.tick_params("x", rotation=90)
+        out = io.BytesIO()
+        FigureCanvasSVG(drawn).print_svg(out, metadata={"Date": None, "Creator": None})
+    return out.getvalue()
+
+
+def _turned_height(names: Sequence[str]) -> int:
+    """Return the height in pixels of names that must be turned to fit along x; 0 if they fit."""
+    longest = max((len(_words(each)) for each in names), default=0) * _LETTER
+    return longest if longest * len(names) > _ROOM else 0
+
+
+def _category_places(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> dict[str, int]:
+    """Return the lines of a figure of names, from above, where it has such; as plotly puts them in order."""
+    names = [y for trace in traces for y in np.asarray(trace["y"], dtype=object) if isinstance(y, str)]
+    if layout.get("yaxis", {}).get("type") == "category":
+        names = [str(y) for trace in traces for y in np.asarray(trace["y"], dtype=object)]
+    return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+
+def _draw_trace(axes: Axes, trace: dict[str, Any], places: dict[str, int]) -> None:
+    x = np.asarray(trace["x"], dtype=float)
+    y = np.array([places[str(each)] for each in trace["y"]] if places else trace["y"], dtype=float)
+    marker = trace.get("marker", {})
+    if trace["type"] == "bar":
+        axes.barh(y, x, color=_colour(marker["color"]), alpha=marker.get("opacity", 1), height=0.6)
+        _draw_bars(axes, trace, x, y)
+        return
+    mode = trace["mode"]
+    line = trace.get("line", {})
+    if trace.get("fill") == "toself":
+        axes.fill(x, y, color=_colour(trace["fillcolor"]), linewidth=0)
+        return
+    label = None if trace.get("showlegend") is False else _words(trace["name"])
+    if "lines" in mode:
+        axes.plot(
+            x, y, color=_colour(line["color"]), linewidth=line["width"] * _POINTS / _PIXELS, label=label,
+            linestyle=_DASHES.get(line.get("dash", ""), "-"),
+        )  # fmt: skip
+        label = None
+    if "markers" in mode:
+        size = (np.asarray(marker["size"]) * _POINTS / _PIXELS) ** 2
+        look: dict[str, Any] = {"color": _colour(marker["color"])} if "colorscale" not in marker else {}
+        if not look:
+            from matplotlib.colors import LinearSegmentedColormap
+
+            shades = [(at, _colour(colour)) for at, colour in marker["colorscale"]]
+            look = {"c": marker["color"], "cmap": LinearSegmentedColormap.from_list("shades", shades)}
+            look |= {"vmin": marker["cmin"], "vmax": marker["cmax"]}
+        edge = marker.get("line", {})
+        if edge and marker.get("symbol") != "x":
+            look |= {"edgecolors": _colour(edge["color"]), "linewidths": edge["width"]}
+        symbol = _MARKERS.get(marker.get("symbol", ""), "o")
+        axes.scatter(x, y, s=size, marker=symbol, label=label, zorder=3, **look)
+        _draw_bars(axes, trace, x, y)
+
+
+def _draw_bars(axes: Axes, trace: dict[str, Any], x: Any, y: Any) -> None:
+    for name in ("x", "y"):
+        bars = trace.get(f"error_{name}")
+        if bars is not None:
+            above = np.asarray(bars["array"], dtype=float)
+            sides: Any = np.abs([np.asarray(bars.get("arrayminus", above), dtype=float), above])
+            look: dict[str, Any] = {f"{name}err": sides, "ecolor": _colour(bars["color"]), "elinewidth": 1}
+            axes.errorbar(x, y, fmt="none", **look)
+
+
+def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
+    across, up = ("domain" in shape.get(ref, "") or shape.get(ref) == "paper" for ref in ("xref", "yref"))
+    if shape["type"] == "rect":
+        axes.axhspan(shape["y0"], shape["y1"], color=_colour(shape["fillcolor"]), linewidth=0, zorder=0)
+        label = shape.get("label", {})
+        if label:
+            side = label["textposition"].removeprefix("top ")
+            x = {"left": 0.01, "right": 0.99}[side]
+            axes.text(
+                x, shape["y1"], _words(label["text"]), transform=axes.get_yaxis_transform(), ha=side,
+                va="bottom", fontsize=8, color=_colour(label["font"]["color"]),
+            )  # fmt: skip
+        return
+    look = {"color": _colour(shape["line"]["color"]), "linewidth": 0.9}
+    look["linestyle"] = _DASHES.get(shape["line"]["dash"], "-")
+    if across:
+        axes.axhline(shape["y0"], **look)
+    elif up:
+        axes.axvline(shape["x0"], **look)
+
+
+def _dress(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
+    """Titles of the axes, names in place of numbers, the grid, the legend."""
+    for name, set_label, axis in (
+        ("xaxis", axes.set_xlabel, axes.xaxis),
+        ("yaxis", axes.set_ylabel, axes.yaxis),
+    ):
+        own = layout.get(name, {})
+        set_label(_words(own.get("title", {}).get("text") or ""))
+        if "tickvals" in own:
+            axis.set_ticks(
+                np.asarray(own["tickvals"], dtype=float), [_words(each) for each in own["ticktext"]]
+            )
+        elif str(own.get("tickformat", "")).endswith("%"):
+            axis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
+        else:
+            axis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("-", "−"))
+    if places:
+        axes.set_yticks(list(places.values()), [_words(each) for each in places])
+        axes.invert_yaxis()
+    if layout.get("xaxis", {}).get("autorange") == "reversed":
+        axes.invert_xaxis()
+    axes.grid(axis="x" if places else "y", color="#e6e9ec", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=2)
+    if layout.get("showlegend"):
+        axes.figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+
+
+def _colour(text: str) -> Any:
+    """Return a colour as matplotlib has it; plotly writes “rgba(1,2,3,0.5)”, too."""
+    if not text.startswith("rgba"):
+        return text
+    *rgb, opacity = (float(each) for each in text[5:-1].split(","))
+    return (*(each / 255 for each in rgb), opacity)
+
+
+def _words(text: str) -> str:
+    """Return a text without plotly's HTML."""
+    return html.unescape(_TAG.sub(" ", str(text))).strip()

@@ -1,0 +1,176 @@
+"""Theme of all charts: one layout and one colour per meaning (Okabe–Ito, light and dark)."""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from fairdash.utils.text import visible
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+STANDARD = "#D55E00"
+CHOSEN = "#0072B2"
+REFERENCE = "#009E73"
+OTHERS = ("#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
+HEIGHT = 420
+FONT = '"Source Sans", "Source Sans Pro", sans-serif'
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of the light or dark theme.
+
+    Parameters
+    ----------
+    text, quiet
+        Colours of text and of secondary text; both at least 4.5:1 on the page's background.
+    grid
+        Colour of grid lines.
+    floor
+        Fill of the noise floor's band.
+    veil
+        The page's background, nearly opaque: behind a name that stands among points.
+    chosen, standard
+        The two models' colours, lifted a little on dark.
+    """
+
+    text: str
+    quiet: str
+    grid: str
+    floor: str
+    veil: str
+    chosen: str
+    standard: str
+
+
+LIGHT = Theme(
+    text="#1c2430",
+    quiet="#55606e",
+    grid="rgba(28,36,48,0.10)",
+    floor="rgba(110,118,128,0.22)",
+    veil="rgba(255,255,255,0.8)",
+    chosen=CHOSEN,
+    standard=STANDARD,
+)
+DARK = Theme(
+    text="#e8ecf1",
+    quiet="#a9b4c0",
+    grid="rgba(232,236,241,0.12)",
+    floor="rgba(170,178,188,0.22)",
+    veil="rgba(18,22,28,0.8)",
+    chosen="#3f9fd8",
+    standard="#f0803c",
+)
+
+
+#: Characters of a line of a title and of a subtitle that a phone shows, and their heights in pixels.
+_TITLE, _SUBTITLE = 42, 52
+_TITLE_LINE, _SUBTITLE_LINE = 21, 17
+_BREAK = "<br>"
+
+
+def theme_of(*, dark: bool) -> Theme:
+    return DARK if dark else LIGHT
+
+
+def escaped(name: object) -> str:
+    """Return a name as plain text: plotly would render tags, follow links and obey U+202E."""
+    # Quotes are harmless outside of tags, and plotly would show their entities.
+    return html.escape(visible(str(name)), quote=False)
+
+
+def faded(colour: str, opacity: float) -> str:
+    """Return the colour ``#rrggbb`` as rgba."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
+def in_lines(text: str, *, most: int) -> list[str]:
+    """Wrap text in lines of about equal length, at most `most` characters except for a long word.
+
+    >>> in_lines("limits hold for all at once in most samples", most=24)
+    ['limits hold for all at', 'once in most samples']
+    """
+    count = max(math.ceil(len(text) / most), 1)
+    if count > 1:
+        # A number and its per cent stay together.
+        text = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    for width in range(max(math.ceil(len(text) / count), 1), most + 1):
+        lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+        if len(lines) <= count:
+            return lines
+    return textwrap.wrap(text, most, break_long_words=False, break_on_hyphens=False)
+
+
+def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, height: int = HEIGHT) -> go.Figure:
+    """Return an empty figure with title, subtitle and axis titles, all escaped here.
+
+    Long titles go over several lines, for which the figure grows: a picture's text does not wrap by itself.
+    """
+    titles, subtitles = in_lines(title, most=_TITLE), in_lines(subtitle, most=_SUBTITLE)
+    more = room_of(_broken(titles), _broken(subtitles))
+    axis: dict[str, Any] = {
+        "gridcolor": theme.grid,
+        "zeroline": False,
+        "linecolor": theme.grid,
+        "ticks": "outside",
+        "tickcolor": theme.grid,
+        "automargin": True,
+    }
+    import plotly.graph_objects as go
+
+    # The figure is built in one call, because updating a plotly figure takes ten times as long.
+    return go.Figure(
+        layout={
+            "title": {
+                "text": f"<b>{_broken(titles)}</b>",
+                "subtitle": {"text": _broken(subtitles), "font": {"size": 13, "color": theme.quiet}},
+                "x": 0,
+                "xref": "container",
+                "font": {"size": 16, "color": theme.text},
+                "automargin": True,
+                "yref": "container",
+                "y": 0.97,
+            },
+            "font": {"family": FONT, "size": 13, "color": theme.text},
+            "colorway": [theme.chosen, theme.standard, REFERENCE, *OTHERS],
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "height": height + more,
+            "margin": {"l": 8, "r": 16, "t": 72 + more, "b": 8},
+            "showlegend": False,
+            "hovermode": "closest",
+            "hoverlabel": {"font": {"family": FONT}},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": theme.quiet, "activecolor": theme.text},
+            "xaxis": axis | {"title": {"text": escaped(x), "standoff": 8}},
+            "yaxis": axis | {"title": {"text": escaped(y), "standoff": 8}},
+        }
+    )
+
+
+def room_of(title: str, subtitle: str) -> int:
+    """Return the height, in pixels, of the titles' lines after their first."""
+    return _TITLE_LINE * title.count(_BREAK) + _SUBTITLE_LINE * subtitle.count(_BREAK)
+
+
+def _broken(lines: Sequence[str]) -> str:
+    return _BREAK.join(escaped(line) for line in lines)
+
+
+def figure_of(data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> go.Figure:
+    """Make a figure from plain values that plotly knows: dicts, lists, numbers and NumPy arrays.
+
+    Plotly's own look at each of them takes ten times as long as all else, at every move of a slider;
+    `tests/views/figures` has it look.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure(data=data, layout=layout, _validate=False)
+    figure._validate = True
+    return figure

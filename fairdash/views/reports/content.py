@@ -1,0 +1,284 @@
+"""Content of the comparison page and report: figures with tables, findings, facts and limits.
+
+All content is plain text in blocks (:mod:`fairdash.views.blocks`); the caller escapes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import numpy as np
+
+from fairdash._version import versions
+from fairdash.data.dataset import Dataset
+from fairdash.dependence import REGISTRY
+from fairdash.evaluation.quantile_profile import ROWS_PER_GROUP
+from fairdash.tables.leak_check import check_data
+from fairdash.training.device import TITLES
+from fairdash.training.methods import PATHS, ModelKey, apart_in_words
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.split_kinds import SPLITS
+from fairdash.utils.classes import attributes_of
+from fairdash.utils.records import to_plain
+from fairdash.utils.text import number, percent, with_unit
+from fairdash.views import words
+from fairdash.views.blocks import Block
+from fairdash.views.figures.theme import Theme
+from fairdash.views.reports import pictures, tables
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.words import named, nothing_learned, of_values
+
+
+def has_groups(comparison: Comparison) -> bool:
+    """Return whether every split has the test rows of a group; a report shows only these groups."""
+    return min(len(split.test) for split in comparison.result.splits) >= ROWS_PER_GROUP
+
+
+def spread(comparison: Comparison, *, theme: Theme) -> list[Block]:
+    """Return the spread of predictions or residuals in thirds of the sensitive column."""
+    return [
+        pictures.spread(comparison, theme=theme),
+        tables.spread(comparison),
+        "Equal averages can hide unequal spreads. For an independent model the three curves are the same.",
+    ]
+
+
+def who_pays(comparison: Comparison, *, theme: Theme) -> list[Block]:
+    """Return the change of predictions by group of the sensitive column."""
+    return [pictures.transfers(comparison, theme=theme), tables.moved(comparison)]
+
+
+def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
+    """Return predictions and residuals, assessed side by side."""
+    trained_for = OBJECTIVES[comparison.plan.objective].title.lower()
+    return [
+        pictures.objectives(comparison, theme=theme),
+        tables.objectives(comparison),
+        f"The models were trained for {trained_for}. If the target's average changes with the sensitive "
+        "attribute, predictions and errors can't both be equal across groups.",
+    ]
+
+
+def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") -> list[Block]:
+    """Return the most important features; nothing if a run has not measured them."""
+    picture = pictures.features(comparison, kind=kind, theme=theme)
+    if picture is None:
+        return []
+    return [
+        picture,
+        tables.features(comparison),
+        "A fair model may use a feature to offset what other features reveal about the sensitive attribute. "
+        "Its predictions then depend on that feature, while shuffling it lowers the error.",
+    ]
+
+
+def measures(comparison: Comparison) -> dict[str, str]:
+    """Explain each measure with figures, by name."""
+    entries = [REGISTRY[id] for id in comparison.front.measures]
+    return {
+        tables.in_full(each): f"0 means: {each.zero}. 1 means: {each.one}. It misleads in this case: "
+        f"{each.fails_when} Source: {each.source}."
+        for each in entries
+    }
+
+
+def summary(comparison: Comparison) -> list[str]:
+    """State the finding in plain sentences, with every number from the comparison."""
+    if nothing := nothing_learned(comparison):
+        return [nothing]
+    parts = [words.dependence(comparison)]
+    if comparison.is_of_one_point:
+        return parts
+    if not comparison.a.is_standard:
+        parts.append(words.dependence(comparison, comparison.a))
+    parts.append(
+        f"{words.cost(comparison)} {comparison.front.error_title}: "
+        f"{comparison.shown(comparison.front.error, comparison.a)} for {named(comparison.a)}, "
+        f"{comparison.shown(comparison.front.error, comparison.b)} at {comparison.called(comparison.b)}."
+    )
+    moved = with_unit(number(comparison.mean_change), comparison.unit)
+    parts.append(
+        f"Predictions change by {moved} on average. {words.who_pays(comparison)} {words.level(comparison)}"
+    )
+    if not comparison.b.is_standard:
+        parts.append(words.both_objectives(comparison))
+    return [" ".join(part.split()) for part in parts]
+
+
+def of_points(comparison: Comparison) -> list[str]:
+    """Describe A and B."""
+    lines = []
+    for letter, point in (("A", comparison.a), ("B", comparison.b)):
+        kind = "trained" if comparison.curve_point(point).is_trained else blended(comparison, point)
+        lines.append(
+            f"{letter}: {named(point)}." if point.is_standard else f"{letter}: {point.title}, {kind}."
+        )
+    return lines
+
+
+def unsaid(comparison: Comparison) -> list[str]:
+    """List the limits of these numbers, as far as they follow from the numbers."""
+    seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
+    n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
+    blind = f"{symbol} misses some links"
+    if np.isfinite(comparison.verdict_p(point)):
+        blind += ", and the joint test of several measures misses weak links"
+    sentences = {
+        f"The {seen.audited} may still depend on {comparison.sensitive_called}. With {n_test:,} test rows, "
+        f"values of {symbol} below {number(comparison.edge(point))} do not indicate a link. However, "
+        f"{blind}.": True,
+        "No result applies to a single person. All results are averages and spreads of groups.": True,
+        f"The run used {comparison.sample}. Results on all rows may differ.": bool(comparison.sample),
+        "The run had one split. Another split would give different figures.": n_splits == 1,
+        f"The models were trained for {OBJECTIVES[comparison.plan.objective].title.lower()}. Models trained "
+        f"for {seen.title.lower()} would differ.": comparison.objective != comparison.plan.objective,
+        f"This point is {blended(comparison, point)}. A model trained at λ = {point.lam:g} would differ.": (
+            not comparison.curve_point(point).is_trained
+        ),
+        apart_in_words(point.method, len(attributes_of(comparison.result.sensitive))): True,
+        "This blend is not a good choice, because both neighbouring trained models show less dependence.": (
+            comparison.is_worse_than_both_ends()
+        ),
+    }
+    return [sentence for sentence, holds in sentences.items() if sentence and holds]
+
+
+def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str]:
+    """List the data and its column roles."""
+    result, target, sensitive = comparison.result, comparison.target, comparison.sensitive
+    parts = [f"{len(rows):,} {part}" for part, rows in result.splits[0].parts.items()]
+    if result.set_aside is not None:
+        parts.append(f"{len(result.set_aside.rows):,} set aside in every split to confirm the choice")
+    others = [column for column in result.sensitive.columns if column != sensitive]
+    facts = {
+        "Data set": comparison.title,
+        "What it is": "" if dataset is None else dataset.description,
+        "Rows": f"{comparison.sample or f'{len(result.target):,}'}; in each split {', '.join(parts)}",
+        "Target": _with_meaning(comparison, target, comparison.unit, dataset),
+        "Sensitive attribute shown": _with_meaning(comparison, sensitive, comparison.sensitive_unit, dataset),
+        "Other sensitive attributes": ", ".join(map(comparison.called_column, others)),
+    }
+    if dataset is None:
+        facts["Rows weighted by exposure"] = "no" if result.weight is None else "yes"
+        facts["Features"] = "not listed, because the data set was not available"
+    else:
+        roles = dataset.roles
+        together = "folds keep its rows together, and noise floors shuffle them together"
+        facts |= {
+            "Exposure": roles.weight or "none: all rows have equal weight",
+            "Group": ""
+            if dataset.group is None
+            else f"{roles.group}, with {dataset.group.nunique():,} groups: {together}",
+            "Time": roles.time or "",
+            f"Features ({len(roles.features)})": ", ".join(roles.features),
+            "Columns that give the target away": _on_leaks(dataset),
+            "Changes to the table before training": " ".join(dataset.notes),
+        }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _on_leaks(dataset: Dataset) -> str:
+    """Findings of the leak check on the features; the notes list columns it left out before."""
+    roles = dataset.roles
+    found = check_data(
+        dataset.table(),
+        target=roles.target,
+        sensitive=roles.sensitive,
+        exposure=roles.weight,
+        price=roles.prediction,
+        group=roles.group,
+        columns=roles.features,
+    )
+    return " ".join(found.sentences())
+
+
+def training_facts(comparison: Comparison) -> dict[str, str]:
+    """List the settings of the training."""
+    plan, result = comparison.plan, comparison.result
+    objective, settings, kind = OBJECTIVES[plan.objective], plan.settings, SPLITS[plan.split]
+    held_out = "none was set aside"
+    if plan.validation_share:
+        held_out = f"{percent(plan.validation_share, decimals=0)} of the rows that are not test rows"
+    return {
+        "Trained for": f"{objective.title}: {objective.meaning}",
+        **{PATHS[id].title: f"{PATHS[id].meaning} ({PATHS[id].source})" for id in plan.methods},
+        "Weights λ trained": ", ".join(f"{lam:g}" for lam in sorted(plan.lams)),
+        "Splits": f"{len(result.splits)}, the same for all methods. {kind.title}: {kind.meaning}",
+        "Validation rows": held_out,
+        "Loss": settings.loss_function.title,
+        "Settings": "; ".join(f"{name}: {_setting(value)}" for name, value in to_plain(settings).items()),
+        **_tuned(comparison),
+        "Seed": f"{plan.random_state} (splits, initial weights, mini-batches)",
+        "Trained on": f"{TITLES.get(result.device, result.device)}, in {result.seconds:.0f} s",
+        "Trained with": ", ".join(" ".join(each) for each in result.versions.items()) or "not kept",
+    }
+
+
+def _tuned(comparison: Comparison) -> dict[str, str]:
+    """Settings chosen on validation rows, if any; they replace those given."""
+    tuning = comparison.result.tuning
+    if tuning is None:
+        return {}
+    chosen = tuning[tuning["chosen"]].sort_values("split")
+    decays = ", ".join(f"{decay:g}" for decay in chosen["weight_decay"])
+    rates = ", ".join(f"{lr:g}" for lr in chosen["lr"].unique())
+    return {"Chosen on validation rows instead": f"weight_decay, split by split: {decays}; lr: {rates}"}
+
+
+def versions_of_report() -> dict[str, str]:
+    """Return the versions of the software that wrote the report."""
+    return versions() | {"plotly": version("plotly")}
+
+
+def limits(comparison: Comparison) -> list[str]:
+    """Return general notes on the numbers."""
+    sentences = {
+        "All figures come from test rows, to which no model was fitted.": True,
+        "A dependence value means little without its noise floor: the same estimator on the same rows with "
+        "the sensitive attribute shuffled. We give the average of those values, and the value that "
+        "independence exceeds in 5 % of cases.": True,
+        "Finding no dependence does not prove independence. Each measure detects only certain links, and "
+        "needs enough rows.": True,
+        **dict.fromkeys(of_values(comparison), True),
+        "FairQuant compares averages. It misses groups that differ in spread but not in average.": (
+            "fairquant" in comparison.front.measures
+        ),
+        "The splits overlap, so they carry less information than the same number of new samples. Standard "
+        "errors are corrected for this overlap (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
+        "Points between two trained λ are blends: weighted averages of the two models' predictions. They "
+        "are evaluated like trained models, but no model was trained at their λ. Their floors are "
+        "interpolated from those of their neighbours.": True,
+        f"The models never use {comparison.sensitive_called}, but can use related features.": True,
+        "A group's average does not show what happens to its members. Some may pay more while the group "
+        "pays less. Groups with fewer than 20 test rows in a split are merged with their neighbours.": True,
+        "Bands and intervals of group averages allow for the sampling of new rows. They do not allow for "
+        "training the models again on other rows.": True,
+        "Errors, amounts and averages by group are weighted by exposure. Measures without weights count "
+        "every row once.": comparison.result.weight is not None,
+        "References use the sensitive attribute to set a price, and the models do not. Use references to "
+        "judge the models, not as prices to charge.": len(comparison.front.references) > 0,
+    }
+    return [sentence for sentence, holds in sentences.items() if holds]
+
+
+def blended(comparison: Comparison, point: ModelKey) -> str:
+    """Describe the blend at a point: the shares of two trained models."""
+    place = comparison.curve_point(point)
+    rest = "the standard model" if place.low == 0 else f"the one at λ = {place.low:g}"
+    share = percent(place.share, decimals=0)
+    return f"a blend, {share} of the model at λ = {place.high:g} and the rest of {rest}"
+
+
+def _with_meaning(comparison: Comparison, column: str, unit: str, dataset: Dataset | None) -> str:
+    meaning = "" if dataset is None else dataset.meanings.get(column, "")
+    name = comparison.called_column(column)
+    header = f"column {column}" if name != column else ""
+    about: Sequence[str] = [text for text in (unit, header, meaning) if text]
+    return f"{name} ({'; '.join(about)})" if about else name
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, list):
+        return "–".join(str(each) for each in value)
+    return "none" if value is None else str(value)

@@ -1,0 +1,142 @@
+"""Export a comparison as one HTML file that opens anywhere, prints well and loads nothing online."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from fairdash._version import __version__
+from fairdash.data.dataset import Dataset
+from fairdash.evaluation.confirmation import Confirmation
+from fairdash.storage.log import Log
+from fairdash.utils.text import utc_time
+from fairdash.views import words
+from fairdash.views.blocks import Block, Text, as_script_json, chapter, document, templates
+from fairdash.views.figures.stage import stage_script, stage_style
+from fairdash.views.figures.theme import LIGHT
+from fairdash.views.reports import content, pictures, tables
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.stage import stage_of, stops_of
+
+
+def render_report(
+    comparison: Comparison,
+    *,
+    run_id: str,
+    created: str,
+    dataset: Dataset | None = None,
+    is_preview: bool = False,
+    openings: Sequence[Confirmation] = (),
+    log: Log | None = None,
+) -> bytes:
+    """Render the report of a comparison.
+
+    The same comparison gives the same bytes: the only times in it are the run's own.
+
+    Parameters
+    ----------
+    comparison
+        Points A and B of a run.
+    run_id, created
+        The run's id, and when it was asked for, ISO 8601.
+    dataset
+        The data that the run was trained on, for the list of features and the notes; they are left out
+        without it.
+    is_preview
+        Whether the run has more to come, which the report then says.
+    openings
+        Results on the holdout rows, from :func:`fairdash.runs.confirmations.read_confirmations`.
+    log
+        Log of the run, from :func:`fairdash.storage.log.read`.
+
+    Returns
+    -------
+    bytes
+        An HTML document in UTF-8, about 5 MB, most of it plotly.js.
+    """
+    title, seen = f"The cost of fairness: {comparison.title}", comparison.objective_seen
+    sample = f"{comparison.sample}; " if comparison.sample else ""
+    all_rows = "all rows, " if comparison.sample else ""
+    preview = (
+        f"Preview: {sample}the whole run will have {all_rows}more splits and methods, and more precise noise "
+        "floors."
+    )
+    blocks = [
+        Text(title, "title"),
+        Text(
+            f"{comparison.target_called} predicted without {comparison.sensitive_called}. Run {run_id}, "
+            f"requested {utc_time(created)}; report by fairdash {__version__}.",
+            "small",
+        ),
+        *(Text(sentence, "answer") for sentence in content.summary(comparison)),
+        Text(f"{' '.join(content.of_points(comparison))} {seen.title}: {seen.meaning}", "small"),
+        *([preview] if is_preview else []),
+        *(f"Note: {note}" for note in comparison.result.notes),
+        *findings(comparison, openings),
+        *_moving(comparison),
+        *details(comparison, dataset=dataset, log=log or Log()),
+    ]
+    return document(title, blocks)
+
+
+def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> list[Block]:
+    """Return the blocks before the slider."""
+    return [
+        *chapter("Confirmation on rows set aside", *words.of_rows_set_aside(comparison, openings)),
+        *chapter("Limits of these results", content.unsaid(comparison)),
+        *chapter("Cost", pictures.front(comparison, theme=LIGHT), tables.measures(comparison)),
+    ]
+
+
+def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log) -> list[Block]:
+    """Return the blocks after the slider; groups only if every split has enough rows."""
+    front = comparison.front
+    concerned: list[Block] = ["A split has fewer than 20 test rows, too few to show any group."]
+    if content.has_groups(comparison):
+        concerned = []
+        for objective in sorted(comparison.fronts, key=lambda each: each != comparison.objective):
+            concerned += [
+                pictures.profile(comparison, objective=objective, theme=LIGHT),
+                tables.profile(comparison, objective),
+            ]
+        concerned += content.spread(comparison, theme=LIGHT)
+        if not comparison.is_of_one_point:
+            concerned += content.who_pays(comparison, theme=LIGHT)
+    models: list[Block] = [tables.trained(comparison, method) for method in front.methods]
+    models.append(tables.hypervolumes(comparison))
+    if len(front.baselines):
+        models.append(tables.benchmarks(comparison))
+    if len(front.references):
+        models.append(tables.references(comparison))
+    done: list[Block] = [tables.history(log)] if log.events else []
+    if not log.is_whole:
+        done.insert(0, "The log was changed: lines were altered or are missing.")
+    chapters: dict[str, list[Block]] = {
+        "Groups affected": concerned,
+        "Predictions and residuals": content.both_objectives(comparison, theme=LIGHT),
+        "Most important features": content.features(comparison, theme=LIGHT),
+        "All models": models,
+        "The data": [content.data_facts(comparison, dataset)],
+        "Training": [content.training_facts(comparison)],
+        "Versions that wrote this report": [content.versions_of_report()],
+        "Who did what with this run": done,
+        "Measures explained": [content.measures(comparison)],
+        "Limits": [content.limits(comparison)],
+    }
+    return [block for title, blocks in chapters.items() for block in chapter(title, *blocks)]
+
+
+def _moving(comparison: Comparison) -> list[Block]:
+    """Return the stage of the trade-off page, which moves λ without a server; nothing without groups."""
+    if not content.has_groups(comparison) or comparison.is_of_one_point:
+        return []
+    stops = stops_of(comparison)
+    away = [abs(float(lam) - comparison.b.lam) for lam in stops.lams]
+    data = stage_of(comparison, stops, at=away.index(min(away)), theme=LIGHT)
+    for place, figure in enumerate(data["figures"], 1):
+        figure |= {"form": "svg", "name": f"fairdash-report-{place}"}
+    stage = templates().get_template("stage.html")
+    code = {"script": Markup(stage_script()), "style": Markup(stage_style())}  # noqa: S704 - our own files
+    return [Markup(stage.render(data=as_script_json(json.dumps(data)), **code))]  # noqa: S704 - escaped there

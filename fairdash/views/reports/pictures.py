@@ -1,0 +1,205 @@
+"""Figures of a comparison for the page and the report, each with its text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from fairdash.dependence import REGISTRY
+from fairdash.training.methods import THE_STANDARD, ModelKey
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import counted, label, number
+from fairdash.views import words
+from fairdash.views.blocks import Picture
+from fairdash.views.figures.comparison import features_figure, objectives_figure
+from fairdash.views.figures.front import front_without_marks, with_marks
+from fairdash.views.figures.groups import profile_figure, spread_figure, transfers_figure
+from fairdash.views.figures.labels import Label
+from fairdash.views.figures.theme import OTHERS, Theme
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.fronts import UNKNOWN, Front, least_error_of
+
+#: Colour of a stored point A; the standard model has its own colour.
+KEPT = OTHERS[0]
+#: Descriptions of the two ways to compute a feature's importance.
+_FEATURE_AXES = {
+    "reliance": "Average change in a prediction when the feature is shuffled",
+    "importance": "Increase in test error when the feature is shuffled (MSE ÷ the average's)",
+}
+
+
+def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: bool = False) -> Picture:
+    """Return average predictions or residuals in groups of the sensitive column, for A and B."""
+    seen, ranges = OBJECTIVES[objective], []
+    level = f"Average {seen.audited}" + (" (predicted − true)" if seen.uses_target else "")
+    for point in comparison.points:
+        mean = comparison.profile(point, objective=objective)["mean"]
+        ranges.append(f"{comparison.called(point)}: from {mean.min():.3g} to {mean.max():.3g}")
+    alt = (
+        f"Two lines with 95 % bands: the average {seen.audited} in groups of {comparison.sensitive_called}, "
+        f"for {comparison.a.title} (dashed) and {comparison.b.title} (solid). Group averages of the "
+        f"{seen.audited}, {'; '.join(ranges)}."
+    )
+    figure = profile_figure(
+        comparison.profile(comparison.a, objective=objective),
+        comparison.profile(comparison.b, objective=objective),
+        chosen_name=comparison.called(comparison.b),
+        standard_name=comparison.called(comparison.a),
+        by_value=by_value,
+        audited=seen.audited,
+        sensitive=comparison.sensitive_axis,
+        level=label(level, comparison.unit),
+        reference=0.0 if seen.uses_target else comparison.target_mean,
+        reference_name="no error on average" if seen.uses_target else f"average {comparison.target_called}",
+        subtitle=comparison.rows_and_splits,
+        theme=_of_two(comparison, theme),
+    )
+    return Picture(f"profile-{objective}", figure, alt)
+
+
+def front(comparison: Comparison, *, theme: Theme) -> Picture:
+    """Return the front: all methods, prices beside them, noise floor and both points, with their figures."""
+    front, symbol = comparison.front, REGISTRY[comparison.measure].symbol
+    method = comparison.b.method if comparison.b.method in front.methods else front.methods[0]
+    noise = replace(comparison, b=ModelKey(method, 0.0)).noise_begins
+    base = _front_without_marks(
+        front,
+        measure=comparison.measure,
+        measure_title=f"{symbol} between {comparison.objective_seen.audited} "
+        f"and {comparison.sensitive_called}",
+        method=method,
+        noise_at=None if noise is None else _place(comparison, noise),
+        unit=comparison.unit,
+        subtitle=f"{comparison.rows_and_splits}; {comparison.objective_seen.title.lower()}",
+        theme=theme,
+    )
+    marks = [_mark(comparison, THE_STANDARD, "standard model", theme.standard, "diamond")]
+    if not comparison.a.is_standard:
+        marks.append(_mark(comparison, comparison.a, f"A: {comparison.a.name}", KEPT, "square"))
+    if not comparison.b.is_standard:
+        marks.append(_mark(comparison, comparison.b, f"chosen: {comparison.b.name}", theme.chosen, "circle"))
+    edge = comparison.edge(comparison.b)
+    said = [
+        f"{point.title} (error {comparison.error_in_words(point)}, "
+        f"{symbol} {comparison.shown(comparison.measure, point)})"
+        for point in comparison.points
+    ]
+    alt = (
+        f"Test error against {symbol}, a point for each trained model of "
+        f"{counted(len(front.methods), 'method')}. Marked: {' and '.join(said)}. "
+        f"Noise floor up to {number(edge)}."
+    )
+    if noise is not None:
+        alt += f" Beyond λ = {noise.lam:g} you pay for noise."
+    return Picture("front", with_marks(base, marks, edge=edge, theme=theme), alt)
+
+
+def _place(comparison: Comparison, point: ModelKey) -> tuple[float, float]:
+    """Dependence and error of a point, as the front draws them."""
+    return comparison.mean(comparison.measure, point), comparison.mean(comparison.front.error_shown, point)
+
+
+def _mark(comparison: Comparison, point: ModelKey, text: str, colour: str, symbol: str) -> Label:
+    x, y = _place(comparison, point)
+    is_hollow = not comparison.curve_point(point).is_trained
+    return Label(x=x, y=y, text=text, colour=colour, symbol=symbol, is_hollow=is_hollow)
+
+
+def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str, Any]:
+    # Building the figure takes several times as long as adding marks, which a page does for every point.
+    key = tuple(view.values())
+    if key not in front.drawn:
+        least_error = UNKNOWN
+        if front.error_shown == "rmse" and not math.isnan(front.least_error[0]):
+            least_error = least_error_of(front.references, "rmse")
+        figure = front_without_marks(
+            front.test,
+            front.single,
+            **front.axis_of_error(unit),
+            of_average=front.rmse_of_mean,
+            references=front.references,
+            baselines=front.baselines,
+            least_error=least_error,
+            **view,
+        )
+        front.drawn[key] = figure.to_plotly_json()
+    return front.drawn[key]
+
+
+def spread(comparison: Comparison, *, theme: Theme) -> Picture:
+    """Return the spread of predictions or residuals of A and B in thirds of the sensitive column."""
+    tables, audited = comparison.spreads(), comparison.objective_seen.audited
+    figure = spread_figure(
+        tables[comparison.a],
+        tables[comparison.b],
+        audited=audited,
+        sensitive=comparison.sensitive_axis,
+        level=label(audited.capitalize(), comparison.unit),
+        subtitle=comparison.subtitle_of_first_split,
+        **_two(comparison, theme),
+    )
+    alt = (
+        f"Densities of the {audited} in the low, middle and high third of {comparison.sensitive_called}, "
+        f"one row each: {comparison.a.title} dashed, {comparison.b.title} solid."
+    )
+    return Picture("spread", figure, alt)
+
+
+def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
+    """Return the change of predictions by group of the sensitive column."""
+    figure = transfers_figure(
+        comparison.moved,
+        sensitive=comparison.sensitive_axis,
+        unit=comparison.unit,
+        subtitle=comparison.rows_and_splits,
+        **_two(comparison, theme) | {"theme": theme},
+    )
+    alt = f"Bars: change of the average prediction by group of {comparison.sensitive_called}."
+    return Picture("transfers", figure, f"{alt} {words.who_pays(comparison)}".strip())
+
+
+def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
+    """Return the path of B's method, assessed by both objectives."""
+    figure = objectives_figure(
+        {objective: each.test for objective, each in comparison.fronts.items()},
+        measure=comparison.measure,
+        method=comparison.b.method,
+        chosen_lam=comparison.b.lam,
+        **comparison.front.axis_of_error(comparison.unit),
+        of_average=comparison.front.rmse_of_mean,
+        subtitle=comparison.rows_and_splits,
+        theme=theme,
+    )
+    alt = (
+        "Two panels, test error against dependence of predictions and of residuals along one method's path. "
+        f"{words.both_objectives(comparison)}"
+    )
+    return Picture("objectives", figure, alt)
+
+
+def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | None:
+    """Return the features of A and B by ``"reliance"`` or ``"importance"``; None if not measured."""
+    table = comparison.importance(kind)
+    if table is None:
+        return None
+    title = _FEATURE_AXES[kind]
+    figure = features_figure(
+        table,
+        axis=label(title, comparison.unit) if kind == "reliance" else title,
+        subtitle=comparison.rows_and_splits,
+        **_two(comparison, theme),
+    )
+    alt = f"{title} among the test rows, by feature: {comparison.a.title} and {comparison.b.title}."
+    return Picture("features", figure, alt)
+
+
+def _two(comparison: Comparison, theme: Theme) -> dict[str, Any]:
+    """Names of A and B, and the theme with A's colour."""
+    names = {"a_name": comparison.called(comparison.a), "b_name": comparison.called(comparison.b)}
+    return names | {"theme": _of_two(comparison, theme)}
+
+
+def _of_two(comparison: Comparison, theme: Theme) -> Theme:
+    return theme if comparison.a.is_standard else replace(theme, standard=KEPT)

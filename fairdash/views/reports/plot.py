@@ -1,0 +1,220 @@
+"""Plot results of :func:`fairdash.sweep` in a notebook with the app's plotly figures.
+
+Each function returns a ``plotly.graph_objects.Figure``: show it, or save it with ``figure.write_html``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairdash.dependence.grouping import as_groups
+from fairdash.errors import OptionError
+from fairdash.evaluation import group_averages, of_sensitive, summarise_splits
+from fairdash.evaluation.figures import ERRORS
+from fairdash.training.methods import THE_STANDARD, ModelKey
+from fairdash.training.sweep import STANDARD
+from fairdash.utils.registry import get_entry
+from fairdash.views.figures import data as data_figures
+from fairdash.views.figures.theme import theme_of
+from fairdash.views.reports import pictures
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.fronts import UNKNOWN, fronts_of
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from fairdash.data.dataset import Dataset
+    from fairdash.evaluation.result import ReferenceResult, SweepResult
+
+__all__ = ["dependence", "front", "profile", "transfers"]
+
+
+def front(
+    result: SweepResult,
+    dataset: Dataset | None = None,
+    *,
+    measure: str | None = None,
+    method: str | None = None,
+    sensitive: str | None = None,
+    references: ReferenceResult | None = None,
+    dark: bool = False,
+) -> go.Figure:
+    """Plot test error against dependence: a point per trained model, and the noise floor.
+
+    Parameters
+    ----------
+    result
+        Result of :func:`fairdash.sweep`.
+    dataset
+        Data set of the sweep. If given, the figure includes the benchmarks of every run (the average, a ridge
+        or GLM, boosted trees, an existing price) on the same splits.
+    measure
+        Measure on the x-axis; by default the sweep's first.
+    method
+        Method drawn in full, with standard errors and single splits; by default the first fair one.
+    sensitive
+        Sensitive column, if the sweep had several; by default all jointly, or the first if no measure of the
+        sweep takes several.
+    references
+        Result of :func:`fairdash.references` with the same splits, drawn separately.
+    dark
+        Use colours for a dark page.
+
+    Raises
+    ------
+    OptionError
+        The sweep has no such measure, method or sensitive column, or no standard model to compare with.
+    """
+    if STANDARD not in set(result.frame["method"]):
+        raise OptionError.of(
+            "This sweep has no standard model for comparison",
+            f"Sweep again with “{STANDARD}” among the methods.",
+            column="methods",
+        )
+    together = sensitive is None and len(result.sensitive.columns) > 1
+    first = str(result.sensitive.columns[0])
+    frames = _of_all_columns(result.frames, first)
+    if together and (frames[result.objective]["column"] == first).any():
+        paths, baselines = (_of_all_columns(each, first) for each in (result.paths, result.baselines))
+        both = replace(result, frames=frames, paths=paths, baselines=baselines)
+        seen = _compared(both, method, 0.0, None)
+        seen_front = replace(seen.front, sensitive="the sensitive attribute")
+    else:
+        seen = _compared(result, method, 0.0, sensitive)
+        seen_front = seen.front
+    prices = seen_front.references.iloc[:0]
+    if references is not None:
+        own = references.figures[references.figures["part"] == "test"]
+        own = of_sensitive(own, first if sensitive is None else sensitive)
+        prices = summarise_splits(own, test_to_train=result.test_to_train)
+    benchmarks = seen_front.baselines if dataset is not None else seen_front.baselines.iloc[:0]
+    drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
+    measured = {id: id for id in drawn.measures}
+    measure = get_entry(measured, next(iter(measured)) if measure is None else measure, option="measure")
+    shown = replace(seen, fronts={seen.objective: drawn}, measure=measure)
+    return pictures.front(shown, theme=theme_of(dark=dark)).figure
+
+
+def profile(
+    result: SweepResult,
+    *,
+    method: str | None = None,
+    lam: float | None = None,
+    sensitive: str | None = None,
+    by_value: bool = False,
+    dark: bool = False,
+) -> go.Figure:
+    """Plot average predictions, or residuals, by quantile group of the sensitive column: fair and standard.
+
+    Parameters
+    ----------
+    result
+        Result of :func:`fairdash.sweep`.
+    method, lam
+        Model to draw; by default the first fair method at the middle of its weights.
+    sensitive
+        Sensitive column; by default the first.
+    by_value
+        Place groups at their average value of the sensitive column instead of by rank.
+    dark
+        Use colours for a dark page.
+
+    Raises
+    ------
+    OptionError
+        There is no such model or sensitive column.
+    """
+    comparison = _compared(result, method, lam, sensitive)
+    theme = theme_of(dark=dark)
+    return pictures.profile(comparison, objective=comparison.objective, theme=theme, by_value=by_value).figure
+
+
+def transfers(
+    result: SweepResult,
+    *,
+    method: str | None = None,
+    lam: float | None = None,
+    sensitive: str | None = None,
+    dark: bool = False,
+) -> go.Figure:
+    """Plot the change per head from the standard model to a fair one, by group of the sensitive column.
+
+    See :func:`profile` for parameters and errors.
+    """
+    comparison = _compared(result, method, lam, sensitive)
+    return pictures.transfers(comparison, theme=theme_of(dark=dark)).figure
+
+
+def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = False) -> go.Figure:
+    """Plot the target against a sensitive column before any model: rows as dots, group averages as a line.
+
+    Parameters
+    ----------
+    dataset
+    sensitive
+        Sensitive column; by default the first.
+    dark
+        Use colours for a dark page.
+
+    Raises
+    ------
+    OptionError
+        There is no such sensitive column.
+    """
+    column = _sensitive(dataset.roles.sensitive, sensitive)
+    y, s = dataset.target.to_numpy(dtype=float), dataset.sensitive[column].to_numpy(dtype=float)
+    weight = None if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    return data_figures.link_figure(
+        s,
+        y,
+        group_averages(y, s, weight=weight, units=as_groups(dataset.groups, len(y))),
+        sensitive=dataset.label(column),
+        target=dataset.label(str(dataset.target.name)),
+        theme=theme_of(dark=dark),
+        by_exposure=weight is not None,
+    )
+
+
+def _compared(
+    result: SweepResult, method: str | None, lam: float | None, sensitive: str | None
+) -> Comparison:
+    """A model of the sweep against the standard one, by default of the first fair method and column."""
+    fair = {each: each for each in result.sweep.methods if each != STANDARD} or {STANDARD: STANDARD}
+    method = get_entry(fair, next(iter(fair)) if method is None else method, option="method")
+    trained = result.members.loc[result.members["method"] == method, "lam"]
+    lams = {f"{each:g}": float(each) for each in sorted({0.0, *trained} if lam == 0 else {*trained})}
+    chosen = list(lams)[len(lams) // 2] if lam is None else f"{lam:g}"
+    if result.paths[result.objective].empty:
+        # The standard model alone has no path.
+        paths = {objective: frame.assign(share=0.0) for objective, frame in result.frames.items()}
+        result = replace(result, paths=paths)
+    fronts = fronts_of(result, sensitive=_sensitive(map(str, result.sensitive.columns), sensitive))
+    return Comparison(
+        title="",
+        plan=result.sweep,
+        result=result,
+        fronts=fronts,
+        objective=result.objective,
+        measure=fronts[result.objective].default_measure,
+        a=THE_STANDARD,
+        b=ModelKey(method, get_entry(lams, chosen, option="lam")),
+    )
+
+
+def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
+    """Return the figures of all sensitive columns together, under the name of one column."""
+    figures = {}
+    for objective, table in tables.items():
+        own = table[table["column"] == ""]
+        figures[objective] = own.assign(column=np.where(own["measure"].isin(ERRORS), "", name))
+    return figures
+
+
+def _sensitive(columns: Iterable[str], column: str | None) -> str:
+    there = {each: each for each in columns}
+    return get_entry(there, next(iter(there)) if column is None else column, option="sensitive column")

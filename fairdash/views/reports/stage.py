@@ -1,0 +1,308 @@
+"""Interactive figures of the Trade-off page, computed in advance for every slider value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from fairdash.dependence import REGISTRY
+from fairdash.evaluation import blended_profiles, points_of_plan
+from fairdash.training.methods import ModelKey
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import number, percent, span, with_unit
+from fairdash.views import words
+from fairdash.views.figures.parts import lists, plain
+from fairdash.views.figures.theme import Theme, escaped
+from fairdash.views.reports import pictures
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.strength import shows_nothing
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stops:
+    """Figures of P points of a method's path, against a comparison's point A.
+
+    Parameters
+    ----------
+    points
+        The stops; the standard model where the models around a weight diverged.
+    lams
+        Their weights λ as texts.
+    mean, low, high
+        (P, G) averages in groups of the sensitive column, and their 95 % intervals.
+    values, below
+        (P, 4) what the four cards say, and what stands below it.
+    """
+
+    points: tuple[ModelKey, ...]
+    lams: tuple[str, ...]
+    mean: Array
+    low: Array
+    high: Array
+    values: tuple[tuple[str, ...], ...]
+    below: tuple[tuple[str, ...], ...]
+
+
+def stops_of(comparison: Comparison) -> Stops:
+    """Return all points of B's method, wherever B lies among them."""
+    method, front = comparison.b.method, comparison.front
+    there = set(front.test.loc[front.test["method"] == method, "lam"])
+    stops = points_of_plan(comparison.plan, method)
+    points = tuple(each if each.lam in there else ModelKey(method, 0.0) for each in stops)
+    profiles: list[Array] = []
+    moved: list[float] = []
+    for (low, high), between in groupby(points, key=lambda each: (each.low, each.high)):
+        shares = np.array([each.share for each in between])
+        found = _between(comparison, ModelKey(method, low), ModelKey(method, high), shares)
+        profiles.extend(np.stack(found[:3], axis=1))
+        moved.extend(found[3])
+    cards = [
+        four_numbers(replace(comparison, b=point), mean_change=change)
+        for point, change in zip(points, moved, strict=True)
+    ]
+    mean, below, above = np.stack(profiles, axis=1)
+    return Stops(
+        points=points,
+        lams=tuple(f"{each.lam:g}" for each in stops),
+        mean=mean,
+        low=below,
+        high=above,
+        values=tuple(tuple(card[1] for card in of_stop) for of_stop in cards),
+        below=tuple(tuple(card[2] for card in of_stop) for of_stop in cards),
+    )
+
+
+def _between(
+    comparison: Comparison, low: ModelKey, high: ModelKey, shares: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Profiles of blends of two models, (P, G) each, and each blend's average change from A, (P,)."""
+    result, seen = comparison.result, comparison.objective_seen
+    of_low, of_high, of_a = (comparison.predictions(each) for each in (low, high, comparison.a))
+    both = [j for j in of_low if j in of_high]
+    first, last = (seen.audit(np.stack([each[j] for j in both]), result.target) for each in (of_low, of_high))
+    splits, groups = [result.splits[j] for j in both], comparison.front.groups
+    profiles = blended_profiles(
+        first, last, shares, splits, groups=groups, weight=result.weight, units=result.groups
+    )
+    changes = []
+    for j in (j for j in both if j in of_a):
+        rows = result.splits[j].test
+        a, b = (each[j][rows] - of_a[j][rows] for each in (of_low, of_high))
+        weight = None if result.weight is None else result.weight[rows]
+        changes.append([np.average(np.abs((1 - w) * a + w * b), weights=weight) for w in shares])
+    return *profiles, np.mean(changes, axis=0)
+
+
+def four_numbers(comparison: Comparison, *, mean_change: float | None = None) -> tuple[tuple[str, ...], ...]:
+    """Return title, value, note and meaning of error, dependence, FairQuant and moved predictions.
+
+    `mean_change` is :attr:`Comparison.mean_change` where that is known already.
+    """
+    moved = comparison.mean_change if mean_change is None else mean_change
+    short = "standard model" if comparison.a.is_standard else comparison.called(comparison.a)
+    entry = REGISTRY[comparison.measure]
+    return (
+        (
+            "Test error",
+            comparison.error_in_words(comparison.b),
+            f"{_share(comparison)}{short}: {comparison.error_in_words(comparison.a)}",
+            _error_meaning(comparison),
+        ),
+        (
+            entry.symbol,
+            comparison.shown(comparison.measure, comparison.b),
+            words.verdict_in_short(comparison),
+            f"0: {entry.zero}; 1: {entry.one}. {words.how_the_verdict_is_made(comparison)}",
+        ),
+        (
+            "FairQuant",
+            with_unit(comparison.shown("fairquant", comparison.b), comparison.unit),
+            "noise floor "
+            f"{with_unit(number(comparison.front.figure('fairquant', comparison.b).floor), comparison.unit)}",
+            "Mean distance between the averages of 50 equal-sized groups of the sensitive attribute and "
+            "the overall average (fewer groups with ties or few rows). It misses groups that differ in "
+            "spread but not in average.",
+        ),
+        (
+            "Average change in prediction",
+            with_unit(number(moved), comparison.unit),
+            f"target's spread: {with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
+            "Mean absolute difference between the two models' predictions for a row. The standard "
+            "deviation of the target is given below.",
+        ),
+    )
+
+
+def _share(comparison: Comparison) -> str:
+    """B's share of the average's error, where the card has the error in the target's unit."""
+    share = comparison.mean("rmse", comparison.b) / comparison.front.rmse_of_mean
+    is_known = comparison.front.error == "mse" and math.isfinite(share)
+    return f"{percent(share)} of the average's; " if is_known else ""
+
+
+def _error_meaning(comparison: Comparison) -> str:
+    if comparison.front.error != "mse":
+        return f"{comparison.front.error_title}: 0 is perfect. Predicting the average for everyone gives 1."
+    of_mean = with_unit(number(comparison.front.rmse_of_mean), comparison.unit)
+    return f"Root mean squared error. 0 is perfect. Predicting the average for everyone gives {of_mean}."
+
+
+def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> dict[str, Any]:
+    """Return the comparison, and its changes along the slider, as plain values for the stage.
+
+    Parameters
+    ----------
+    comparison
+        B is the stop at which the slider stands.
+    at
+        Its place among the stops.
+    """
+    profile = pictures.profile(comparison, objective=comparison.objective, theme=theme)
+    spec, of_profile = _moving_profile(comparison, stops, profile.figure)
+    seen, trained = comparison.objective_seen, {0.0, *comparison.plan.lams}
+    table = comparison.profile(comparison.a)
+    figures = [{"spec": spec, "alt": profile.alt}]
+    moves = [{"figure": 0, **each} for each in of_profile]
+    # Otherwise the whole front would lie within the noise.
+    if not shows_nothing(comparison):
+        front = pictures.front(comparison, theme=theme)
+        spec, of_front = _moving_front(comparison, stops, front.figure, theme=theme)
+        figures.append({"spec": spec, "alt": front.alt})
+        moves += [{"figure": 1, **each} for each in of_front]
+    return {
+        "slider": {
+            "label": "Weight of fairness, λ",
+            "symbol": "λ",
+            "help": "λ weighs dependence against error in training. Ticks are trained models. Points "
+            "between ticks are blends of two models, and are evaluated like trained ones.",
+            "stops": list(stops.lams),
+            "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{each:g}" == lam for each in trained)],
+            "at": at,
+        },
+        "figures": figures,
+        "moves": moves,
+        "cards": [
+            {
+                "title": title,
+                "help": meaning,
+                "values": [each[k] for each in stops.values],
+                "below": [each[k] for each in stops.below],
+            }
+            for k, (title, _, _, meaning) in enumerate(four_numbers(comparison))
+        ],
+        "table": {
+            "title": f"Average {seen.audited} as a table",
+            "head": [comparison.sensitive_called, comparison.called(comparison.a)],
+            "rows": [
+                [span(low, high), number(mean)]
+                for low, high, mean in zip(table["s_low"], table["s_high"], table["mean"], strict=True)
+            ],
+            "move": 1,
+        },
+    }
+
+
+def _moving_profile(
+    comparison: Comparison, stops: Stops, figure: go.Figure
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    a, b = comparison.profile(comparison.a), comparison.profile(comparison.b)
+    level = 0.0 if OBJECTIVES[comparison.objective].uses_target else comparison.target_mean
+    return moving_lines(
+        figure,
+        profiles=(stops.mean, stops.low, stops.high),
+        names=[comparison.called(each) for each in stops.points],
+        # The lines' names are where they are furthest apart.
+        named_at=int((b["mean"] - a["mean"]).abs().fillna(0.0).to_numpy().argmax()),
+        besides=np.array([level, *a["low"], *a["high"]]),
+    )
+
+
+def moving_lines(
+    figure: go.Figure,
+    *,
+    profiles: tuple[Array, Array, Array],
+    names: Sequence[str],
+    named_at: int,
+    besides: Array,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return a profile whose axes fit every point, and what moves: its second line, band and name.
+
+    Parameters
+    ----------
+    figure
+        Of :func:`fairdash.views.figures.groups.profile_figure`.
+    profiles
+        Means of the stops and ends of their intervals, (P, G) each.
+    names
+        Name of the line at each point.
+    named_at
+        At which group its name stands.
+    besides
+        Further values that the axis must include.
+    """
+    spec, (mean, low, high) = plain(figure), profiles
+    everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), besides])
+    least, most = float(np.nanmin(everything)), float(np.nanmax(everything))
+    room = 0.06 * (most - least) or 0.5
+    spec["layout"]["yaxis"]["range"] = [least - room, most + room]
+    texts = [f"<b>{escaped(each)}</b>" for each in names]
+    note = len(spec["layout"]["annotations"]) - 1
+    return spec, [
+        {"kind": "trace", "part": 2, "y": lists(np.concatenate([high, low[:, ::-1]], axis=1))},
+        {"kind": "trace", "part": 3, "y": lists(mean), "name": list(names)},
+        {"kind": "note", "part": note, "y": lists(mean[:, named_at]), "text": texts},
+    ]
+
+
+def _moving_front(
+    comparison: Comparison, stops: Stops, figure: go.Figure, *, theme: Theme
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the front on which the chosen point, its name and the end of the noise floor move."""
+    spec = plain(figure)
+    notes, traces = spec["layout"]["annotations"], spec["data"]
+    if comparison.b.is_standard:
+        # Present but invisible, because the standard model's own mark is there.
+        traces.append(traces[-1] | {"name": "chosen", "opacity": 0, "x": [0.0], "y": [0.0]})
+        traces[-1]["marker"] = traces[-1]["marker"] | {"symbol": "circle"}
+        (note,) = (each for each in notes if each["text"] == "<b>standard model</b>")
+        notes.append(note | {"text": "", "font": note["font"] | {"color": theme.chosen}})
+        part = len(notes) - 1
+    else:
+        text = f"<b>{escaped(f'chosen: {comparison.b.name}')}</b>"
+        part = next(k for k, each in enumerate(notes) if each["text"] == text)
+    measures = (comparison.measure, comparison.front.error_shown)
+    x, y = (np.array([comparison.mean(each, point) for point in stops.points]) for each in measures)
+    hollow = [not point.is_trained for point in stops.points]
+    edges = np.array([comparison.edge(each) for each in stops.points])
+    return spec, [
+        {
+            "kind": "trace",
+            "part": len(traces) - 1,
+            "x": [[each] for each in x.tolist()],
+            "y": [[each] for each in y.tolist()],
+            "opacity": [float(not each.is_standard) for each in stops.points],
+            "name": ["chosen" if each.is_standard else f"chosen: {each.name}" for each in stops.points],
+            "fills": [theme.veil if each else theme.chosen for each in hollow],
+            "rim": [theme.chosen if each else "white" for each in hollow],
+        },
+        {
+            "kind": "note",
+            "part": part,
+            "x": x.tolist(),
+            "y": y.tolist(),
+            "text": [
+                "" if each.is_standard else f"<b>{escaped(f'chosen: {each.name}')}</b>"
+                for each in stops.points
+            ],
+        },
+        {"kind": "shape", "part": len(spec["layout"]["shapes"]) - 1, "x1": lists(edges)},
+    ]

@@ -1,0 +1,365 @@
+"""Tables of a comparison: formatted numbers with units and floors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from fairdash.dependence import REGISTRY
+from fairdash.dependence.registry import Measure
+from fairdash.evaluation import (
+    hypervolume,
+    merged_groups,
+    pareto_efficient,
+    trained_points,
+    wide,
+)
+from fairdash.evaluation.figures import VERDICT, Figure, figures_of, of_measure
+from fairdash.evaluation.quantile_profile import MAX_ROWS
+from fairdash.storage.log import Log
+from fairdash.tariff import FAIR_TARIFF, title_of
+from fairdash.training.baselines import BASELINES, PRICE
+from fairdash.training.methods import PATHS, STANDARD
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.references import REFERENCES
+from fairdash.utils.text import number, p_equals, percent, signed, span, with_unit
+from fairdash.views.blocks import Table
+from fairdash.views.figures.comparison import MAX_FEATURES
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.fronts import UNKNOWN, Estimate, mean_over_splits
+from fairdash.views.words import named
+
+#: Under tables with floors.
+_FLOORS = (
+    "Values are means over the test rows of the splits, ± one standard error. The floor is the average value "
+    "of the estimator with the sensitive attribute shuffled (in brackets, the 95th percentile)."
+)
+_PRICE_LEVEL = (
+    "The existing price is scaled to the target's mean on the training rows, so its level does not count "
+    "as error."
+)
+
+
+def measures(comparison: Comparison) -> Table:
+    """Tabulate A and B, each figure beside its noise floor, and whether a link is detected."""
+    front, points = comparison.front, comparison.points
+    titles = {front.error: front.error_title} | {id: in_full(REGISTRY[id]) for id in front.measures}
+    columns = {"Figure (test rows)": [*titles.values()]}
+    for point in points:
+        columns |= _beside_floor(named(point), [(front.figure(id, point), id) for id in titles], comparison)
+    frame = pd.DataFrame(columns)
+    p_values = [comparison.verdict_p(point) for point in points]
+    if np.isfinite(p_values).all():
+        said = []
+        for point, p in zip(points, p_values, strict=True):
+            found = "link found" if comparison.has_link(point) else "no link found"
+            said += [f"{found}, {p_equals(p)}", "–"]
+        frame.loc[len(frame)] = ["Link? One test of several measures", *said]
+    return Table(
+        f"Every measure of the {comparison.objective_seen.audited}",
+        frame,
+        f"{_FLOORS} A blend's floor is interpolated from its neighbours'.",
+        file="measures.csv",
+    )
+
+
+def in_full(measure: Measure) -> str:
+    """Return a measure's title, and its symbol unless the title contains it."""
+    return measure.title + ("" if measure.symbol in measure.title else f" ({measure.symbol})")
+
+
+def trained(comparison: Comparison, method: str) -> Table:
+    """Tabulate a method's trained models, and which of them are dominated."""
+    front = comparison.front
+    others = trained_points(front.test, standard_of=method)
+    errors, own = (of_measure(others, each) for each in (front.error, comparison.measure))
+    best = pareto_efficient(errors["value"], own["value"])
+    columns = {
+        "λ": [f"{lam:g}" if lam else "0: the standard model" for lam in errors["lam"]],
+        "Splits": errors["n_splits"].map("{:.0f}".format).to_list(),
+        **_figures(others, _shown(comparison), comparison),
+        "Beaten": np.where(best, "", "yes"),
+    }
+    note = (
+        f"{_FLOORS} A model is beaten if another trained model is at least as good in error and in "
+        f"{REGISTRY[comparison.measure].symbol}, and better in one of them."
+    )
+    return Table(
+        f"{PATHS[method].title}: every trained weight",
+        pd.DataFrame(columns)[(errors["method"] == method).to_numpy()],
+        note if method == front.methods[-1] else "",
+    )
+
+
+def trained_weights(comparison: Comparison) -> pd.DataFrame:
+    """Tabulate every trained model's means over the splits, on test rows, as numbers."""
+    front = comparison.front
+    table = trained_points(front.test, standard_of=front.methods[0])
+    errors, own = (of_measure(table, each) for each in (front.error, comparison.measure))
+    shown = table[table["measure"].isin([front.error, *front.measures, VERDICT])]
+    shown = wide(shown.drop(columns=["low", "high", "share", "part", "floor_q95", "by"]))
+    shown["method"] = np.where(shown["lam"] == 0, STANDARD, shown["method"])
+    shown.insert(3, "not beaten by another", pareto_efficient(errors["value"], own["value"]))
+    return shown.sort_values(["method", "lam"], kind="stable").reset_index(drop=True)
+
+
+def benchmarks(comparison: Comparison) -> Table:
+    """Tabulate benchmarks beside the networks on the front, with error and dependence."""
+    baselines = comparison.front.baselines
+    models = of_measure(baselines, comparison.front.error)
+    names = [
+        title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
+        for method, lam in zip(models["method"], models["lam"], strict=True)
+    ]
+    # The authors of the existing prediction may have used the attribute.
+    has_price = (baselines["method"] == PRICE).any()
+    own = " (the existing prediction may)" if has_price else ""
+    level = f" {_PRICE_LEVEL}" if has_price and comparison.front.error == "deviance" else ""
+    return Table(
+        f"Benchmarks that do not see the sensitive attribute{own}",
+        pd.DataFrame({"Benchmark": names, **_figures(baselines, _shown(comparison), comparison)}),
+        f"{_FLOORS}{level}",
+    )
+
+
+def references(comparison: Comparison) -> Table:
+    """Tabulate error and dependence of prices that use the sensitive attribute."""
+    front, found = comparison.front, comparison.front.references
+    models = of_measure(found, "mse")
+    called = {id: REFERENCES[id].title.partition(": ")[2] for id in models["method"].unique()}
+    strengths = [
+        percent(lam, decimals=0) if REFERENCES[method].is_curve else "–"
+        for method, lam in zip(models["method"], models["lam"], strict=True)
+    ]
+    figures = _figures(found, [comparison.measure], comparison, error="mse", title="MSE ÷ the average's")
+    note = ""
+    if np.isfinite(front.least_error[0]):
+        note = (
+            f" By our estimate, predictions that are independent of {comparison.sensitive} have an error of "
+            f"at least {_estimate(front.least_error)}, even if they use it. This is "
+            f"{_estimate(front.price)} more than the error of a model that may depend on it."
+        )
+    limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
+    return Table(
+        "References that use the sensitive attribute",
+        pd.DataFrame({"Reference": models["method"].map(called), "Strength": strengths, **figures}),
+        f"{_FLOORS}{note} {limits}",
+    )
+
+
+def hypervolumes(comparison: Comparison) -> Table:
+    """Tabulate each method's hypervolume, as a share of the box from (0, 0) to the worst of both.
+
+    The box reaches to the standard model's dependence (in each split) and to the constant mean's error.
+    """
+    front = comparison.front
+    rows = []
+    for method in front.methods:
+        own = front.single[(front.single["method"] == method) & (front.single["share"] == 0)]
+        shares = []
+        for _, split in own.groupby("split"):
+            errors, values = (of_measure(split, each) for each in (front.error, comparison.measure))
+            worst = float(values.loc[values["lam"] == 0, "value"].iloc[0])
+            if worst > 0:
+                corner = (1.0 + 1e-12, worst * (1 + 1e-12))
+                shares.append(hypervolume(errors["value"], values["value"], corner=corner))
+        ratio = comparison.result.test_to_train
+        mean, error = mean_over_splits(np.array(shares), test_to_train=ratio) if shares else UNKNOWN
+        rows.append([PATHS[method].title, number(mean, error=error), number(error), str(len(shares))])
+    return Table.of_rows(
+        "Hypervolume of each method's front",
+        ["Method", "Hypervolume", "± (standard error)", "Splits"],
+        rows,
+        "The box extends from 0 to the standard model's dependence and the constant mean's error. "
+        "Hypervolume is the share of this box that a method's trained models cover, averaged over the "
+        "splits. Larger is better.",
+    )
+
+
+def moved(comparison: Comparison) -> Table:
+    """Tabulate the change of predictions by group of the sensitive column, and overall."""
+    table = comparison.moved
+    count, total = table["heads"].sum(), table["total"].sum()
+    before = (table["before"] * table["heads"]).sum() / count
+    change = total / count
+    whole = pd.Series(
+        {"heads": count, "before": before, "after": before + change, "per_head": change, "total": total}
+    )
+    groups = [(span(row["s_low"], row["s_high"]), row) for _, row in table.iterrows()]
+    weighted = comparison.result.weight is not None
+    formats = {"before": number, "after": number, "per_head": signed, "total": signed}
+    rows = [
+        [
+            name,
+            number(row["heads"]),
+            *(with_unit(written(row[column]), comparison.unit) for column, written in formats.items()),
+        ]
+        for name, row in [*groups, ("all", whole)]
+    ]
+    averages = [f"Average: {point.title}" for point in (comparison.a, comparison.b)]
+    heads = "Exposure" if weighted else "Test rows"
+    return Table.of_rows(
+        "Change of predictions by group",
+        [comparison.sensitive_called, heads, *averages, "Change per head", "Change in total"],
+        rows,
+        "Values are means over the test rows of the splits. The total is the sum of changes over a split's "
+        f"test rows, counted by {'exposure' if weighted else 'rows'}. The totals of the groups add up to "
+        "the overall change. The table does not show differences within a group.",
+    )
+
+
+def profile(comparison: Comparison, objective: str) -> Table:
+    """Tabulate average predictions or residuals in groups of the sensitive column, with 95 % intervals."""
+    seen, points = OBJECTIVES[objective], comparison.points
+    tables = [comparison.profile(point, objective=objective) for point in points]
+    rows = []
+    for k, (_, first) in enumerate(tables[0].iterrows()):
+        cells = []
+        for row in (table.iloc[k] for table in tables):
+            mean, *ends = (_rounded(row[name], row["error"]) for name in ("mean", "low", "high"))
+            cells.append(f"{mean} ({' to '.join(ends)})")
+        rows.append([span(first["s_low"], first["s_high"]), number(first["n"]), *cells])
+    return Table.of_rows(
+        f"Average {seen.audited} by group{_in_unit(comparison)}",
+        [comparison.sensitive_called, "Test rows", *map(named, points)],
+        rows,
+        "Values are means over the splits. The 95 % intervals in brackets hold for new rows, but do not "
+        "cover training again." + (" Residual: predicted − true." if seen.uses_target else ""),
+    )
+
+
+def spread(comparison: Comparison) -> Table:
+    """Tabulate average and standard deviation in thirds of the sensitive column, first split's test rows."""
+    seen = {point: comparison.audited_of_first_split(point) for point in comparison.points}
+    s = next(iter(seen.values()))[1]
+    groups = merged_groups(s, [np.arange(len(s))], n_groups=3)
+    rows = []
+    for group in range(int(groups.max()) + 1):
+        own = groups == group
+        spreads = [(float(u[own].mean()), float(u[own].std()), np.sqrt(own.sum())) for u, _ in seen.values()]
+        cells = [f"{_rounded(mean, sd / root)} ({_rounded(sd, sd / root)})" for mean, sd, root in spreads]
+        rows.append([span(s[own].min(), s[own].max()), f"{own.sum():,}", *cells])
+    return Table.of_rows(
+        f"{comparison.objective_seen.audited.capitalize()}s by third{_in_unit(comparison)}",
+        [comparison.sensitive_called, "Test rows", *map(named, seen)],
+        rows,
+        "The first split's test rows: average and, in brackets, standard deviation."
+        + (f" The figure shows {MAX_ROWS:,} rows, drawn at random." if len(s) > MAX_ROWS else ""),
+    )
+
+
+def objectives(comparison: Comparison) -> Table:
+    """Tabulate the dependence of predictions and of residuals."""
+    seen = [OBJECTIVES[objective] for objective in comparison.fronts]
+    columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in seen]}
+    for point in comparison.points:
+        figures = (front.figure(comparison.measure, point) for front in comparison.fronts.values())
+        rows = [(figure, comparison.measure) for figure in figures]
+        columns |= _beside_floor(named(point), rows, comparison)
+    symbol = REGISTRY[comparison.measure].symbol
+    return Table(f"{symbol} under both objectives", pd.DataFrame(columns), _FLOORS)
+
+
+def features(comparison: Comparison) -> Table:
+    """Tabulate the change of predictions, and rise in error, when a feature is shuffled."""
+    reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
+    assert reliance is not None
+    assert importance is not None
+    both = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
+    most = both[["a_move", "b_move"]].abs().max(axis=1).nlargest(MAX_FEATURES).index
+    rows = [
+        [
+            str(row["feature"]),
+            *(with_unit(number(row[f"{point}_move"]), comparison.unit) for point in "ab"),
+            *(signed(row[f"{point}_error"]) for point in "ab"),
+        ]
+        for _, row in both.loc[most].iterrows()
+    ]
+    names = (named(comparison.a), named(comparison.b))
+    return Table.of_rows(
+        "Most important features",
+        ["Feature", *(f"{kind}: {name}" for kind in ("Move", "Error") for name in names)],
+        rows,
+        "To measure a feature's importance, we shuffle its values among the test rows. Values are means "
+        "over the splits. “Move” is the average change in a prediction. “Error” is the increase of the "
+        "test error (MSE ÷ the average's). Features with the same information share their importance. For "
+        "a blend, the table shows the nearest trained model.",
+    )
+
+
+def history(log: Log) -> Table:
+    """Tabulate the log of a run: user, action and time, oldest first."""
+    rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
+    return Table.of_rows("Who did what with this run", ["When (UTC)", "Who", "What"], rows)
+
+
+def _shown(comparison: Comparison) -> list[str]:
+    """Return the measure in view, and FairQuant."""
+    also = [id for id in ("fairquant",) if id in comparison.front.measures]
+    return list(dict.fromkeys([comparison.measure, *also]))
+
+
+def _figures(
+    rows: pd.DataFrame,
+    ids: Iterable[str],
+    comparison: Comparison,
+    *,
+    error: str | None = None,
+    title: str = "Error",
+) -> dict[str, list[str]]:
+    """Columns of the error and of measures beside their floors, a cell a model."""
+    error = error or comparison.front.error
+    errors = figures_of(of_measure(rows, error))
+    columns = {title: [_value(figure, error, comparison) for figure in errors]}
+    for id in ids:
+        own = [(figure, id) for figure in figures_of(of_measure(rows, id))]
+        columns |= _beside_floor(REGISTRY[id].symbol, own, comparison)
+    return columns
+
+
+def _beside_floor(
+    title: str, cells: list[tuple[Figure, str]], comparison: Comparison
+) -> dict[str, list[str]]:
+    """Return a column of figures, each of a measure, and one of their floors."""
+    return {
+        title: [_value(figure, measure, comparison) for figure, measure in cells],
+        f"{title}: floor": [_floor(figure, measure, comparison) for figure, measure in cells],
+    }
+
+
+def _value(figure: Figure, measure: str, comparison: Comparison) -> str:
+    """Return a mean ± its standard error."""
+    return _with_unit(_estimate((figure.value, figure.se)), measure, comparison)
+
+
+def _floor(figure: Figure, measure: str, comparison: Comparison) -> str:
+    """Average and 95 % quantile of the floor, with the value's digits; an error has none."""
+    if not np.isfinite(figure.floor):
+        return "–"
+    mean, edge = (_rounded(each, figure.se) for each in (figure.floor, figure.edge))
+    return _with_unit(f"{mean} ({edge})", measure, comparison)
+
+
+def _with_unit(text: str, measure: str, comparison: Comparison) -> str:
+    has_unit = measure in REGISTRY and not REGISTRY[measure].scale_free
+    return with_unit(text, comparison.unit) if has_unit else text
+
+
+def _in_unit(comparison: Comparison) -> str:
+    return f" ({comparison.unit})" if comparison.unit else ""
+
+
+def _estimate(estimate: Estimate) -> str:
+    """Return a number ± its standard error, if known."""
+    value, error = estimate
+    text = _rounded(value, error)
+    return f"{text} ± {number(error, error=error)}" if np.isfinite(error) else text
+
+
+def _rounded(value: float, error: float) -> str:
+    """Format a number with the digits that its standard error supports, with a true minus but never “−0”."""
+    text = number(value, error=error)
+    sign, size = ("−", text[1:]) if text.startswith("-") else ("", text)
+    return sign + size if size.strip("0.,") else size

@@ -1,0 +1,336 @@
+"""Sentences that state the findings of a comparison, in plain text, not Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from fairdash.dependence import REGISTRY
+from fairdash.dependence.registry import WAYS
+from fairdash.evaluation.confirmation import Confirmation
+from fairdash.evaluation.figures import of_measure
+from fairdash.training.methods import THE_STANDARD, ModelKey
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import counted, error_change, number, p_equals, signed, span, with_unit
+from fairdash.views.reports.comparison import Comparison
+from fairdash.views.reports.strength import rows_that_would, shows_nothing
+
+#: Changes of a prediction below half a per cent of the average count as none.
+HARDLY = 0.005
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def answer(comparison: Comparison) -> str:
+    """State the finding at B in two or three sentences, or that nothing was learned."""
+    if nothing := nothing_learned(comparison):
+        return nothing
+    parts = [dependence(comparison), cost(comparison), who_pays(comparison)]
+    if shows_nothing(comparison):
+        parts = [dependence(comparison, THE_STANDARD), rows_that_would(comparison)]
+    return " ".join(part for part in parts if part)
+
+
+def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
+    """Return a sentence about the dependence at a point, B by default.
+
+    The claim is that of one test of several measures, averaged over the splits, at the 5 % level
+    (:mod:`fairdash.evaluation.verdict`); in runs from versions without it, the test of the measure in view.
+    """
+    point = comparison.b if point is None else point
+    what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
+    figures = f"({_evidence(comparison, point)})"
+    # One test covers all classes of an attribute.
+    of_classes = "" if math.isnan(comparison.verdict_p(point)) else comparison.classes_called
+    s = of_classes or comparison.sensitive_called
+    name = comparison.called(point)
+    begin = f"At {name}"
+    if point.is_standard or name != point.name:
+        begin = f"With the {name},"
+    if not comparison.has_link(point):
+        return f"{begin} no link is found between {what} and {s} {figures}."
+    if point == comparison.a or comparison.is_of_one_point:
+        return f"{begin} {what} depends on {s} {figures}."
+    if comparison.mean(comparison.measure, point) < comparison.mean(comparison.measure, comparison.a):
+        than = "before" if comparison.a.is_standard else f"at {comparison.called(comparison.a)}"
+        still = f"still depends on {s}, but less than {than}"
+        return f"{begin} {what} {still} {figures}."
+    than = f"no less than with {_the(comparison, comparison.a)}"
+    return f"{begin} {what} depends on {s} {than} {figures}."
+
+
+def _evidence(comparison: Comparison, point: ModelKey) -> str:
+    """Return the test's p-value, and the value and edge of a measure that agrees with it, if any.
+
+    That is the measure in view; where it does not show the link by itself, the one that does is named first.
+    """
+    p, edge = comparison.verdict_p(point), comparison.edge(point)
+    symbol, shown = REGISTRY[comparison.measure].symbol, comparison.shown(comparison.measure, point)
+    of = f" with {comparison.sensitive_called}" if comparison.classes_called else ""
+    in_view = f"{symbol}{of} {shown}"
+    below = f"independence stays below {number(edge)} in 95 % of cases"
+    if math.isnan(p):
+        return f"{in_view}; {below}"
+    test = f"joint test of several measures: {p_equals(p)}; "
+    sees, is_link = abs(comparison.mean(comparison.measure, point)) > edge, comparison.has_link(point)
+    if sees == is_link:
+        return f"{test}{in_view}; {below}"
+    if sees:
+        return (
+            f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases under independence"
+        )
+    alone = f"{in_view} alone does not show it (not above {number(edge)})"
+    measure = comparison.found_by(point)
+    if measure is None:
+        return f"{test}{alone}"
+    called, value, edge = measure
+    return (
+        f"{test}{called} is {number(value)}, and independence stays below {number(edge)} in 95 % of cases; "
+        f"{alone}"
+    )
+
+
+def verdict_in_short(comparison: Comparison) -> str:
+    """State the verdict at B in a few words, with its number."""
+    begin = "link found" if comparison.has_link(comparison.b) else "no link found"
+    p = comparison.verdict_p(comparison.b)
+    if math.isnan(p):
+        beyond = ">" if comparison.has_link(comparison.b) else "≤"
+        return f"{begin} ({beyond} {number(comparison.edge(comparison.b))})"
+    return f"{begin} ({p_equals(p)})"
+
+
+def how_the_verdict_is_made(comparison: Comparison) -> str:
+    """Explain the verdict at B."""
+    if math.isnan(comparison.verdict_p(comparison.b)):
+        return (
+            "We average the measure over the splits, and a permutation test at the 5 % level decides "
+            "whether there is a link. If the sensitive attribute is shuffled over all rows, 95 % of the "
+            "averages are below the number given here."
+        )
+    return (
+        "A joint test of several measures at the 5 % level decides whether there is a link. This measure "
+        "alone does not decide it. The test uses linear and rank correlations, correlations of smooth and "
+        "of wavy curves, and the tails. p is the share of shuffles of the sensitive attribute in which one "
+        "of these measures shows a link at least as clearly."
+    )
+
+
+def cost(comparison: Comparison) -> str:
+    """Return a sentence about the change of error from A to B."""
+    if comparison.is_of_one_point:
+        return ""
+    lost = comparison.mean(comparison.front.error, comparison.b) >= comparison.front.error_of_mean
+    worthless = ", and is no smaller than when predicting the average for everyone" if lost else ""
+    change = error_between(comparison, comparison.a, comparison.b)
+    return f"{change[0].upper()}{change[1:]}{worthless}."
+
+
+def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
+    """State the change of the test error between two points, in the target's unit or as a deviance."""
+    front = comparison.front
+    if front.error == "mse":
+        before, after = (comparison.mean("rmse", point) for point in (a, b))
+        return error_change(before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
+    before, after = (comparison.mean(front.error, point) for point in (a, b))
+    old, new = (f"{number(100 * each)} %" for each in (before, after))
+    of_that = "of the deviance of the average"
+    if old == new:
+        return f"the deviance stays at {new} {of_that}"
+    return f"the deviance {'grows' if after > before else 'falls'} from {old} to {new} {of_that}"
+
+
+def who_pays(comparison: Comparison) -> str:
+    """Return a sentence about the groups whose predictions rise and fall most from A to B."""
+    if comparison.is_of_one_point:
+        return ""
+    moved = comparison.moved
+    # The target's overall level is the scale for “small”.
+    little = HARDLY * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
+    per_head = moved["per_head"].to_numpy()
+    up, down = moved.iloc[per_head.argmax()], moved.iloc[per_head.argmin()]
+    parts = [
+        f"{verb} by {with_unit(_short(abs(row['per_head'])), comparison.unit)} on average for "
+        f"{comparison.values_called} {span(row['s_low'], row['s_high'])}"
+        for verb, row, moves in (
+            ("rise", up, up["per_head"] > little),
+            ("fall", down, down["per_head"] < -little),
+        )
+        if moves and len(moved) > 1
+    ]
+    return f"Predictions {' and '.join(parts)}." if parts else ""
+
+
+def named(point: ModelKey) -> str:
+    """Name a point inside a sentence."""
+    return "the standard model" if point.is_standard else point.title
+
+
+def level(comparison: Comparison) -> str:
+    """Return a sentence about the change of the sum of predictions from A to B."""
+    moved = comparison.moved
+    total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
+    if abs(total) < HARDLY * abs(before):
+        return "All predictions together hardly change."
+    return (
+        f"All predictions together change by {signed(total / before * 100)} %: "
+        f"{with_unit(signed(total / moved['heads'].sum()), comparison.unit)} per head."
+    )
+
+
+def both_objectives(comparison: Comparison) -> str:
+    """Return a sentence about the dependence of predictions and residuals at B, and the standard model."""
+    symbol = REGISTRY[comparison.measure].symbol
+    parts = []
+    for objective, front in comparison.fronts.items():
+        standard = front.figure(comparison.measure, ModelKey(comparison.b.method, 0.0)).value
+        own = front.figure(comparison.measure, comparison.b)
+        value = own.value
+        step = "falls" if value < standard else "grows"
+        moves = f"{step} from {number(standard)} to" if number(value) != number(standard) else "stays at"
+        floor = " (within the noise floor)" if value <= own.edge else ""
+        parts.append(f"{symbol} of the {OBJECTIVES[objective].audited} {moves} {number(value)}{floor}")
+    return f"From the standard model to {comparison.called(comparison.b)}: " + ", ".join(parts) + "."
+
+
+def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached: bool) -> str:
+    """Sentence about the point found for a goal on validation rows, and its figures on test rows."""
+    measure = comparison.measure
+    symbol = REGISTRY[measure].symbol
+    rows = of_measure(comparison.front.validation, measure)
+    own = rows[(rows["method"] == point.method) & (rows["lam"] == point.lam)].iloc[0]
+    begin = (
+        f"For {goal}: {point.title}"
+        if is_reached
+        else f"Not reached here: {goal}. The nearest is {point.title}"
+    )
+    return (
+        f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
+        f"{number(float(own['value']))}. Compared with the standard model, "
+        f"{error_between(comparison, THE_STANDARD, point)}."
+    )
+
+
+def _short(value: float) -> str:
+    """Return an amount in a sentence: two digits, and no more than whole numbers need."""
+    decimals = max(1 - math.floor(math.log10(value)), 0) if value > 0 else 0
+    return f"{value:,.{min(decimals, 10)}f}"
+
+
+def _the(comparison: Comparison, point: ModelKey) -> str:
+    return "the standard model" if point.is_standard else comparison.called(point)
+
+
+def nothing_learned(comparison: Comparison) -> str:
+    """Sentence saying that the standard model is no better than the average; empty if it is better."""
+    gain = comparison.result.gain
+    if gain is None or gain.is_beyond_noise:
+        return ""
+    error = number(gain.error, error=gain.error_se)
+    yet = " yet" if comparison.sample else ""
+    said = (
+        f"Nothing was learned{yet}: on test rows, the standard model predicts {comparison.target} no better "
+        f"than the average does (its error is {error} times that of the average, ± {number(gain.error_se)})."
+    )
+    if comparison.sample:
+        # A sample of claims can't show more; all rows follow.
+        return f"{said} This preview used {comparison.sample}. The whole run may show the cost of fairness."
+    if comparison.front.error == "deviance":
+        return f"{said} {rows_that_would(comparison)}"
+    return (
+        f"{said} Nothing below therefore measures the cost of fairness. More rows, other features, or a "
+        "target per unit of exposure may change that."
+    )
+
+
+def of_values(comparison: Comparison) -> list[str]:
+    """Explain how the measure's values are estimated, where that needs words."""
+    entry = REGISTRY[comparison.measure]
+    return [f"{entry.symbol} is {WAYS[entry.recorded]}."] if entry.recorded else []
+
+
+def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _NONE) -> list[str]:
+    """Sentences about one opening: its verdict, its validity and its figures.
+
+    Parameters
+    ----------
+    times
+        Number of uses of the holdout so far.
+    names
+        Sensitive column to its name for people, for those that have one.
+    """
+    what = f"the {OBJECTIVES[found.objective].audited}"
+    columns = " or ".join(names.get(link.column, link.column) for link in found.links)
+    link = f"{'a' if found.finds_link else 'no'} link is found between {what} and {columns}"
+    where = f"On {counted(found.n, 'row')} set aside from the start, {named(found.point)}"
+    if found.is_first:
+        verdict = "not confirmed" if found.finds_link else "confirmed"
+        lines = [f"{where}: {verdict}, {link} (one test, {p_equals(found.p_value)})."]
+    else:
+        lines = [
+            f"{where}: {link} ({p_equals(found.p_value)}). This does not confirm the choice, because these "
+            f"rows had already been used for another point (opening number {found.number})."
+        ]
+    figures = [
+        f"{REGISTRY[found.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
+        f"(noise floor {number(each.floor)}; independence stays below {number(each.floor_q95)} in 95 % of "
+        "cases)"
+        for each in found.links
+    ]
+    figures.append(
+        f"error {number(100 * found.error)} % of that of these rows' own average (standard model: "
+        f"{number(100 * found.error_of_standard)} %)"
+    )
+    lines.append(f"There, {'; '.join(figures)}.")
+    if not found.finds_link:
+        lines.append("A link may remain that is too weak to be found in this number of rows.")
+    if times > 1:
+        lines.append(
+            f"These rows have been opened {times} times. Only the first opening confirms a choice, because "
+            "later choices may depend on these rows."
+        )
+    return lines
+
+
+def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NONE) -> list[str]:
+    """Return one paragraph per use of the holdout, first one first, with the number of uses at the end."""
+    paragraphs = [of_opening(each, times=1, names=names) for each in openings]
+    if len(openings) > 1:
+        paragraphs.append(of_opening(openings[0], times=len(openings), names=names)[-1:])
+    return [" ".join(lines) for lines in paragraphs]
+
+
+def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) -> list[str]:
+    """Return a report's paragraphs about the holdout rows; empty without such rows."""
+    aside = comparison.result.set_aside
+    if aside is None:
+        return []
+    if not openings:
+        return [not_opened(len(aside.rows))]
+    paragraphs = of_openings(openings, comparison.result.names)
+    if opening_of(comparison, openings) is None:
+        paragraphs.append("They have not been used to confirm the point of this report.")
+    return paragraphs
+
+
+def not_opened(n: int) -> str:
+    """Sentence about rows not opened yet, and their purpose."""
+    return (
+        f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
+        "and have not been opened. A point that was chosen by its test figures looks better than it is. Open "
+        "these rows once, for the point you intend to use."
+    )
+
+
+def refit_includes(n: int) -> str:
+    """Sentence saying that the refit includes the rows set aside."""
+    return (
+        f"The model refitted on all rows includes the {n:,} set aside. Their results are for models trained "
+        "without them."
+    )
+
+
+def opening_of(comparison: Comparison, openings: Sequence[Confirmation]) -> Confirmation | None:
+    """Return the use of the holdout for the point in view; None if there is none."""
+    own = (each for each in openings if each.is_of(comparison.b, objective=comparison.objective))
+    return next(own, None)

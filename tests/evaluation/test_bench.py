@@ -1,0 +1,287 @@
+"""The protocol that compares methods, and the two simple repairs by bands."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import fairdash as fd
+from benchmarks import methods
+from fairdash.cli import main
+from fairdash.data.dataset import Dataset
+from fairdash.errors import OptionError
+from fairdash.evaluation.bench import READINGS, compare_methods, default_methods, equal_dependence
+from fairdash.evaluation.rivals import RIVALS, BandBarycentre, BandRatio
+from fairdash.training.losses import LOSSES
+from fairdash.training.methods import METHODS
+
+QUICK = fd.TrainingSettings(hidden=(8,), n_epochs=40, warm_up_epochs=4, batch_size=64, lr=0.01)
+
+
+class Line:
+    """A line whose squared covariance with s is dear: ten lines by somebody else, as on docs/methods.md."""
+
+    lams = (0.0, 0.1, 1.0, 10.0, 1000.0)
+
+    def __init__(self, lam):
+        self.lam = lam
+
+    def fit(self, X, y, sensitive_features):
+        x, s = np.column_stack([np.ones(len(X)), X]), np.ravel(sensitive_features)
+        c = x.T @ (s - s.mean()) / len(x)
+        self.beta = np.linalg.solve(x.T @ x / len(x) + self.lam * np.outer(c, c), x.T @ y / len(x))
+        return self
+
+    def predict(self, X):
+        return np.column_stack([np.ones(len(X)), X]) @ self.beta
+
+
+class Adversarial:
+    """The interface of fairlearn's AdversarialFairnessRegressor: fit by keyword, predict for X alone."""
+
+    seen: ClassVar = []
+
+    def __init__(self, *, alpha=1.0):
+        self.alpha = alpha
+
+    def fit(self, X, y, *, sensitive_features):
+        self.seen.append((len(X), len(y), *sensitive_features.columns))
+        self.mean = np.mean(y)
+        self.slope = np.polyfit(X["a"], y, 1)[0] / (1 + self.alpha)
+        return self
+
+    def predict(self, X):
+        return self.mean + self.slope * X["a"]
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    rng = np.random.default_rng(0)
+    age, fair = rng.normal(size=(2, 600))
+    features = pd.DataFrame({"a": age + 0.4 * rng.normal(size=600), "b": fair})
+    target = pd.Series(features["a"] + fair + 0.3 * rng.normal(size=600), name="y")
+    return Dataset(name="six hundred", features=features, target=target, sensitive=pd.DataFrame({"age": age}))
+
+
+@pytest.fixture(scope="module")
+def found(dataset):
+    Adversarial.seen.clear()
+    others = {"line": Line, "fairlearn": lambda lam: Adversarial(alpha=lam)}
+    return fd.bench(
+        dataset, methods=["hsic", "band_barycentre"], others=others, n_splits=2, settings=QUICK
+    ).set_index(["method", "reading", "level"])
+
+
+def test_methods_of_everybody_are_compared_at_the_same_levels(found, dataset):
+    assert list(dict.fromkeys(found.index.get_level_values("method"))) == [
+        "standard", "hsic", "band_barycentre", "line", "fairlearn",
+    ]  # fmt: skip
+    assert found.loc["line"].index.tolist() == [
+        (each, level) for each in READINGS for level in (0.75, 0.5, 0.25)
+    ]
+    assert found.xs(1.0, level="level").index.tolist() == [("standard", each) for each in READINGS]
+    fair = found[found.index.get_level_values("method") != "standard"]
+    assert found.groupby("method")["needs_s"].first().to_dict() == {
+        "standard": False, "hsic": False, "band_barycentre": True, "line": False, "fairlearn": False,
+    }  # fmt: skip
+    # Fairness costs: the target follows age.
+    gaps = fair.xs("gap", level="reading")
+    for method in ("hsic", "band_barycentre", "line"):
+        errors = gaps.loc[method, "error"].tolist()
+        assert errors == sorted(errors)
+        assert errors[0] > found.loc[("standard", "gap", 1.0), "error"]
+        assert gaps.loc[method, "dependence"].tolist() == pytest.approx([0.75, 0.5, 0.25], abs=0.12)
+    line = gaps.loc["line"]
+    assert line["reached"].tolist() == [2, 2, 2]
+    assert (line["error_low"] < line["error"]).all()
+    # Training rows alone are shown, in each split at six weights.
+    assert set(Adversarial.seen) == {(384, 384, "age")}
+    assert len(Adversarial.seen) == 12
+
+
+def test_a_flat_method_reaches_every_level_without_dependence(dataset):
+    class Flat(Line):
+        def predict(self, X):
+            return super().predict(X) if self.lam < 1000 else np.full(len(X), 0.7)
+
+    rows = compare_methods(dataset, [], others={"flat": Flat}, n_splits=1, settings=QUICK)
+    last = rows[(rows["method"] == "flat") & (rows["lam"] == 1000)].iloc[0]
+    assert last[[f"{each}_test" for each in READINGS]].tolist() == pytest.approx([0, 0, 0])
+    assert rows["hgr_rdc_test"].iloc[0] > 0.3
+
+
+def test_lambda_is_chosen_on_validation_rows_and_the_error_read_on_test_rows():
+    columns = {"test_to_train": 0.25, "needs_s": False, "cpu_s": 1.0}
+    columns |= {f"{reading}_{part}": 1.0 for reading in READINGS for part in ("validation", "test")}
+    rows = pd.DataFrame(
+        [
+            {"method": "standard", "lam": 0.0, "split": 0, "error": 0.3},
+            {"method": "standard", "lam": 0.0, "split": 1, "error": 0.5},
+            *(
+                {"method": "m", "lam": lam, "split": split, "error": 0.3 + lam / 10 + split / 5}
+                for split in (0, 1)
+                for lam in (2.0, 0.0, 1.0)
+            ),
+        ]
+    ).assign(**columns)
+    own = rows["method"] == "m"
+    rows.loc[own, "gap_validation"] = 1 - 0.4 * rows["lam"]
+    rows.loc[own, "gap_test"] = 0.9 - 0.2 * rows["lam"]
+    rows.loc[own & (rows["split"] == 1), "gap_validation"] = 0.6
+    made = equal_dependence(rows)
+    made = made[(made["method"] == "m") & (made["reading"] == "gap")].set_index("level")
+    # At 0.5 the first split is at λ = 1.25, and the second has no such model. At 0.75 it begins below that.
+    assert made["reached"].tolist() == [2, 1, 1]
+    assert made.loc[0.5, ["error", "dependence"]].tolist() == pytest.approx([0.425, 0.65])
+    assert made.loc[0.75, "error"] == pytest.approx((0.3625 + 0.5) / 2)
+    assert made["more"].isna().all()
+    other = rows[rows["method"] == "m"].assign(
+        method="hgr_spline", error=rows["error"] - 0.1 + 0.02 * rows["split"]
+    )
+    made = equal_dependence(pd.concat([rows, other]))
+    made = made[(made["method"] == "m") & (made["reading"] == "gap")].set_index("level")
+    assert made["more"].tolist() == pytest.approx([0.09, 0.1, 0.1])
+    assert made.loc[0.75, "error_high"] - made.loc[0.75, "error"] == pytest.approx(
+        stats.t.ppf(0.975, 1) * np.sqrt((1 / 2 + 0.25) * np.var([0.3625, 0.5], ddof=1))
+    )
+
+
+def test_all_methods_that_suit_the_data_take_part(dataset):
+    fair = [name for name, each in METHODS.items() if each.penalty]
+    assert default_methods(dataset, LOSSES["squared_error"]) == (*fair, *RIVALS)
+    assert "fair_tariff" in default_methods(dataset, LOSSES["poisson"])
+
+
+class Known(Line):
+    """A column itself, or the sum of all: nothing to fit."""
+
+    lams = (0.0,)
+
+    def fit(self, X, y, sensitive_features):
+        return self
+
+    def predict(self, X):
+        return X["price"].to_numpy() if "price" in X else X.sum(axis=1).to_numpy()
+
+
+def test_readings_of_all_columns_see_a_link_with_their_crossing():
+    rng = np.random.default_rng(0)
+    age, sex, noise = rng.normal(size=800), rng.integers(0, 2, 800), rng.normal(size=800)
+    price = 100 + 8 * np.sign(age) * (2 * sex - 1) + noise
+    both = Dataset(
+        name="crossing",
+        features=pd.DataFrame({"price": price, "noise": noise}),
+        target=pd.Series(price, name="y"),
+        sensitive=pd.DataFrame({"age": age, "sex": sex.astype(float)}),
+    )
+    settings = fd.TrainingSettings(hidden=(4,), n_epochs=2, warm_up_epochs=1)
+    rows = compare_methods(both, ["repair"], others={"known": Known}, n_splits=2, settings=settings)
+    known = rows[rows["method"] == "known"].iloc[0]
+    assert known[["hgr_rdc_test", "mi_ksg_test"]].max() < 0.15 < 0.3 < known["mi_ksg_joint_test"]
+    assert known["hgr_rdc_joint_test"] > 0.4
+    assert known["gap_test"] + 3 < known["gap_joint_test"]
+    # The networks, of two epochs, follow neither column beyond noise: there are no levels to come down to.
+    standard = rows["method"] == "standard"
+    for reading in READINGS:
+        for part in ("validation", "test"):
+            rows.loc[standard, f"{reading}_{part}"] = [0.1, -0.05]
+            rows.loc[standard, f"{reading}_joint_{part}"] = [0.4, 0.5]
+    found = equal_dependence(rows).set_index(["method", "reading"])
+    assert not found.loc[("known", "gap"), ["linked", "reached"]].to_numpy().any()
+    assert found.loc[("known", "gap_joint"), "linked"].all()
+    assert set(found.loc["repair"].index) == {*READINGS, *(f"{each}_joint" for each in READINGS)}
+
+
+def test_known_means_are_what_the_error_is_of(dataset):
+    truth = dataset.features.sum(axis=1).to_numpy()
+    options = {"n_splits": 1, "settings": QUICK, "others": {"sum": Known}}
+    by_target = compare_methods(dataset, [], **options).set_index("method")["error"]
+    by_truth = compare_methods(dataset, [], truth=truth, **options).set_index("method")["error"]
+    assert by_truth["sum"].max() == pytest.approx(0, abs=1e-12)
+    assert by_target["sum"].min() > 0.02
+
+
+def test_given_weights_need_no_pilot(dataset, monkeypatch):
+    monkeypatch.setattr("fairdash.evaluation.bench.with_lams_found", None)
+    rows = compare_methods(dataset, ["hsic"], n_splits=1, settings=QUICK, lams={"hsic": (0.5, 2.0)})
+    assert rows.loc[rows["method"] == "hsic", "lam"].tolist() == [0.0, 0.5, 2.0]
+
+
+def test_the_benchmark_measures_what_is_missing(dataset, monkeypatch):
+    monkeypatch.setattr(methods, "DATA", {"ours": lambda: (dataset, None)})
+    none = pd.DataFrame(columns=["data", "method", "lam", "split"])
+    first = pd.concat(methods.measured(["ours"], ["band_ratio"], 2, none))
+    assert first.groupby("split")["method"].unique().map(list).tolist() == [["standard", "band_ratio"]] * 2
+    more = pd.concat(methods.measured(["ours"], ["band_ratio", "repair"], 2, first))
+    assert set(more["method"]) == {"repair"}
+    assert more["split"].unique().tolist() == [0, 1]
+    assert not list(methods.measured(["ours"], ["repair"], 2, pd.concat([first, more])))
+
+
+def _prices(n=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    s = rng.uniform(size=n)
+    return 5 + 2 * s + (1 + s) * rng.normal(size=n), s
+
+
+def test_the_barycentre_of_bands_has_one_law_and_keeps_ranks():
+    """Of Gaussians it is a Gaussian with their mean standard deviation: Chzhen et al., Theorem 2.3."""
+    price, s = _prices()
+    code = (s * 2).astype(float) // 1
+    repaired = BandBarycentre(1.0).fit(price, price, code).predict(price, code)
+    for group in (0, 1):
+        own = code == group
+        assert np.array_equal(np.argsort(price[own]), np.argsort(repaired[own]))
+        expected = np.mean([price[code == each].std() for each in (0, 1)])
+        assert repaired[own].mean() == pytest.approx(price.mean(), abs=0.02)
+        assert repaired[own].std() == pytest.approx(expected, rel=0.02)
+    repaired = BandBarycentre(1.0).fit(price, price, s).predict(price, s)
+    bands = np.digitize(s, np.arange(1, 10) / 10)
+    assert stats.ks_2samp(repaired[bands == 0], repaired[bands == 9]).statistic < 0.08
+    assert BandBarycentre(0.0).fit(price, price, s).predict(price, s) == pytest.approx(price)
+
+
+@pytest.mark.parametrize("shift", [0.0, -6.0])
+def test_a_ratio_gives_every_band_the_same_average(shift):
+    price, s = _prices()
+    price = price + shift
+    model = BandRatio(1.0).fit(price, price, s)
+    means = pd.Series(model.predict(price, s)).groupby(np.searchsorted(model.edges_, s)).mean()
+    assert means.to_numpy() == pytest.approx(price.mean(), abs=1e-9)
+    assert np.isfinite(
+        BandRatio(1.0).fit(price, price, s > 0.7).predict(price[:3], np.array([0.0, 1.0, 0.5]))
+    ).all()
+    with pytest.raises(OptionError, match="one sensitive column"):
+        model.fit(price, price, np.column_stack([s, s]))
+
+
+def test_the_command_prints_what_the_api_gives(dataset, tmp_path, capsys, monkeypatch):
+    path = tmp_path / "six hundred.csv"
+    pd.concat([dataset.features, dataset.target, dataset.sensitive], axis=1).to_csv(path, index=False)
+    (tmp_path / "mine.py").write_text("from tests.evaluation.test_bench import Line\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    asked = ["bench", "--file", str(path), "--predict", "y", "--sensitive", "age", "--splits", "1"]
+    assert main([*asked, "--method", "band_ratio,mine:Line", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["splits"] == 1
+    rows = pd.DataFrame(printed["rows"]).set_index(["method", "reading", "level"])
+    assert list(dict.fromkeys(rows.index.get_level_values("method"))) == [
+        "standard",
+        "band_ratio",
+        "mine:Line",
+    ]
+    assert rows.loc[("band_ratio", "gap", 0.5), "dependence"] == pytest.approx(0.5, abs=0.15)
+    assert main([*asked, "--method", "band_ratio"]) == 0
+    assert "1 of 1" in capsys.readouterr().out
+    for wrong, said in (
+        ("band_ration", "Choose one of: band_barycentre, band_ratio, repair, standard"),
+        ("mine:Curve", "can't be imported"),
+        ("nowhere:A", "nowhere"),
+    ):
+        assert main([*asked, "--method", wrong]) == 2
+        assert said in capsys.readouterr().err

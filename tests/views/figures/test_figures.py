@@ -1,0 +1,211 @@
+"""Figures and exports: names are plain text, and what is drawn is what was given."""
+
+from __future__ import annotations
+
+import io
+import json
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from fairdash.evaluation import (
+    assess_curve,
+    assess_predictions,
+    quantile_profile,
+    summarise_splits,
+    wide,
+)
+from fairdash.training.methods import METHODS
+from fairdash.training.splits import random_splits
+from fairdash.utils.safe_csv import safe_csv
+from fairdash.views.blocks import Picture
+from fairdash.views.figures.data import distribution_figure, link_figure, training_curves_figure
+from fairdash.views.figures.front import front_without_marks, with_marks
+from fairdash.views.figures.groups import profile_figure
+from fairdash.views.figures.labels import Label
+from fairdash.views.figures.parts import dots, plain
+from fairdash.views.figures.theme import DARK, LIGHT, new_figure, theme_of
+from tests.evaluation.test_assessment import _assessed
+from tests.ui.conftest import numbers
+from tests.views.figures.rows import rows_of
+from tests.views.figures.test_comparing import EVIL, assert_names_are_text
+
+
+def front_figure(test, single, *, marks, error, measure, theme, references=None, **words):
+    """The front with marks: λ of the fair path to what is written beside it."""
+    of = {error, measure, "mse"}
+    words["baselines"] = rows_of(words.get("baselines"), *of)
+    figure = front_without_marks(
+        rows_of(test, *of), rows_of(single, *of), error=error, measure=measure, theme=theme,
+        references=rows_of(references, *of), **words,
+    )  # fmt: skip
+    rows = test.set_index("lam")
+    labels = [
+        Label(x=rows.loc[lam, measure], y=rows.loc[lam, error], text=text, colour="#000000", symbol="circle")
+        for lam, text in marks.items()
+    ]
+    edge = rows.loc[list(marks)[-1], f"{measure}_edge"]
+    return with_marks(figure.to_plotly_json(), labels, edge=edge, theme=theme)
+
+
+@cache
+def _all_figures(name=EVIL):
+    """A profile, a front, a distribution and a link in which all names are this one."""
+    dataset, splits, members, predictions, _ = _assessed()
+    s = dataset.sensitive["age"].to_numpy()
+    y = dataset.target.to_numpy()
+    profiles = [quantile_profile(predictions[k::2][:3], s, splits) for k in range(2)]
+    profile = profile_figure(
+        *profiles, chosen_name="λ = 1", audited="prediction", sensitive=name, level=name, reference=1.0,
+        reference_name=name, subtitle=name, theme=LIGHT,
+    )  # fmt: skip
+    options = {"objective": "demographic_parity"}
+    table = assess_predictions(dataset, predictions, members, splits, n_permutations=30, **options)
+    path = assess_curve(dataset, predictions, table, members, splits, **options)
+    test = path[path["part"] == "test"]
+    references = wide(summarise_splits(table))
+    references = references[references["part"] == "test"].assign(method="barycentre")
+    means = wide(summarise_splits(test, test_to_train=0.25))
+    front = front_figure(
+        means, wide(test), error="mse", error_title=name, measure="hgr_kde",
+        measure_title=name, method="hgr_nn", references=references, least_error=(0.3, 0.02), subtitle=name, theme=DARK,
+        marks={0.0: "standard model", 1.0: name},
+    )  # fmt: skip
+    distribution = distribution_figure(y, role="target", label=name, theme=LIGHT)
+    return (
+        profile,
+        front,
+        distribution,
+        link_figure(s, y, profiles[0], sensitive=name, target=name, theme=LIGHT),
+    )
+
+
+def test_plain_values_are_json_without_nan():
+    nan = [[np.float64("nan")]]
+    points = dots([1.0, float("nan")], np.array([2.0, np.nan]), name="a", colour="#000", customdata=nan)
+    (trace,) = plain(go.Figure(data=[points]))["data"]
+    assert json.loads(json.dumps(trace, allow_nan=False))["y"] == [2.0, None]
+
+
+def test_names_never_become_html_and_plotly_knows_all_that_is_in_a_figure():
+    for figure in _all_figures():
+        assert_names_are_text(figure)
+        assert go.Figure(figure.to_dict()).to_dict() == figure.to_dict()
+
+
+def test_the_front_draws_every_split_the_path_and_the_marks():
+    figure = _all_figures("x")[1]
+    faint = [trace for trace in figure.data if trace.name == "single splits"]
+    assert [len(numbers(trace.x)) for trace in faint] == [3, 3]
+    (chosen,) = [trace for trace in figure.data if trace.name == "x"]
+    (path,) = [trace for trace in figure.data if trace.name == "Fair HGR network: path"]
+    assert len(numbers(path.x)) == 6
+    assert (chosen.x[0], chosen.y[0]) == (numbers(path.x)[-1], numbers(path.y)[-1])
+    of_fair = [trace for trace in figure.data if trace.name.startswith("Fair HGR network")]
+    trained = [len(numbers(trace.x)) for trace in of_fair if trace.error_x.array is not None]
+    assert sum(trained) == 2, "blends have no mark of their own"
+    texts = {each.text for each in figure.layout.annotations}
+    assert "lowest error under independence: 0.3 ± 0.02" in texts
+
+
+def test_the_front_greys_what_another_point_beats_and_only_that():
+    columns = {"method": "hgr_nn", "lam": [0.0, 1.0, 2.0, 3.0], "share": 0.0, "n_splits": 2}
+    columns |= {"mse": [0.3, 0.4, 0.5, 0.6], "hgr_kde": [0.9, 0.5, 0.6, 0.2]}
+    columns |= {f"{c}{end}": 0.01 for c in ("mse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
+    test = pd.DataFrame(columns)
+    figure = front_figure(
+        test, test.assign(split=0), error="mse", error_title="error", measure="hgr_kde", measure_title="HGR",
+        method="hgr_nn", marks={0.0: "standard model"}, subtitle="", theme=LIGHT,
+    )  # fmt: skip
+    (beaten,) = [trace for trace in figure.data if trace.name.endswith("beaten by another point")]
+    (best,) = [trace for trace in figure.data if trace.name == "Fair HGR network"]
+    assert numbers(beaten.y).tolist() == [0.5]
+    assert numbers(best.y).tolist() == [0.3, 0.4, 0.6]
+
+
+def test_the_axis_fits_the_models_and_what_is_beyond_stands_at_its_edge():
+    columns = {"method": "hgr_nn", "lam": [0.0, 1.0], "share": 0.0, "n_splits": 2, "split": 0}
+    columns |= {"mse": [0.04, 0.09], "rmse": [20.0, 30.0], "hgr_kde": [0.9, 0.05]}
+    columns |= {f"{c}{end}": 0.1 for c in ("rmse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
+    test = pd.DataFrame(columns)
+    besides = {"method": ["mean", "trees"], "lam": 0.0, "rmse": [100.0, 25.0], "hgr_kde": [0.0, 0.8]}
+    figure = front_figure(
+        test, test, error="rmse", error_title="error", measure="hgr_kde", measure_title="HGR", unit="€",
+        method="hgr_nn", marks={0.0: "standard model"}, of_average=100.0, baselines=pd.DataFrame(besides),
+        noise_at=(0.05, 30.0), subtitle="", theme=LIGHT,
+    )  # fmt: skip
+    low, high = figure.layout.yaxis.range
+    assert 15 < low < 20 < 30 < high < 35
+    (mean,) = [trace for trace in figure.data if trace.name == "Average of the training rows"]
+    assert 30 < mean.y[0] < high
+    assert mean.customdata[0][0] == "100 € (100.0 % of the average's)"
+    names = {each.text: each for each in figure.layout.annotations}
+    assert names["↑ average: 100 €"].y == mean.y[0]
+    assert "trees" in names
+    noise = names["beyond this point you pay for noise"]
+    assert (noise.x, noise.y) == (0.05, 30.0)
+
+
+def test_the_curves_of_several_stacks_are_one_line_also_before_there_is_a_dependence():
+    stack = {"method": "hgr_nn", "lam": 1.0, "epoch": [1, 2], "mse": [1.0, 0.5], "dependence": None}
+    curves = pd.concat(map(pd.DataFrame, (stack, stack | {"mse": [0.8, 0.7]})), ignore_index=True)
+    (line,) = training_curves_figure(curves, "mse", theme=LIGHT).data
+    assert (numbers(line.x).tolist(), numbers(line.y).tolist()) == ([1, 2], [0.9, 0.6])
+    assert len(training_curves_figure(curves, "dependence", theme=LIGHT).data) == 1
+
+
+def test_the_curves_of_several_methods_show_the_one_in_training():
+    rows = [(method, lam, 1, 0.5, 0.3) for method in ("hgr_nn", "pearson") for lam in (1, 2)]
+    curves = pd.DataFrame(rows, columns=["method", "lam", "epoch", "mse", "dependence"])
+    curves.loc[curves["method"] == "pearson", "mse"] = 0.9
+    figure = training_curves_figure(curves, "mse", theme=LIGHT)
+    assert [list(line.y) for line in figure.data] == [[0.9], [0.9]]
+    assert METHODS["pearson"].title in figure.layout.title.subtitle.text
+
+
+def test_long_tables_are_drawn_as_a_sample_and_say_so():
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=5000)
+    profile = quantile_profile(s[None], s, random_splits(5000, n_splits=1, random_state=0))
+    figure = link_figure(s, s, profile, sensitive="s", target="y", theme=LIGHT)
+    assert len(figure.data[0].x) == 1500
+    assert "1,500 of 5,000 rows, at random" in figure.layout.title.subtitle.text.replace("<br>", " ")
+
+
+def _contrast(a, b):
+    def luminance(colour):
+        channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted([luminance(a), luminance(b)], reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_text_is_readable_on_its_background():
+    for dark, background in ((False, "#ffffff"), (True, "#12161c")):
+        theme = theme_of(dark=dark)
+        assert min(_contrast(colour, background) for colour in (theme.text, theme.quiet)) >= 4.5
+        assert min(_contrast(colour, background) for colour in (theme.chosen, theme.standard)) >= 3
+
+
+def test_exported_numbers_come_back_as_they_were():
+    frame = pd.DataFrame({"x": [-0.1, 1e-300, np.pi], "k": [1, -2, 3], "t": ["a", "=b", None]})
+    back = pd.read_csv(io.BytesIO(safe_csv(frame)))
+    pd.testing.assert_frame_equal(back[["x", "k"]], frame[["x", "k"]], check_exact=True)
+    assert back["t"].tolist()[:2] == ["a", "'=b"]
+
+
+def test_long_titles_go_over_several_lines_for_which_the_figure_grows() -> None:
+    words = {"x": "x", "y": "y", "theme": LIGHT, "height": 300}
+    long = "Bands of about equal exposure, with 95 % intervals. Above 1, claims exceed prices"
+    plain, grown = (new_figure(title="Title", subtitle=each, **words).layout for each in ("", long))
+    assert grown.title.subtitle.text.count("<br>") == 1
+    assert grown.title.subtitle.text.replace("<br>", " ").replace("\N{NO-BREAK SPACE}", " ") == long
+    more = grown.height - plain.height
+    assert more == grown.margin.t - plain.margin.t > 0
+    picture = Picture("a", new_figure(title="Title", subtitle=long, **words), "b")
+    assert picture.height == Picture("a", new_figure(title="Title", subtitle="", **words), "b").height
+    assert picture.subtitle.replace("\N{NO-BREAK SPACE}", " ") == long

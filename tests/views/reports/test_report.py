@@ -1,0 +1,387 @@
+"""The report: what it says is what was found, names are plain text, and nothing in it reaches out."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.dependence import REGISTRY
+from fairdash.evaluation import Gain
+from fairdash.storage.log import Log
+from fairdash.tariff import FAIR_TARIFF
+from fairdash.training.baselines import LINEAR, PRICE
+from fairdash.training.methods import THE_STANDARD, apart_in_words
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import number
+from fairdash.views import words
+from fairdash.views.blocks import Picture, Table, as_script_json, plotly_script
+from fairdash.views.reports import content, tables
+from fairdash.views.reports.content import has_groups
+from fairdash.views.reports.html import details, findings, render_report
+from fairdash.views.reports.stage import four_numbers
+from fairdash.views.words import answer
+from tests.views.figures.rows import rows_of
+from tests.views.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
+
+RUN = {"run_id": "0123456789ab", "created": "2026-01-02T03:04:05+00:00"}
+MAX_BYTES = 6_000_000
+
+
+class Reader(HTMLParser):
+    """Elements with attributes, texts, styles, and scripts that hold data or code, of a document."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements, self.texts, self.styles, self.data, self.code = [], [""], [], [], []
+        self._inside = self.texts
+        self.feed(page.decode().replace("\N{NO-BREAK SPACE}", " "))
+        self.text = " ".join(filter(None, self.texts))
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        scripts = self.data if dict(attrs).get("type") == "application/json" else self.code
+        self._inside = {"script": scripts, "style": self.styles}.get(tag, self.texts)
+        self._inside.append("")
+
+    def handle_endtag(self, tag):
+        self._inside = self.texts
+        self._inside.append("")
+
+    def handle_data(self, data):
+        self._inside[-1] += data
+
+
+def blocks_of(comparison):
+    """Pictures by id, and tables, of a report."""
+    blocks = [*findings(comparison), *details(comparison, log=Log())]
+    drawn = {block.id: block for block in blocks if isinstance(block, Picture)}
+    return drawn, [block for block in blocks if isinstance(block, Table)]
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make_dataset()
+
+
+@pytest.fixture(scope="module")
+def found(dataset):
+    return make_comparison(dataset, importance=True)
+
+
+@pytest.fixture(scope="module")
+def page(found, dataset):
+    return render_report(found, dataset=dataset, **RUN)
+
+
+def test_it_is_small_and_always_the_same(page):
+    assert len(page) <= MAX_BYTES
+    again = make_dataset()
+    assert render_report(make_comparison(again, importance=True), dataset=again, **RUN) == page
+    assert page.count(b"plotly.js v") == 1
+
+
+def numbers_in(text):
+    return [each.replace(",", "") for each in re.findall(r"\d[\d,]*\.?\d*", text)]
+
+
+@pytest.mark.parametrize(
+    ("lam", "a", "objective"), [(2.0, 0.5, "demographic_parity"), (0.758, 0.0, "equalized_residuals")]
+)
+def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objective):
+    found = make_comparison(dataset, lam=lam, a=a, objective=objective)
+    moved, splits = found.moved, found.result.splits
+    before, after = (
+        np.mean([found.predictions(point)[j][split.test].sum() for j, split in enumerate(splits)])
+        for point in (found.a, found.b)
+    )
+    values = [found.mean_change, abs(100 * (after / before - 1)), abs(after - before) / len(splits[0].test)]
+    known = {f"{lam:g}", f"{a:g}", str(len(splits)), "95"}
+    for point in (found.a, found.b):
+        known |= {
+            f"{found.verdict_p(point):.2g}",
+            *(found.shown(id, point) for id in (found.front.error, "hgr_kde")),
+        }
+        by = found.found_by(point)
+        values += [found.mean("rmse", point), found.edge(point), *((by.value, by.edge) if by else ())]
+        values += [front.figure("hgr_kde", point).value for front in found.fronts.values()]
+    values += [front.figure("hgr_kde", THE_STANDARD).value for front in found.fronts.values()]
+    known |= {number(each) for each in values}
+    known |= {f"{edge:.3g}" for edge in moved[["s_low", "s_high"]].to_numpy().ravel()}
+    known |= {f"{change:.{digits}f}" for change in abs(moved["per_head"]) for digits in (0, 1)}
+    said = content.summary(found)
+    assert len(said) >= 4
+    strange = [each for each in numbers_in(" ".join(said)) if each.rstrip(".") not in known]
+    assert not strange, (strange, said)
+
+
+def test_the_standard_model_alone_is_reported_as_such(dataset):
+    found = make_comparison(dataset, lam=0.0)
+    text = Reader(render_report(found, dataset=dataset, **RUN)).text
+    assert "With the standard model" in text
+    assert "Change of predictions by group" not in text
+
+
+def test_where_nothing_was_learned_the_report_says_so_first_and_claims_nothing(dataset):
+    learned = make_comparison(dataset, lam=1.0)
+    blind = Gain(error=1.002, error_se=0.004, is_beyond_noise=False)
+    found = replace(learned, result=replace(learned.result, gain=blind))
+    (said,) = content.summary(found)
+    assert said == answer(found)
+    assert said.startswith("Nothing was learned")
+    assert "1.002" in said
+    assert not re.search(r"no link|depends|grows|rise", said)
+    assert said in Reader(render_report(found, dataset=dataset, **RUN)).text
+    seen = replace(learned, result=replace(learned.result, gain=replace(blind, is_beyond_noise=True)))
+    assert answer(seen) == answer(learned)
+    assert not answer(seen).startswith("Nothing")
+
+
+def test_a_model_that_is_no_better_than_the_average_is_said_to_be_worthless(dataset):
+    found = make_comparison(dataset, lam=1.0)
+    assert "everyone the average" not in answer(found)
+    worst = found.mean("mse", found.b)
+    mean = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [worst - 0.01], "rmse": [9.0]})
+    mean = rows_of(mean, "mse", "rmse")
+    lost = replace(found, fronts={**found.fronts, found.objective: replace(found.front, baselines=mean)})
+    assert "no smaller than when predicting the average for everyone" in answer(lost)
+
+
+def test_each_figure_has_its_words_and_its_table(page, found):
+    reader = Reader(page)
+    drawn, shown = blocks_of(found)
+    profiles = [f"profile-{each}" for each in ("demographic_parity", "equalized_residuals")]
+    assert list(drawn) == ["front", *profiles, "spread", "transfers", "objectives", "features"]
+    plots = [attributes for tag, attributes in reader.elements if attributes.get("class") == "plot"]
+    described = [(each["id"], each["role"], each["aria-label"]) for each in plots]
+    assert sorted(described) == sorted((id, "group", picture.alt) for id, picture in drawn.items())
+    for picture in drawn.values():
+        assert len(picture.alt) > 60
+        assert picture.title in reader.text
+        assert "100 test rows" in picture.subtitle
+        assert json.loads(picture.json)["data"]
+    assert [tag for tag, _ in reader.elements].count("table") == len(shown)
+
+
+def test_a_floor_and_a_standard_error_stand_beside_every_dependence_value(found):
+    rows = {row[0]: row[1:] for row in tables.measures(found).rows}
+    for id in found.front.measures:
+        own = rows[tables.in_full(REGISTRY[id])]
+        for point, (value, floor) in ((found.a, own[:2]), (found.b, own[2:])):
+            figure = found.front.figure(id, point)
+            amounts = [float(each.replace("−", "-")) for each in re.findall(r"−?[\d.]+", f"{value} {floor}")]
+            given = [figure.value, figure.se, figure.floor, figure.edge]
+            np.testing.assert_allclose(amounts, given, atol=0.6 * figure.se)
+            assert ("€" in value) == (id == "fairquant")
+    assert len(tables.trained(found, "hgr_nn").rows) == 1 + len(LAMS)
+
+
+def test_it_tells_data_roles_training_versions_reading_and_limits(page, found):
+    text = Reader(page).text
+    for expected in (
+        "Prices", "500; in each split 320 train, 80 validation, 100 test", "price (€)", "age (years)",
+        "2 rows of Prices left out.", "A note on Prices.", "Fair HGR network", "0.5, 1, 2",
+        "20 % of the rows that are not test rows", "hidden: 32–16–8", "0 (splits, initial weights",
+        "the CPU, in 12 s", "python 3.0, torch 0.1.2", "numpy", "pandas", "plotly", "0123456789ab", "2026-01-02 03:04 UTC",
+        *(f"{REGISTRY[id].fails_when}" for id in found.front.measures),
+        "does not prove independence", "The models never use age, but", "Nadeau and Bengio",
+    ):  # fmt: skip
+        assert expected in text, expected
+
+
+def test_it_is_said_which_combinations_of_attributes_a_penalty_leaves(found, monkeypatch):
+    alone, pairs = "each sensitive attribute by itself", "two attributes at a time"
+    for method, of_two, of_three in (
+        ("hgr_spline", "", pairs), ("pearson", alone, alone), (FAIR_TARIFF, "", pairs), ("hgr_nn", "", ""),
+        ("jdcov", "", ""), ("ccdcov", "", ""),
+    ):  # fmt: skip
+        for count, treated in ((1, ""), (2, of_two), (3, of_three)):
+            said = f"“.*” treats {treated}, .*Audit the price along all of them" if treated else "$"
+            assert re.match(said, apart_in_words(method, count)), (method, count)
+    assert "treats 3 attributes at a time" in apart_in_words("jdcov", 4)
+    monkeypatch.setattr(content, "apart_in_words", lambda *given: str(given))
+    assert str((found.b.method, 1)) in content.unsaid(found)
+    monkeypatch.undo()
+    assert "" not in content.unsaid(found)
+
+
+def test_a_blend_is_named_as_one(dataset):
+    # A blend between λ = 1 and 2 has its name from the stops.
+    path = make_comparison(dataset).front.test
+    lam = float(path.loc[(path["low"] == 1) & np.isclose(path["share"], 0.4), "lam"].iloc[0])
+    found = make_comparison(dataset, lam=lam)
+    named = "a blend, 40 % of the model at λ = 2"
+    assert any(named in each for each in content.unsaid(found))
+    assert f"{named} and the rest of the one at λ = 1." in content.of_points(found)[1]
+
+
+#: Of a sensitive attribute; they are repeated to as many as there are rows.
+VALUES = {"mostly zero": [0] * 7 + [1, 2, 3], "threes": [*range(40)] * 3}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_no_group_holds_fewer_than_20_rows(name):
+    values = VALUES[name]
+    dataset = make_dataset(n=240, values=values, weight=len(values) % 4 == 0)
+    found = make_comparison(dataset, importance=True)
+    assert has_groups(found)
+    s, splits = found.s, found.result.splits
+
+    def fewest(low, high):
+        return min(int(((s[split.test] >= low) & (s[split.test] <= high)).sum()) for split in splits)
+
+    for objective in OBJECTIVES:
+        for profile in (found.profile(point, objective=objective) for point in found.points):
+            counted = [fewest(row.s_low, row.s_high) for row in profile.itertuples()]
+            assert min(counted) >= 20
+            assert profile["n"].sum() == len(splits[0].test)
+    assert min(fewest(row.s_low, row.s_high) for row in found.moved.itertuples()) >= 20
+    for densities in found.spreads().values():
+        assert densities["n"].min() >= 20
+    for table in (tables.spread(found), *(tables.profile(found, each) for each in OBJECTIVES)):
+        assert min(float(row[1]) for row in table.rows) >= 20
+    # Nothing drawn names a smaller group: counts in the hover texts.
+    drawn, _ = blocks_of(found)
+    traces = [trace for picture in drawn.values() for trace in json.loads(picture.json)["data"]]
+    hovers = " ".join(trace.get("hovertemplate") or "" for trace in traces)
+    assert [said for said in re.findall(r"(\d+) test rows", hovers) if int(said) < 20] == []
+
+
+def test_too_few_rows_for_a_group_are_shown_as_none():
+    dataset = make_dataset(n=90)
+    found = make_comparison(dataset)
+    assert not has_groups(found)
+    reader = Reader(render_report(found, dataset=dataset, **RUN))
+    assert "too few to show any group" in reader.text
+    plots = {attributes["id"] for _, attributes in reader.elements if attributes.get("class") == "plot"}
+    assert plots == {"front", "objectives"}
+
+
+def test_hostile_names_stay_plain_text(page):
+    names = EVIL + CLOSING, FORMULA + "{{ 7 * 7 }} a & b \"c\" 'd'"
+    hostile = make_dataset(sensitive=names[0], target=names[1], title="Data " + "".join(names))
+    written = render_report(make_comparison(hostile, importance=True), dataset=hostile, **RUN)
+    plain, evil = Reader(page), Reader(written)
+    # The same document to the last element, whatever the names are.
+    mine, theirs = ([(tag, list(attributes)) for tag, attributes in each.elements] for each in (evil, plain))
+    assert mine == theirs
+    for name in names:
+        assert " ".join(name.split()) in " ".join(evil.text.split())
+    # Seven figures and what the stage shows. All else is code, which no name enters.
+    assert len(evil.data) == 7 + 1
+    assert evil.code == plain.code
+    for script in evil.data:
+        assert not re.search("[<>&\u2028\u2029]", script)
+        # Within a figure, plotly would show the tags of what is not escaped; the stage writes texts.
+        shown = json.loads(script)
+        assert "layout" not in shown or not re.search("<img|<script", json.dumps(shown))
+
+
+def test_nothing_in_it_has_a_remote_address(page):
+    reader = Reader(page)
+    for tag, attributes in reader.elements:
+        assert tag not in {"link", "iframe", "object", "embed", "base", "form", "img", "a"}
+        assert not {"src", "href", "srcset", "action", "data", "poster", "background"} & attributes.keys()
+        assert not any(re.search(r"(?i)https?:|url\(|//", value or "") for value in attributes.values())
+    for style in reader.styles:
+        assert not re.search(r"(?i)url\(|@import|//", style)
+    # plotly.js too: what is left are names of XML vocabularies, which are never fetched.
+    assert set(re.findall(r"https?://([^/\"'`\s\\]+)", page.decode())) == {"www.w3.org"}
+    (policy,) = [a["content"] for _, a in reader.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'unsafe-inline';")
+
+
+def test_plotly_can_not_end_its_own_element():
+    assert "</script" not in plotly_script().lower()
+    assert "<!--" not in plotly_script()
+
+
+def test_json_in_a_script_says_what_it_said():
+    text = json.dumps({"name": CLOSING + EVIL + FORMULA + " & \u2029"}, ensure_ascii=False)
+    safe = as_script_json(text)
+    assert not re.search("[<>&\u2028\u2029]", safe)
+    assert json.loads(safe) == json.loads(text)
+
+
+def test_a_first_look_is_called_one_and_a_data_set_that_is_gone_is_said(page, found):
+    hasty = Reader(render_report(found, is_preview=True, **RUN)).text
+    assert "Preview:" in hasty
+    assert "the data set was not available" in hasty
+    assert "Preview:" not in Reader(page).text
+
+
+def test_it_calls_columns_what_people_call_them(dataset):
+    found, names = make_comparison(dataset), {"age": "driver's <b>age</b>", "price": "premium"}
+    named = replace(found, result=replace(found.result, names=names))
+    text = render_report(named, dataset=dataset, **RUN).decode()
+    assert "the prediction of premium" in text
+    assert "driver's <b>" not in text
+    assert re.match(r"premium \(.*column price", content.data_facts(named, dataset)["Target"])
+
+
+def test_the_report_says_how_test_rows_were_chosen_and_what_belongs_together(dataset):
+    found = make_comparison(dataset)
+    by_time = replace(found, plan=replace(found.plan, split="time"))
+    for each, kind in ((found, "At random"), (by_time, "By time")):
+        said = content.training_facts(each)["Splits"]
+        assert said.startswith(f"2, the same for all methods. {kind}: ")
+    assert "mean of 2 before-and-after splits" in by_time.rows_and_splits
+    together = replace(dataset, group=pd.Series(np.arange(500) // 5, name="policy"))
+    said = content.data_facts(found, together)["Group"]
+    assert said.startswith("policy, with 100 groups: folds keep its rows together")
+    assert "Group" not in content.data_facts(found, dataset)
+
+
+def test_benchmarks_say_that_an_existing_price_may_have_seen_the_sensitive_attribute(found):
+    front = found.front
+
+    def title(*methods):
+        first = front.test[(front.test["lam"] == 0) & (front.test["method"] == front.methods[0])]
+        beside = pd.concat([first.assign(method=each) for each in methods])
+        own = replace(found, fronts={**found.fronts, found.objective: replace(front, baselines=beside)})
+        return tables.benchmarks(own).title
+
+    assert title(LINEAR) == "Benchmarks that do not see the sensitive attribute"
+    assert title(LINEAR, PRICE) == f"{title(LINEAR)} (the existing prediction may)"
+
+
+def test_a_link_is_said_with_the_measure_that_found_it(found):
+    def said(verdict, own):
+        test = found.front.test.copy()
+        for measure, figures in (("verdict", verdict), ("hgr_kde", own)):
+            here = (test["lam"] == found.b.lam) & (test["measure"] == measure)
+            test.loc[here, list(figures)] = list(figures.values())
+        fronts = {**found.fronts, found.objective: replace(found.front, test=test)}
+        return words.dependence(replace(found, fronts=fronts)).partition("(")[2]
+
+    own = {"value": 0.078, "se": np.nan, "edge": 0.128}
+    verdict = {"p": 0.025, "by": 5.0, "value": 0.0431, "edge": 0.0312}
+    link = said(verdict, own)
+    assert "the sum of squared correlations in the tails is 0.0431" in link
+    assert "independence stays below 0.0312 in 95 % of cases; HGR_KDE 0.0780 alone does not show it" in link
+    # A measure that shows the link is named itself, and one that is above its edge without a link is no
+    # proof.
+    assert "independence stays below 0.128" in said(verdict, own | {"value": 0.2})
+    assert "HGR_KDE 0.200 alone exceeds 0.128" in said(verdict | {"p": 0.2}, own | {"value": 0.2})
+
+
+def test_an_error_near_zero_gets_no_percentage(found):
+    test = found.front.test.copy()
+    for lam, mse, rmse in ((0, 1e-6, 0.01), (found.b.lam, 0.01, 28.5)):
+        for measure, value in (("mse", mse), ("rmse", rmse)):
+            test.loc[(test["lam"] == lam) & (test["measure"] == measure), "value"] = value
+    average = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [1.0], "rmse": [96.2]})
+    front = replace(found.front, test=test, baselines=rows_of(average, "mse", "rmse"))
+    near = replace(found, fronts={**found.fronts, found.objective: front})
+    assert words.cost(near) == (
+        "The root mean squared error grows from 0.0100 € to 28.5 € "
+        "(from 0.0104 % to 29.6 % of the error of predicting the average for everyone)."
+    )
+    (_, value, below, meaning), *_ = four_numbers(near)
+    assert (value, below) == ("28.5 €", "29.6 % of the average's; standard model: 0.0100 €")
+    assert "Predicting the average for everyone gives 96.2 €" in meaning
