@@ -8,7 +8,8 @@ The first command can be stopped and begun again: it appends the rows of each sp
 results/methods_models.csv as it goes, split by split, and measures what is missing there. A set has at most
 ROWS rows, drawn at random, and `regions` twice as many. Adversarial methods take most of the time, and come
 after the others of all splits, but for `hgr_nn` on the first split. It writes
-fairdash/views/reports/methods.csv, a row a set, method, reading and level, as fd.bench gives them, of the splits that are done.
+fairdash/views/reports/methods.csv, a row a set, method, reading and level, as fd.bench gives them, of the
+splits that are done.
 
 - `crime`, `household` (simulated, a cost without noise), `counties`: the catalogue's.
 - `pg15training` (material claims) and `freMPL1`: claims a year along the driver's age.

@@ -106,7 +106,7 @@ the test rows of the five splits.
 
 ## Every p-value, and what it tests
 
-Each p-value is of the sentence that it stands beside. π is the price, s the attribute, Y the outcome, L the
+Each p-value belongs to the sentence next to it. π is the price, s the attribute, Y the outcome, L the
 portfolio's loss ratio and C the factors. “Size” is the share of samples with p ≤ 5 % where the hypothesis is
 true, from `python -m benchmarks.p_values`, and from the studies of this page, of
 [conditional.md](conditional.md), [groups.md](groups.md) and [choosing.md](choosing.md).

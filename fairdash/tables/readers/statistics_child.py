@@ -1,7 +1,8 @@
 """Convert a SAS, Stata or SPSS file to Parquet in a separate process: a bad file may crash the parser.
 
 :mod:`fairdash.tables.readers.statistics_packages` runs this file by its path, so it starts without fairdash.
-It prints one JSON object: ``notes``, ``problem`` and ``hint``, ``shape`` (rows and columns beyond limits), or ``memory`` if memory was too small.
+It prints one JSON object: ``notes``, ``problem`` and ``hint``, ``shape`` (rows and columns beyond limits),
+or ``memory`` if memory was too small.
 """
 
 from __future__ import annotations
