@@ -97,7 +97,7 @@ def audit(
         Write the filing and the customer's page also as PDF, tagged and with the hashes on every page.
     """
     given = {name: value for name, value in options.items() if value not in (None, ())}
-    on_model = {name: given.pop(name, None) for name in options_of(ModelFile)}
+    on_model = {name: given.pop(name, each.default or None) for name, each in options_of(ModelFile).items()}
     if model is not None and plan is None:
         given.setdefault("price", MODEL_PRICE)
     before: Mapping[str, Any] = {}

@@ -102,7 +102,8 @@ class Loss:
     ) -> float:
         """Return the weighted mean deviance of y and y_pred, both (n,), as scikit-learn's."""
         # Without its checks, which take longer than the rest where a model of many trees asks after each.
-        return float(np.average(self.deviances(y, y_pred), weights=sample_weight))
+        deviances = self.deviances(np.asarray(y), np.asarray(y_pred))
+        return float(np.average(deviances, weights=sample_weight))
 
     def relative(
         self,

@@ -7,8 +7,9 @@ and the check of its JSON take name, type, default, range and words from the fie
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, field, fields
+from numbers import Real
 from typing import Any
 
 from fairdash.errors import Checks
@@ -65,7 +66,7 @@ def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
     """Note which of the values of a plan's fields are numbers out of their range."""
     for name, each in options_of(plan).items():
         value, within = values[each.name], each.metadata["within"]
-        numbers = value if isinstance(value, tuple) else () if value is None else (value,)
+        numbers = () if value is None else value if isinstance(value, Iterable) else (value,)
         if not within or all(_lies(number, within) for number in numbers):
             continue
         low, high = bounds(within)
@@ -89,6 +90,6 @@ def bounds(within: str) -> tuple[float, float]:
 
 def _lies(number: Any, within: str) -> bool:
     (low, high), ends = bounds(within), within[0] + within[-1]
-    if not isinstance(number, int | float):
+    if not isinstance(number, Real):
         return False
     return low < number < high or (number == low and ends[0] == "[") or (number == high and ends[1] == "]")

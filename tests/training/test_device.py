@@ -64,7 +64,13 @@ def test_a_stack_is_cut_to_what_a_gpu_has_left(monkeypatch: pytest.MonkeyPatch) 
     dataset = fd.load_dataset("household", n=2_000)
     splits = draw_splits(dataset, "random", n_splits=2, random_state=0)
     trainer = StackTrainer(
-        dataset, splits, objective="demographic_parity", random_state=0, device="cuda", permutations=None
+        dataset,
+        splits,
+        objective="demographic_parity",
+        random_state=0,
+        device="cuda",
+        permutations=None,
+        keeps_networks=False,
     )
     model = StackedModel("hgr_nn", 1.0, SETTINGS, 0, seed=1)
     rows = trainer.encoded(model).x

@@ -144,16 +144,16 @@ def test_a_pilot_takes_its_own_rows_alone():
 
 
 def test_a_tariff_of_a_large_table_sees_some_of_its_rows(monkeypatch):
-    from fairdash.tariff import many
+    from fairdash.tariff import path
     from fairdash.tariff.fit import FitOptions
     from fairdash.training.losses import LOSSES
 
     dataset = linked(1_500)
     (split,) = replace(default_plan(dataset, device="cpu"), n_splits=1).splits(dataset)
     given = {"lams": [0.0, 0.3], "options": FitOptions(loss=LOSSES["squared_error"])}
-    whole = many.fit_tariffs(dataset, (split,), **given).predictions
-    monkeypatch.setattr(many, "MAX_FITTED_ROWS", 500)
-    some, again = (many.fit_tariffs(dataset, (split,), **given).predictions for _ in range(2))
+    whole = path.fit_tariffs(dataset, (split,), **given).predictions
+    monkeypatch.setattr(path, "MAX_FITTED_ROWS", 500)
+    some, again = (path.fit_tariffs(dataset, (split,), **given).predictions for _ in range(2))
     assert np.array_equal(some, again)
     assert not np.array_equal(some, whole)
     assert min(np.corrcoef(a, b)[0, 1] for a, b in zip(some, whole, strict=True)) > 0.95

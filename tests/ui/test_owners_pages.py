@@ -11,9 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairdash.errors import FairdashError
-from fairdash.runs import log
 from fairdash.runs.deletion import delete_made_from, keep_enforcing
-from fairdash.storage import LOCAL
+from fairdash.storage import LOCAL, log
 from fairdash.ui import cached, files, owner
 from fairdash.ui.tradeoff import run as run_page
 from tests.serving import until

@@ -108,7 +108,7 @@ def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objecti
             *(found.shown(id, point) for id in (found.front.error, "hgr_kde")),
         }
         by = found.found_by(point)
-        values += [found.mean("rmse", point), found.edge(point), *((by.value, by.edge) if by else ())]
+        values += [found.mean("rmse", point), found.edge(point), *(by[1:] if by else ())]
         values += [front.figure("hgr_kde", point).value for front in found.fronts.values()]
     values += [front.figure("hgr_kde", THE_STANDARD).value for front in found.fronts.values()]
     known |= {number(each) for each in values}
