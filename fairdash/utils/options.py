@@ -92,4 +92,5 @@ def _lies(number: Any, within: str) -> bool:
     (low, high), ends = bounds(within), within[0] + within[-1]
     if not isinstance(number, Real):
         return False
+    number = float(number)
     return low < number < high or (number == low and ends[0] == "[") or (number == high and ends[1] == "]")
