@@ -230,8 +230,8 @@ def losses() -> str:
         }
     )
     return (
-        "The displayed value is worse than before if only a few rows give evidence of a fast or local "
-        "link.\n\n"
+        "The corrected value has a larger error than the uncorrected one if only a few rows show a link that "
+        "oscillates quickly or is local.\n\n"
         f"{markdown(shown)}"
     )
 

@@ -49,7 +49,8 @@ averages of ten bands of age by sex, and the mean squared error.
 
 {crossing}
 
-CPU seconds of a fit with one attribute, with a number and two classes, and with two numbers:
+CPU seconds of a fit with one sensitive attribute, with a numeric one and one of two classes, and with two
+numeric ones:
 
 {cost}
 

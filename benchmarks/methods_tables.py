@@ -28,10 +28,10 @@ This page is made by `python -m benchmarks.methods_tables` from `fairdash/views/
 No method minimises the three readings of dependence. Two are measures: the randomised dependence coefficient
 (`hgr_rdc`) and mutual information by nearest neighbours (`mi_ksg`). The third is the gap of averages: the
 largest average prediction of ten groups along the sensitive attribute s, minus the smallest. Each reading is
-taken above its noise floor. Of several sensitive columns, a model is judged by the one that it follows most,
-and also by joint readings: RDC and nearest neighbours of all columns as one vector, and the gap between the
-cells of the crossing. Where a simulation knows the mean of each row, the error is that of this mean.
-Intervals are 95 % intervals over the splits (Nadeau and Bengio 2003).
+taken above its noise floor. With several sensitive columns, a model is judged by the column that its
+predictions depend on most, and by all columns together: RDC and nearest neighbours of all columns as one
+vector, and the gap between the cells of the crossed columns. Where a simulation knows the mean of each row,
+the error is that of this mean. Intervals are 95 % intervals over the splits (Nadeau and Bengio 2003).
 
 ```bash
 python -m fairdash bench --dataset crime --method hgr_spline,hsic,band_ratio --splits 10

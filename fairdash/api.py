@@ -428,8 +428,8 @@ def bench(
     Parameters
     ----------
     dataset
-        Of several sensitive columns, a model is judged by the one that it follows most, and by joint
-        readings, such as ``"gap_joint"``: of all columns as one vector, and of the cells of their crossing.
+        With several sensitive columns, a model is judged by the column that its predictions depend on most,
+        and by all together, such as ``"gap_joint"``: as one vector, and by the cells of the crossed columns.
     methods
         Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or
         classes by ``"module:Class"``; by default all that suit the data.

@@ -22,7 +22,7 @@ from fairdash.auditing.result import ANY_LINK, GAP, SHARE, Answer, figures_of
 from fairdash.auditing.table import AuditTable, only_shown
 from fairdash.data.dataset import draw_of_groups
 from fairdash.errors import DataError
-from fairdash.evaluation.cells import Cells, cells_of
+from fairdash.evaluation.crossed_cells import Cells, cells_of
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.storage import sha256
 from fairdash.tables.columns import as_pandas

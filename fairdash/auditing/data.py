@@ -28,7 +28,7 @@ from fairdash.auditing.table import AuditTable, complete_rows
 from fairdash.dependence.conditional import assess_conditional_dependence
 from fairdash.dependence.omnibus import independence_test
 from fairdash.errors import DataError, MissingPackageError
-from fairdash.evaluation.cells import Cells
+from fairdash.evaluation.crossed_cells import Cells
 from fairdash.utils.text import counted, p_equals
 
 Array = NDArray[np.float64]

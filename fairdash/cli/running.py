@@ -25,7 +25,7 @@ from fairdash.training.sweep import STANDARD
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import megabytes, visible
 from fairdash.views.blocks import Block, lines_of
-from fairdash.views.words import of_opening
+from fairdash.views.reports.sentences import of_opening
 
 runs = App(name="runs")
 
@@ -256,7 +256,7 @@ def report(
     """
     # this import loads plotly, which no other verb needs
     from fairdash.views.reports import content, tables
-    from fairdash.views.reports.html import render_report
+    from fairdash.views.reports.report import render_report
 
     of_run = Run(run, owner=check_owner(owner))
     comparison = parse_comparison(

@@ -44,7 +44,7 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
     """Return the cells of every two of up to three attributes; empty for one attribute, or more.
 
-    Bands and small cells are those of an audit (:mod:`fairdash.evaluation.cells`).
+    Bands and small cells are those of an audit (:mod:`fairdash.evaluation.crossed_cells`).
 
     >>> made = pd.DataFrame({"age": np.arange(400) % 50, "sex": np.arange(400) % 2})
     >>> crossings_of(made)["age × sex"].names[:2]

@@ -252,8 +252,8 @@ SCENES: tuple[Example, ...] = (
         id="strong_link",
         measure="chi2_kde",
         button="a strong link",
-        look_at="χ² goes to infinity as the noise goes to 0. Smoothing adds noise, so χ²_KDE stays far below "
-        "the exact value.",
+        look_at="χ² goes to infinity as the noise goes to 0. Kernel smoothing weakens a link as noise would, "
+        "so χ²_KDE stays far below the exact value.",
         scene=Scene(pattern="line", noise=0.25, n=1000),
         also=("chi2_nn",),
     ),

@@ -132,7 +132,7 @@ def _words(header: str) -> tuple[str, ...]:
 
 @cache
 def _taken_apart(word: str) -> tuple[str, ...]:
-    """A word such as "ageph" as its parts: an age before or behind persons or things; itself if it is none.
+    """Split a word such as "ageph" into "age" and the person or thing whose age it is; others stay whole.
 
     >>> _taken_apart("versicherungsnehmeralter"), _taken_apart("agencement"), _taken_apart("halter")
     (('versicherungsnehmer', 'alter'), ('agencement',), ('halter',))

@@ -105,7 +105,7 @@ class DependenceScorer(BaseEstimator):
         if self.sensitive is None:
             raise OptionError.of(
                 "The scorer does not know the sensitive attribute",
-                "Name its column of X as sensitive=, or route it as sensitive_features.",
+                "Give its column in X as sensitive=, or its values as sensitive_features= (routing).",
                 column="sensitive",
             )
         wanted: list[Any] = [self.sensitive] if isinstance(self.sensitive, (str, int)) else [*self.sensitive]
@@ -117,7 +117,7 @@ class DependenceScorer(BaseEstimator):
         if missing:
             raise OptionError.of(
                 f"X has no column {', '.join(f'“{each}”' for each in missing)}",
-                "Leave the sensitive column in X, or route it as sensitive_features.",
+                "Leave the column in X, or give its values as sensitive_features= (metadata routing).",
                 column="sensitive",
             )
         return table[wanted] if by_name else table.iloc[:, wanted]

@@ -88,7 +88,7 @@ class Keys:
         self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
         # A page's script runs at every rerun, so the same file may register again.
         if _TAKEN.setdefault(self.prefix, path) != path:
-            raise ValueError(f"Two files want the keys of {self.prefix}: {_TAKEN[self.prefix]} and {path}")
+            raise ValueError(f"Two files use the keys of {self.prefix}: {_TAKEN[self.prefix]} and {path}")
 
     def __call__(self, name: str, *parts: object) -> str:
         """Return the key of the file's widget `name`; each combination of `parts` has a key of its own."""

@@ -162,8 +162,8 @@ def choose(
     """Show a segmented control of `options`; the address stores the selected id.
 
     A control that Streamlit binds keeps its title there instead, and falls back in silence on one that it
-    does not know. Here an unknown id is named above the control, which shows the first option, until
-    somebody chooses.
+    does not know. Here a message above the control names an unknown id, and the control shows the first
+    option, until somebody chooses one.
 
     Parameters
     ----------

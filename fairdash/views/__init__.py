@@ -1,1 +1,1 @@
-"""Views of results for people: blocks, figures, reports and words."""
+"""Views of results for people: blocks, figures and reports."""

@@ -10,7 +10,7 @@ import fairdash as fd
 from benchmarks.crossing import counts
 from fairdash.auditing.audit import crossed_cells as cells_of
 from fairdash.auditing.plan import Columns
-from fairdash.evaluation.cells import MAX_CELLS
+from fairdash.evaluation.crossed_cells import MAX_CELLS
 
 TWO = ["age", "sex"]
 

@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 
-from fairdash.views.reports.html import render_report
+from fairdash.views.reports.report import render_report
 from tests.browser.steps import take_picture, violations
 from tests.tiers import few
 from tests.views.reports.making import CLOSING, EVIL, make_comparison, make_dataset

@@ -30,7 +30,7 @@ from fairdash.runs.store import FIRST, Run, create_run
 from fairdash.storage import sha256
 from fairdash.storage.bundle import SEAL, open_sealed_text, sealed_text
 from fairdash.storage.log import note, read
-from fairdash.views.reports.html import render_report
+from fairdash.views.reports.report import render_report
 from tests.runs.finished import PLAN, SOURCE
 
 SEALED = ("spec.json", "status.json", "name.json", "log.json", "confirmations.json")

@@ -19,8 +19,8 @@ from fairdash.runs.state import DONE, RUNNING, JobContext, RunStatus, write_stat
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.views.reports.comparison import ROW
 from fairdash.views.reports.content import data_facts, unsaid
-from fairdash.views.reports.html import render_report
-from fairdash.views.words import nothing_learned
+from fairdash.views.reports.report import render_report
+from fairdash.views.reports.sentences import nothing_learned
 from tests.runs.finished import PLAN, SOURCE
 
 pytestmark = pytest.mark.usefixtures("light_runs")

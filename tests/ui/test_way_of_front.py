@@ -102,7 +102,9 @@ def test_the_way_of_a_front_is_short(finished_run):
     assert records == {"RunSpec", "About", "SweepResult", "Front", "Comparison", "Label", "Picture", "Stops"}
     # A notebook has the same result: its class is no part of what reads a run.
     assert len(files) <= 14, ", ".join(sorted(files))
-    assert {"runs/store.py", "views/reports/comparison.py", "views/figures/front.py"} <= files, "the tracing sees the way"
+    assert {"runs/store.py", "views/reports/comparison.py", "views/figures/front.py"} <= files, (
+        "the tracing sees the way"
+    )
     at = move(at, 2.3)
     files, records = way()
     assert records <= {"RunSpec", "Comparison", "Label", "Picture"}, (

@@ -110,8 +110,9 @@ def _method(_: Findings) -> Iterator[Block]:
         "Averages along the attribute are smooth curves. For classes, and for numbers with at most "
         f"{MAX_LEVELS} values, they are plain means. The band contains all of a smooth curve in about 95 % "
         "of samples. It does not cover a jump inside the range, which is smoothed. The verdict says whether "
-        "the largest gap is below the threshold, above it or undecided. Each claim is tested at 5 %. Further "
-        "criteria, attributes and the cells of crossed attributes are tested with Holm's correction."
+        "the largest gap is below the threshold, above it or undecided. Each verdict is tested at the 5 % "
+        "level. Further criteria, attributes and the cells of crossed attributes are tested with Holm's "
+        "correction."
     )
 
 

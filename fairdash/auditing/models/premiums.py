@@ -1,8 +1,8 @@
 """Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks, which check
 that results do not depend on the kind of model.
 
-Models are fitted on at most :data:`MAX_ROWS` rows of randomly drawn units; folds use the same draw, so the
-rows of one policy are in one fold.
+Models are fitted on at most :data:`MAX_ROWS` rows. Whole units, such as policies, are drawn and dealt to
+folds, so the rows of one policy are in one fold.
 
 Five premiums are derived from a policy's expected cost, μ(x, s) = E[Y|x, s]. Best estimate: μ(x, s). Unaware:
 E[μ(x, S)|x], which omits s and lets the features act as proxies. Aware: E_S[μ(x, S)], the same features

@@ -24,10 +24,9 @@ from fairdash.ui.frame import PICTURES, chart, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.text import label, number, safe
 from fairdash.utils.classes import attributes_of
-from fairdash.views import words
 from fairdash.views.blocks import Table
 from fairdash.views.figures.comparison import transformation_figure
-from fairdash.views.reports import content, pictures, stage, tables
+from fairdash.views.reports import content, pictures, sentences, stage, tables
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import Front, parse_point
 from fairdash.views.reports.strength import networks_and_tariffs
@@ -179,7 +178,7 @@ def _show_whose(comparison: Comparison) -> None:
 
 def show_answer(comparison: Comparison) -> None:
     """State the findings in two or three sentences, below the page's subject."""
-    st.markdown(f"**{safe(words.answer(comparison))}**")
+    st.markdown(f"**{safe(sentences.answer(comparison))}**")
     if beside := networks_and_tariffs(comparison):
         st.markdown(safe(beside))
     _show_whose(comparison)
@@ -306,7 +305,7 @@ def _hiding(comparison: Comparison) -> None:
 
 
 def _who_pays(comparison: Comparison) -> None:
-    if sentence := f"{words.who_pays(comparison)} {words.level(comparison)}".strip():
+    if sentence := f"{sentences.who_pays(comparison)} {sentences.level(comparison)}".strip():
         st.markdown(f"**{safe(sentence)}**")
     show_blocks(content.who_pays(comparison, theme=theme()), KEY)
 
@@ -326,7 +325,7 @@ def _features(comparison: Comparison) -> None:
 
 
 def _objectives(comparison: Comparison) -> None:
-    st.markdown(f"**{safe(words.both_objectives(comparison))}**")
+    st.markdown(f"**{safe(sentences.both_objectives(comparison))}**")
     show_blocks(content.both_objectives(comparison, theme=theme()), KEY)
 
 
@@ -337,7 +336,7 @@ def _numbers(comparison: Comparison) -> None:
 
 def _estimate(comparison: Comparison) -> None:
     methods = {PATHS[id].title: PATHS[id].meaning for id in comparison.front.methods}
-    show_blocks([content.measures(comparison), *words.of_values(comparison), methods], KEY)
+    show_blocks([content.measures(comparison), *sentences.of_values(comparison), methods], KEY)
 
 
 WISHES = ("Dependence at most …", "Cost at most …", "The knee")
@@ -357,7 +356,7 @@ def _find_point(comparison: Comparison) -> None:
         "What do you want?", WISHES, default=WISHES[0], required=True, key=KEY("wish")
     )
     point, is_reached, goal = _choose(comparison, str(wish), right)
-    st.markdown(f"**{safe(words.of_choice(comparison, point, goal, is_reached=is_reached))}**")
+    st.markdown(f"**{safe(sentences.of_choice(comparison, point, goal, is_reached=is_reached))}**")
     st.caption(
         "We compared all methods, trained weights and blends by their means over validation rows, on which "
         "no model was trained. The figures shown here come from test rows, which played no part in the "

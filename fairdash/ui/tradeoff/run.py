@@ -42,9 +42,9 @@ from fairdash.ui.text import duration, safe
 from fairdash.utils.safe_csv import safe_csv
 from fairdash.utils.text import counted
 from fairdash.views.reports.comparison import Comparison
-from fairdash.views.reports.html import render_report
+from fairdash.views.reports.report import render_report
+from fairdash.views.reports.sentences import not_opened, of_opening, of_openings, opening_of, refit_includes
 from fairdash.views.reports.tables import history
-from fairdash.views.words import not_opened, of_opening, of_openings, opening_of, refit_includes
 
 KEY = Keys(__file__)
 _FAULT = KEY("fault")

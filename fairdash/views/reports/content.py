@@ -22,12 +22,11 @@ from fairdash.training.split_kinds import SPLITS
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import number, percent, with_unit
-from fairdash.views import words
 from fairdash.views.blocks import Block
 from fairdash.views.figures.theme import Theme
-from fairdash.views.reports import pictures, tables
+from fairdash.views.reports import pictures, sentences, tables
 from fairdash.views.reports.comparison import Comparison
-from fairdash.views.words import named, nothing_learned, of_values
+from fairdash.views.reports.sentences import named, nothing_learned, of_values
 
 
 def has_groups(comparison: Comparison) -> bool:
@@ -87,22 +86,23 @@ def summary(comparison: Comparison) -> list[str]:
     """State the finding in plain sentences, with every number from the comparison."""
     if nothing := nothing_learned(comparison):
         return [nothing]
-    parts = [words.dependence(comparison)]
+    parts = [sentences.dependence(comparison)]
     if comparison.is_of_one_point:
         return parts
     if not comparison.a.is_standard:
-        parts.append(words.dependence(comparison, comparison.a))
+        parts.append(sentences.dependence(comparison, comparison.a))
     parts.append(
-        f"{words.cost(comparison)} {comparison.front.error_title}: "
+        f"{sentences.cost(comparison)} {comparison.front.error_title}: "
         f"{comparison.shown(comparison.front.error, comparison.a)} for {named(comparison.a)}, "
         f"{comparison.shown(comparison.front.error, comparison.b)} at {comparison.called(comparison.b)}."
     )
     moved = with_unit(number(comparison.mean_change), comparison.unit)
     parts.append(
-        f"Predictions change by {moved} on average. {words.who_pays(comparison)} {words.level(comparison)}"
+        f"Predictions change by {moved} on average. {sentences.who_pays(comparison)} "
+        f"{sentences.level(comparison)}"
     )
     if not comparison.b.is_standard:
-        parts.append(words.both_objectives(comparison))
+        parts.append(sentences.both_objectives(comparison))
     return [" ".join(part.split()) for part in parts]
 
 

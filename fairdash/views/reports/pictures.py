@@ -11,13 +11,13 @@ from fairdash.dependence import REGISTRY
 from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import counted, label, number
-from fairdash.views import words
 from fairdash.views.blocks import Picture
 from fairdash.views.figures.comparison import features_figure, objectives_figure
 from fairdash.views.figures.front import front_without_marks, with_marks
 from fairdash.views.figures.groups import profile_figure, spread_figure, transfers_figure
 from fairdash.views.figures.labels import Label
 from fairdash.views.figures.theme import OTHERS, Theme
+from fairdash.views.reports import sentences
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Front, least_error_of
 
@@ -157,7 +157,7 @@ def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
         **_two(comparison, theme) | {"theme": theme},
     )
     alt = f"Bars: change of the average prediction by group of {comparison.sensitive_called}."
-    return Picture("transfers", figure, f"{alt} {words.who_pays(comparison)}".strip())
+    return Picture("transfers", figure, f"{alt} {sentences.who_pays(comparison)}".strip())
 
 
 def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
@@ -174,7 +174,7 @@ def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
     )
     alt = (
         "Two panels, test error against dependence of predictions and of residuals along one method's path. "
-        f"{words.both_objectives(comparison)}"
+        f"{sentences.both_objectives(comparison)}"
     )
     return Picture("objectives", figure, alt)
 

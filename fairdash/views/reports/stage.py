@@ -17,10 +17,9 @@ from fairdash.evaluation import blended_profiles, points_of_plan
 from fairdash.training.methods import ModelKey
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import number, percent, span, with_unit
-from fairdash.views import words
 from fairdash.views.figures.parts import lists, plain
 from fairdash.views.figures.theme import Theme, escaped
-from fairdash.views.reports import pictures
+from fairdash.views.reports import pictures, sentences
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.strength import shows_nothing
 
@@ -120,8 +119,8 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
         (
             entry.symbol,
             comparison.shown(comparison.measure, comparison.b),
-            words.verdict_in_short(comparison),
-            f"0: {entry.zero}; 1: {entry.one}. {words.how_the_verdict_is_made(comparison)}",
+            sentences.verdict_in_short(comparison),
+            f"0: {entry.zero}; 1: {entry.one}. {sentences.how_the_verdict_is_made(comparison)}",
         ),
         (
             "FairQuant",

@@ -29,7 +29,7 @@ from fairdash.views.blocks import Table
 from fairdash.views.figures.comparison import MAX_FEATURES
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Estimate, mean_over_splits
-from fairdash.views.words import named
+from fairdash.views.reports.sentences import named
 
 #: Under tables with floors.
 _FLOORS = (

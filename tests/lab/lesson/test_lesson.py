@@ -21,8 +21,8 @@ from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.sweep import Sweep
 from fairdash.ui import home
 from fairdash.utils.text import number
-from fairdash.views import words
 from fairdash.views.figures.theme import LIGHT
+from fairdash.views.reports import sentences
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import fronts_of
 from fairdash.views.reports.stage import four_numbers
@@ -164,7 +164,7 @@ def said_of_the_error(plan: Sweep, result: SweepResult, method: str) -> dict[str
     )  # fmt: skip
     kept = json.loads(files("fairdash.ui").joinpath("home_curve.json").read_text(encoding="utf-8"))
     texts = {
-        "trade-off": words.answer(comparison),
+        "trade-off": sentences.answer(comparison),
         "lesson": lesson.payers_sentence("demographic_parity", 1.0),
         "home": home.sentence(kept, kept["lam"].index(1.0)),
     }

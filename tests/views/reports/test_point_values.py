@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from fairdash.views.reports.content import limits
-from fairdash.views.words import of_values
+from fairdash.views.reports.sentences import of_values
 from tests.views.reports.making import make_comparison, make_dataset
 
 

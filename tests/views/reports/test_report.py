@@ -19,13 +19,12 @@ from fairdash.training.baselines import LINEAR, PRICE
 from fairdash.training.methods import THE_STANDARD, apart_in_words
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.text import number
-from fairdash.views import words
 from fairdash.views.blocks import Picture, Table, as_script_json, plotly_script
-from fairdash.views.reports import content, tables
+from fairdash.views.reports import content, sentences, tables
 from fairdash.views.reports.content import has_groups
-from fairdash.views.reports.html import details, findings, render_report
+from fairdash.views.reports.report import details, findings, render_report
+from fairdash.views.reports.sentences import answer
 from fairdash.views.reports.stage import four_numbers
-from fairdash.views.words import answer
 from tests.views.figures.rows import rows_of
 from tests.views.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
 
@@ -357,7 +356,7 @@ def test_a_link_is_said_with_the_measure_that_found_it(found):
             here = (test["lam"] == found.b.lam) & (test["measure"] == measure)
             test.loc[here, list(figures)] = list(figures.values())
         fronts = {**found.fronts, found.objective: replace(found.front, test=test)}
-        return words.dependence(replace(found, fronts=fronts)).partition("(")[2]
+        return sentences.dependence(replace(found, fronts=fronts)).partition("(")[2]
 
     own = {"value": 0.078, "se": np.nan, "edge": 0.128}
     verdict = {"p": 0.025, "by": 5.0, "value": 0.0431, "edge": 0.0312}
@@ -378,7 +377,7 @@ def test_an_error_near_zero_gets_no_percentage(found):
     average = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [1.0], "rmse": [96.2]})
     front = replace(found.front, test=test, baselines=rows_of(average, "mse", "rmse"))
     near = replace(found, fronts={**found.fronts, found.objective: front})
-    assert words.cost(near) == (
+    assert sentences.cost(near) == (
         "The root mean squared error grows from 0.0100 € to 28.5 € "
         "(from 0.0104 % to 29.6 % of the error of predicting the average for everyone)."
     )

@@ -12,11 +12,10 @@ from fairdash.data.dataset import Dataset
 from fairdash.evaluation.confirmation import Confirmation
 from fairdash.storage.log import Log
 from fairdash.utils.text import utc_time
-from fairdash.views import words
 from fairdash.views.blocks import Block, Text, as_script_json, chapter, document, templates
 from fairdash.views.figures.stage import stage_script, stage_style
 from fairdash.views.figures.theme import LIGHT
-from fairdash.views.reports import content, pictures, tables
+from fairdash.views.reports import content, pictures, sentences, tables
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.stage import stage_of, stops_of
 
@@ -84,7 +83,7 @@ def render_report(
 def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> list[Block]:
     """Return the blocks before the slider."""
     return [
-        *chapter("Confirmation on rows set aside", *words.of_rows_set_aside(comparison, openings)),
+        *chapter("Confirmation on rows set aside", *sentences.of_rows_set_aside(comparison, openings)),
         *chapter("Limits of these results", content.unsaid(comparison)),
         *chapter("Cost", pictures.front(comparison, theme=LIGHT), tables.measures(comparison)),
     ]
