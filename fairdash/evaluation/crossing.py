@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.joint import with_products
-from fairdash.evaluation import cells
+from fairdash.evaluation import crossed_cells
 from fairdash.utils.classes import Classes, attributes_of, one_column_each
 from fairdash.utils.text import CROSS
 
@@ -53,7 +53,7 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
     each = one_column_each(sensitive)
     if len(each.columns) > _MAX_ATTRIBUTES:
         return {}
-    found = {pair: cells.cells_of(each, pair) for pair in itertools.combinations(map(str, each), 2)}
+    found = {pair: crossed_cells.cells_of(each, pair) for pair in itertools.combinations(map(str, each), 2)}
     return {
         CROSS.join(pair): Classes(np.nan_to_num(own.codes, nan=-1).astype(np.intp), own.names, {})
         for pair, own in found.items()
