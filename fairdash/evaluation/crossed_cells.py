@@ -83,12 +83,12 @@ def cells_of(
     """
     n = len(frame)
     weight = np.ones(n) if weight is None else weight
-    units = np.arange(n) if units is None else units
     classes = {name: found for name in names if (found := as_classes(frame[name])) is not None}
     # A number of two values, such as 0 and 1, has bands of its own as classes have.
     own = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
     own |= {name: len(each.names) for name, each in classes.items()}
-    room = min(_MAX_IN_BANDS, len(np.unique(units)) // _AIM) / prod(own.values())
+    n_units = n if units is None else len(np.unique(units))
+    room = min(_MAX_IN_BANDS, n_units // _AIM) / prod(own.values())
     share = 1 / max(len(names) - len(own), 1)
     count = int(np.clip(room**share + 1e-9, 2, N_BANDS))
     groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
@@ -97,8 +97,10 @@ def cells_of(
     # The groups of the first attribute vary fastest.
     code = np.ravel_multi_index([each.codes[known] for each in groups], shape, order="F")
     held, code = np.unique(code, return_inverse=True)
-    policies = pd.DataFrame({"cell": code, "unit": units[known]}).drop_duplicates()["cell"]
-    counts = np.bincount(policies, minlength=len(held))
+    counts = np.bincount(code, minlength=len(held))
+    if units is not None:
+        policies = pd.DataFrame({"cell": code, "unit": units[known]}).drop_duplicates()["cell"]
+        counts = np.bincount(policies, minlength=len(held))
     fewest = MIN_ROWS
     if len(held) > MAX_CELLS:
         fewest = max(fewest, int(np.sort(counts)[-MAX_CELLS]) + 1)

@@ -51,13 +51,19 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
     ('0 to 9 · 0', '10 to 19 · 0')
     """
     each = one_column_each(sensitive)
+    return {name: _cells(each, pair) for name, pair in _pairs(each).items()}
+
+
+def _pairs(each: pd.DataFrame) -> dict[str, tuple[str, str]]:
+    """Name of every crossing of these attributes to its two; empty for one attribute, or too many."""
     if len(each.columns) > _MAX_ATTRIBUTES:
         return {}
-    found = {pair: crossed_cells.cells_of(each, pair) for pair in itertools.combinations(map(str, each), 2)}
-    return {
-        CROSS.join(pair): Classes(np.nan_to_num(own.codes, nan=-1).astype(np.intp), own.names, {})
-        for pair, own in found.items()
-    }
+    return {CROSS.join(pair): pair for pair in itertools.combinations(map(str, each), 2)}
+
+
+def _cells(each: pd.DataFrame, pair: tuple[str, str]) -> Classes:
+    own = crossed_cells.cells_of(each, pair)
+    return Classes(np.nan_to_num(own.codes, nan=-1).astype(np.intp), own.names, {})
 
 
 def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
@@ -74,8 +80,9 @@ def cells_of(sensitive: pd.DataFrame, view: str) -> Classes | None:
     """Return the cells of a crossing, for all together of the first; None for a sensitive column."""
     if view in sensitive:
         return None
-    crossings = crossings_of(sensitive)
-    return crossings[view if view in crossings else next(iter(crossings))]
+    each = one_column_each(sensitive)
+    pairs = _pairs(each)
+    return _cells(each, pairs[view if view in pairs else next(iter(pairs))])
 
 
 def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:
