@@ -152,6 +152,11 @@ class Dataset:
         return len(self.target)
 
     @property
+    def row_weight(self) -> NDArray[np.float64]:
+        """Weight of each row, (n,); ones for equal weights."""
+        return np.ones(self.n_rows) if self.weight is None else self.weight.to_numpy(dtype=np.float64)
+
+    @property
     def roles(self) -> Roles:
         """Roles of the columns."""
         return Roles(

@@ -199,7 +199,7 @@ class Judge:
         self.random_state = random_state
         self.y = dataset.target.to_numpy(dtype=float)
         self.has_weight = dataset.weight is not None
-        self.weight = np.ones(len(self.y)) if dataset.weight is None else dataset.weight.to_numpy()
+        self.weight = dataset.row_weight
         self.groups = as_groups(dataset.groups, len(self.y))
         products = products_of(self.sensitive)
         self._values = pd.concat([self.sensitive, *products.values()], axis=1)

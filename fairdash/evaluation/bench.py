@@ -232,9 +232,7 @@ class _Judge:
         self._y = dataset.target.to_numpy(dtype=float) if truth is None else truth
         s = dataset.sensitive.to_numpy(dtype=float)
         self._columns = [s[:, [k]] for k in range(s.shape[1])]
-        self._weight = (
-            np.ones(len(self._y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
-        )
+        self._weight = dataset.row_weight
         self._used = None if dataset.weight is None else self._weight
         #: Sensitive columns of each reading; the one that a model follows most counts.
         self._of: dict[str, list[Array]] = dict.fromkeys(READINGS, self._columns)

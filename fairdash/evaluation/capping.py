@@ -100,7 +100,7 @@ def cap_cost(
         "Choose a loss whose premiums multiply, such as Poisson's.",
     )
     checks.finish()
-    weight = np.ones(dataset.n_rows) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    weight = dataset.row_weight
     column = str(dataset.sensitive.columns[0]) if sensitive is None else sensitive
     judge = Judge(dataset, objective=objective, loss=loss, measures=(measure,), random_state=random_state)
     cell, error = (measure, column), ("deviance" if loss.power else "mse", "")
@@ -137,7 +137,7 @@ def _gaps(
 ) -> pd.DataFrame:
     """``gap`` and ``gap_floor`` of each of the premiums (J, n) that are `kept`."""
     s, y = (each.to_numpy(dtype=float) for each in (dataset.sensitive[column], dataset.target))
-    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    weight = dataset.row_weight
     tenths = quantile_groups(s, TENTHS)
     seed = seed_of(Stream.TABLE_PERMUTATIONS, random_state)
     orders = part_permutations(

@@ -100,7 +100,7 @@ def _of_split(
 ) -> Found:
     """Id of each baseline to its predictions (n,)."""
     y = dataset.target.to_numpy(dtype=float)
-    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    weight = dataset.row_weight
     predictions = {MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train]))}
     if not {LINEAR, TREES} <= set(leave_out):
         rows = encode_rows(dataset, split.train, loss)

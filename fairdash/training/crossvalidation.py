@@ -142,7 +142,7 @@ def cross_validate(
         diverged[c] |= trained.members["diverged"].iloc[k] or not np.isfinite(predictions[c, rows]).all()
     predictions[diverged] = np.nan
     y = dataset.target.to_numpy(dtype=float)
-    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    weight = dataset.row_weight
     for c, f in order:
         if not diverged[c]:
             loss[c, f] = candidates[c].settings.loss_function.relative(
@@ -451,7 +451,7 @@ def held_out_losses(
     """Return each prediction's loss (K, n) on its split's validation rows; 1 is the training mean's loss."""
     loss = settings.loss_function
     y = dataset.target.to_numpy(dtype=float)
-    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    weight = dataset.row_weight
     losses = []
     for split, y_pred in zip(splits, predictions, strict=True):
         rows = split.validation

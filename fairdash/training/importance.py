@@ -170,7 +170,7 @@ def importance_of_stack(
     import torch
 
     y = dataset.target.to_numpy(dtype=float)
-    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy()
+    weight = dataset.row_weight
     used = sorted(set(which_split))
     own = [torch.from_numpy(plan.rows[split]) for split in used]
     rows = np.stack([plan.rows[split] for split in which_split])

@@ -229,7 +229,7 @@ def discrimination_free_predictions(
             "The number of models differs from the number of splits",
             "Give as many models as splits.",
         )
-    weight = np.ones(dataset.n_rows) if dataset.weight is None else dataset.weight.to_numpy()
+    weight = dataset.row_weight
     premiums = []
     for split, predict in zip(splits, predictors, strict=True):
         nodes = sensitive_nodes(s[split.train], sample_weight=weight[split.train], max_nodes=max_nodes)

@@ -169,7 +169,7 @@ def train_references(
 def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float:
     """``mse`` of a split's test rows, as :func:`fairdash.evaluation.assess_predictions` has it."""
     y = dataset.target.to_numpy(dtype=float)
-    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    weight = dataset.row_weight
 
     return LOSSES["squared_error"].relative(y, y_pred, weight, rows=split.test, train=split.train)
 
