@@ -119,8 +119,7 @@ def test_the_readme_fits_one_screen_and_its_pictures_and_commands_are_there():
 
 
 @pytest.mark.parametrize(
-    "of",
-    ["estimator", "training", "choosing", "postprocessor", "blend", "omnibus", "joint", "methods"],
+    "of", ["estimator", "training", "choosing", "postprocessor", "blend", "omnibus", "joint", "methods"]
 )
 def test_a_page_is_made_from_the_committed_results(of):
     tables = import_module(f"benchmarks.{of}_tables")
