@@ -5,8 +5,6 @@ that it takes in a worker, from :func:`fairdash.cli.worker.carry_out` on. Work b
 (:func:`tests.serving.until`), so that a test may also carry a job out itself.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Bundles: the same bytes for the same files, and little believed of a zip from elsewhere."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 

@@ -1,7 +1,5 @@
 """The core alone, without any extra: what works there, and what is said of the rest."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 import zipfile

@@ -1,7 +1,5 @@
 """What the documents say is what was measured."""
 
-from __future__ import annotations
-
 import doctest
 import inspect
 import json
@@ -101,8 +99,7 @@ def test_the_guides_commands_are_commands(capsys):
     assert len(lines) >= 6
     for words in (shlex.split(line, comments=True) for line in lines):
         if words == ["--version"]:
-            assert main(words) == 0
-            assert capsys.readouterr().out == f"fairdash {fd.__version__}\n"
+            assert (main(words), capsys.readouterr().out) == (0, f"fairdash {fd.__version__}\n")
         else:
             verb, *_ = command_line().parse_args(words, exit_on_error=False, print_error=False)
             assert verb.__module__.startswith("fairdash.cli.")

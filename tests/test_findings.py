@@ -1,7 +1,5 @@
 """The scripts of findings/ have the form that its README states; ``make findings`` runs them."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Who is answered: the app's own names and its own pages; every other is refused, on every road in."""
 
-from __future__ import annotations
-
 import base64
 import http.client
 import socket

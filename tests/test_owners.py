@@ -1,7 +1,5 @@
 """Two owners: what is the one's is gone for the other, whatever is asked and by whatever road."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re
@@ -162,8 +160,7 @@ def test_the_log_says_who_when_what_and_which_data() -> None:
     assert found.is_whole
     done = [(event.who, event.what) for event in found.events]
     expected = [(ANNE, "asked for"), (ANNE, "asked to stop"), (log.WORKER, "stopped"), (ANNE, "gone on")]
-    assert done[:2] == expected[:2]
-    assert [each for each in done if each in expected] == expected
+    assert (done[:2], [each for each in done if each in expected]) == (expected[:2], expected)
     assert source.sha256 in found.events[0].said
     assert found.events[0].details["columns"]["target"] == ROLES.target
 

@@ -1,7 +1,5 @@
 """Plain values and files, and back, for plans and units of work; and streams of random numbers."""
 
-from __future__ import annotations
-
 import doctest
 import json
 

@@ -3,8 +3,6 @@
 ``make docs`` builds it, which fails on any warning and reads the built pages; nothing is built here.
 """
 
-from __future__ import annotations
-
 import doctest
 import re
 from importlib import import_module
@@ -112,5 +110,4 @@ def test_a_style_sheet_that_asks_another_machine_is_found(tmp_path: Path):
 
 def test_the_examples_of_the_sites_own_code_hold():
     result = doctest.testmod(import_module("docs.making.pages"))
-    assert result.attempted == 3
-    assert result.failed == 0
+    assert (result.attempted, result.failed) == (3, 0)

@@ -11,12 +11,10 @@ from tests.data.tables import all_features, build, policies, unusable
 
 def test_a_sound_table() -> None:
     dataset = build(policies(), units={"age": "years", "gone": "m"}, notes=("Read well.",))
-    assert dataset.n_rows == 60
-    assert dataset.sensitive["age"].dtype == np.float64
+    assert (dataset.n_rows, dataset.sensitive["age"].dtype) == (60, np.float64)
     assert dataset.features["rooms"].dtype == np.int64
     assert list(dataset.features["town"].cat.categories) == ["Brest", "Lyon", "Paris"]
-    assert dataset.units == {"age": "years"}
-    assert dataset.notes == ("Read well.",)
+    assert (dataset.units, dataset.notes) == ({"age": "years"}, ("Read well.",))
 
 
 def test_rows_dropped_are_the_union_over_columns() -> None:
@@ -83,8 +81,7 @@ def test_truth_values_become_0_and_1() -> None:
     frame = policies().assign(garden=[True, False] * 30, sold=pd.array([True, None] * 30, dtype="boolean"))
     frame.loc[3, "sold"] = False
     dataset = build(frame, all_features(frame))
-    assert set(dataset.features["garden"]) == {0, 1}
-    assert dataset.features["sold"].isna().sum() == 29
+    assert (set(dataset.features["garden"]), dataset.features["sold"].isna().sum()) == ({0, 1}, 29)
     assert "“garden”: true is 1, false is 0." in dataset.notes
     sensitive = build(frame, Roles(target="cost", sensitive=("garden",), features=("rooms",)))
     assert set(sensitive.sensitive["garden"]) == {0.0, 1.0}

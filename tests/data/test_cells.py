@@ -1,7 +1,5 @@
 """Cells as insurers write them: money, percent, thousands and bands."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -35,8 +33,7 @@ def test_money_and_percent_are_numbers_and_their_unit_is_kept(
     cells: list[str], numbers: list[float], unit: str
 ) -> None:
     values, report = column(*cells)
-    assert values.tolist() == numbers
-    assert dict(report.units) == {"a": unit}
+    assert (values.tolist(), dict(report.units)) == (numbers, {"a": unit})
     assert f"“a” in {unit}" in "\n".join(report.sentences())
     book = workbook({"Tab": [["a", "b"], *[[cell, 1.5] for cell in cells]]})
     assert read_table(book)[0]["a"].tolist() == numbers

@@ -1,7 +1,5 @@
 """Probabilities of classes as they come: rounded, in per cent, and rows without any."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

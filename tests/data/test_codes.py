@@ -1,7 +1,5 @@
 """Codes for missing values among numbers and dates: which are said, which honest numbers are not, and the fix."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Files that hold a table in a way that is not read here: the words name what they are, and the next step."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

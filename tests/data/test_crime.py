@@ -92,8 +92,7 @@ def test_the_real_file_in_the_papers_roles(real_data: Path) -> None:
     dataset = load_crime()
     assert (dataset.roles.target, dataset.roles.sensitive) == (TARGET, (SENSITIVE,))
     assert SENSITIVE not in dataset.features
-    assert dataset.features.shape == (1994, 99)
-    assert dataset.features.isna().sum().sum() == 1
+    assert (dataset.features.shape, dataset.features.isna().sum().sum()) == ((1994, 99), 1)
     assert dataset.target.mean() == pytest.approx(0.2380, abs=5e-5)
     assert "22 columns left out: over half of the cells are missing." in dataset.notes
     assert dataset.meanings["medIncome"].startswith("median household income")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import doctest
 import re
 from dataclasses import replace
@@ -36,9 +34,7 @@ def parts(**changes: object) -> dict:
 
 def test_a_sound_table_is_taken_as_it_is() -> None:
     dataset = Dataset(**parts(units={"age": "years"}))
-    assert dataset.n_rows == 4
-    assert dataset.title == "tiny"
-    assert dataset.label("age") == "age (years)"
+    assert (dataset.n_rows, dataset.title, dataset.label("age")) == (4, "tiny", "age (years)")
     assert dataset.label("rooms") == "rooms"
     assert dataset.roles == Roles(
         target="cost", sensitive=("age",), features=("rooms", "area", "garden", "town", "street")
@@ -64,8 +60,7 @@ def test_exposure_is_a_part_of_its_own() -> None:
     assert dataset.roles.weight == "years"
     assert "years" not in dataset.features
     assert list(dataset.table())[-2:] == ["cost", "years"]
-    assert dataset.table()["years"].tolist() == [1, 0.5, 0.25, 1]
-    assert dataset.label("years") == "years (a)"
+    assert (dataset.table()["years"].tolist(), dataset.label("years")) == ([1, 0.5, 0.25, 1], "years (a)")
     assert "weight='years'" in repr(dataset)
     assert Dataset(**parts()).roles.weight is None
     assert "weight" not in repr(Dataset(**parts()))
@@ -174,8 +169,7 @@ def test_rows_of_a_policy_come_together():
 def test_of_a_few_large_groups_rows_are_drawn():
     few = np.arange(DATASET.n_rows) % (MIN_GROUPS // 4)
     rows = draw_rows(replace(DATASET, group=pd.Series(few, name="region")), 800, random_state=0)
-    assert len(rows) == 800
-    assert len(np.unique(few[rows])) == MIN_GROUPS // 4
+    assert (len(rows), len(np.unique(few[rows]))) == (800, MIN_GROUPS // 4)
 
 
 def test_the_modules_example_holds():

@@ -1,7 +1,5 @@
 """Dates written as text: recognised in any order, and asked about where day and month could be swapped."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

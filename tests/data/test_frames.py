@@ -1,7 +1,5 @@
 """Frames of other libraries and kinds of columns, in an audit: bands, categories, row numbers, wide integers."""
 
-from __future__ import annotations
-
 import decimal
 
 import numpy as np

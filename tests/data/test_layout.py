@@ -1,7 +1,5 @@
 """Tables as they come: a title above the header, totals and notes below, in texts and in workbooks."""
 
-from __future__ import annotations
-
 import pytest
 
 from fairdash.errors import OptionError, ReadingError
@@ -42,8 +40,7 @@ def book(rows: list[list[object]]) -> bytes:
 )
 def test_titles_and_totals_are_found_and_said(write, above: list, below: list) -> None:
     frame, report = read_table(write([*above, HEADER, *ROWS, *below]))
-    assert list(frame) == HEADER
-    assert frame["Prämie"].tolist() == [9.5, 8, 7.25]
+    assert (list(frame), frame["Prämie"].tolist()) == (HEADER, [9.5, 8, 7.25])
     assert frame["Alter"].tolist() == [40, 50, 61]
     start, n_below = len(above) + 1, sum(map(bool, below))
     assert (f"The column names are on line {start}" in " ".join(report.notes)) == bool(above)
@@ -61,8 +58,7 @@ def test_the_header_and_what_is_below_can_be_chosen(write) -> None:
     assert list(frame) == ["Jahre", "Euro", "Name"]
     assert "on line 3; the 2 rows above it are not used" in " ".join(report.notes)
     frame, report = read_table(content, keep_below=True)
-    assert list(frame) == HEADER
-    assert len(frame) == 5
+    assert (list(frame), len(frame)) == (HEADER, 5)
     assert "below the table" not in " ".join(report.notes)
     assert next(iter(read_table(content, header_row=1, keep_below=True)[0])) == TITLE[0]
     with pytest.raises(OptionError, match="Line 99, chosen for the column names, is empty"):
@@ -82,8 +78,7 @@ def test_the_header_and_what_is_below_can_be_chosen(write) -> None:
 )
 def test_a_table_without_either_is_read_whole(write, rows: list) -> None:
     frame, report = read_table(write(rows))
-    assert len(frame) == len(rows) - 1
-    assert next(iter(frame)) == "a"
+    assert (len(frame), next(iter(frame))) == (len(rows) - 1, "a")
     assert "below the table" not in " ".join(report.notes)
 
 

@@ -1,7 +1,5 @@
 """Layouts of publishers and of R, and columns whose values are not what they look like, from file to fix."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,16 +24,14 @@ def test_the_human_mortality_databases_columns_are_aligned_by_spaces() -> None:
     assert list(table.columns) == ["Year", "Age", "Female", "Male"]
     assert table["Female"].tolist() == [k / 10000 for k in range(111)] * 2
     assert table["Male"].isna().all()
-    assert report.delimiter == " "
-    assert report.lines[0] == 4
+    assert (report.delimiter, report.lines[0]) == (" ", 4)
     assert "The column names are on line 3" in " ".join(report.notes)
 
 
 def test_rs_write_table_puts_row_names_under_no_header() -> None:
     rows = "".join(f'"{k}" {20 + k} {100.5 + k} "zone {"ab"[k % 2]}"\n' for k in range(1, 40))
     table, report = read_table(f'"age" "price" "zone"\n{rows}'.encode())
-    assert list(table.columns) == ["age", "price", "zone"]
-    assert table.iloc[0].tolist() == [21, 101.5, "zone b"]
+    assert (list(table.columns), table.iloc[0].tolist()) == (["age", "price", "zone"], [21, 101.5, "zone b"])
     assert "has no name and numbers the rows" in " ".join(report.notes)
 
 
@@ -59,8 +55,7 @@ def test_labels_under_the_names_are_no_row() -> None:
         f"860Z200US{k},ZCTA5 {k},{k * 5},{'-' if k == 10003 else 7}\n" for k in range(10001, 10041)
     )
     table, report = read_table((names + rows).encode())
-    assert table["S1901_E"].tolist() == [k * 5 for k in range(10001, 10041)]
-    assert len(table) == 40
+    assert (table["S1901_E"].tolist(), len(table)) == ([k * 5 for k in range(10001, 10041)], 40)
     assert "Line 2 holds labels or units of the columns, and is left out." in report.notes
 
 
@@ -134,8 +129,7 @@ def test_levels_that_differ_in_capitals_or_spaces_are_said_and_written_alike() -
     alike, _ = apply_fixes(frame, roles, [Fix("spelling", "sex")], notes)
     assert sorted(alike["sex"].unique()) == ["Female", "Male"]
     assert notes == ["“sex”: “Male”, “Female” in one spelling (40 rows changed)."]
-    assert spellings(pd.Series(["A1", "A2", "b"] * 9)) == []
-    assert spellings(frame["price"]) == []
+    assert (spellings(pd.Series(["A1", "A2", "b"] * 9)), spellings(frame["price"])) == ([], [])
 
 
 def test_what_is_no_table_is_refused_as_before() -> None:

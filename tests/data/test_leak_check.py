@@ -1,7 +1,5 @@
 """The leak check: what is left out for certain, what is only warned of, and what honest columns get."""
 
-from __future__ import annotations
-
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -46,8 +44,7 @@ def test_a_mean_cost_that_is_known_with_a_claim_only_is_no_feature() -> None:
     assert not {"avrg", "tot"} & set(given.features)
     assert given.left_out["avrg"] == MISSING_WITH_ZERO
     found = fd.check_data(frame, target="nb", sensitive="agph", exposure="xpo")
-    assert found.certain == ("tot", "avrg")
-    assert found.suspect == ()
+    assert (found.certain, found.suspect) == (("tot", "avrg"), ())
     assert fd.check_data(frame, target="tot", sensitive="agph", exposure="xpo").certain == ("nb", "avrg")
 
 

@@ -1,7 +1,5 @@
 """An actuary's export with everything at once: a title, Windows-1252, money, thousands, bands, a total."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from fairdash.data import suggest_roles

@@ -1,7 +1,5 @@
 """Stata, SAS and SPSS: periods and rare formats of dates, labels that repeat numbers, letters for missing cells."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 
@@ -59,8 +57,7 @@ def test_spss_periods_are_dates_and_weekdays_numbers(tmp_path: Path) -> None:
     pyreadstat.write_sav(frame, str(tmp_path / "x.sav"), variable_format=forms)
     table, _ = read_table(tmp_path / "x.sav")
     assert table["q"][0] == table["m"][1] == pd.Timestamp("2024-02-15")
-    assert table["q"].isna().tolist() == [False, True]
-    assert table["w"].tolist() == [1, 7]
+    assert (table["q"].isna().tolist(), table["w"].tolist()) == ([False, True], [1, 7])
 
 
 def test_labels_that_repeat_the_number_leave_numbers(tmp_path: Path) -> None:
@@ -70,8 +67,7 @@ def test_labels_that_repeat_the_number_leave_numbers(tmp_path: Path) -> None:
     of = {"age": labels, "sex": {0: "M", 1: "F"}, "work": {2: "refused"}}
     pyreadstat.write_dta(frame, str(tmp_path / "x.dta"), variable_value_labels=of)
     table, report = read_table(tmp_path / "x.dta")
-    assert table["age"].tolist() == ages.tolist()
-    assert sorted(table["sex"].unique()) == ["F", "M"]
+    assert (table["age"].tolist(), sorted(table["sex"].unique())) == (ages.tolist(), ["F", "M"])
     assert table["work"].tolist() == (ages % 3).tolist()
     said = " ".join(report.notes)
     assert "0 “Less than 1 year old” (3 rows), 90 “90 (90+ in 1980)” (3 rows)" in said

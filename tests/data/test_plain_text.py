@@ -1,7 +1,5 @@
 """Text without quotes is cut by bytes: the same as what the careful way gives, or left to it."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Policies with several rows: ids are found by what their rows share, and nothing else is taken for one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -21,9 +21,7 @@ def test_each_kind_of_column() -> None:
     got = {profile.name: profile for profile in profile_table(frame)}
     numbers = {"minimum": 1.5, "mean": 5.5 / 3, "maximum": 2.5, "histogram": (2, *[0] * 10, 1)}
     assert got["price"] == ColumnProfile(name="price", kind="number", n_missing=1, n_distinct=2, **numbers)
-    assert got["town"].histogram == (2, 1)
-    assert sum(got["rooms"].histogram) == 4
-    assert got["day"].histogram == ()
+    assert (got["town"].histogram, sum(got["rooms"].histogram), got["day"].histogram) == ((2, 1), 4, ())
     assert [(p.kind, p.n_missing, p.n_distinct) for p in got.values()] == [
         ("number", 1, 2), ("whole number", 0, 4), ("truth value", 0, 2), ("text", 1, 2), ("text", 1, 2),
         ("date", 1, 2), ("number", 4, 0), ("other", 1, 0), ("whole number", 1, 2),
@@ -40,9 +38,7 @@ def test_huge_numbers_raise_no_warning() -> None:
 def test_means_count_rows_by_exposure() -> None:
     frame = pd.DataFrame({"rate": [0.0, 4.0, np.nan], "power": [1, 3, 5], "years": [1.0, 0.25, 2.0]})
     got = {profile.name: profile.mean for profile in profile_table(frame, weight=frame["years"])}
-    assert got["rate"] == 0.25 * 4 / 1.25
-    assert got["power"] == (1 + 0.75 + 10) / 3.25
-    assert got["years"] == 3.25 / 3
+    assert (got["rate"], got["power"], got["years"]) == (0.25 * 4 / 1.25, (1 + 0.75 + 10) / 3.25, 3.25 / 3)
 
 
 def test_the_mean_of_a_sum_over_the_exposure_is_one_of_rows() -> None:

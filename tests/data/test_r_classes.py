@@ -1,7 +1,5 @@
 """Columns of R's classes: each is what R shows, or is left out by name."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 

@@ -1,7 +1,5 @@
 """Counts with an exposure: the target is the rate, so that averages are the true frequency."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,8 +36,7 @@ def test_the_target_is_the_rate_and_its_mean_the_true_frequency() -> None:
     # What averaging the counts by exposure gave instead.
     assert np.average(frame["ClaimNb"], weights=frame["Exposure"]) != pytest.approx(frequency, rel=0.1)
     assert dataset.per_exposure
-    assert dataset.roles == ROLES
-    assert dataset.label("ClaimNb") == "ClaimNb (per unit of exposure)"
+    assert (dataset.roles, dataset.label("ClaimNb")) == (ROLES, "ClaimNb (per unit of exposure)")
     (note,) = [note for note in dataset.notes if "a rate" in note]
     assert "“ClaimNb” ÷ “Exposure”" in note
     assert f"{frequency:.4g}" in note

@@ -1,7 +1,5 @@
 """Rating from a table that R wrote: intervals of `cut`, contrasts, levels that match nothing, no column of kinds."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 
@@ -32,8 +30,7 @@ def rated(rates: pd.DataFrame, name: str, cells: list[object], **options: str) -
 )
 def test_intervals_hold_numbers_with_their_ends(levels: list[str], ages: list, premiums: list) -> None:
     rates = table("age", levels, [2.0, 1.0])
-    assert rated(rates, "age", ages) == premiums
-    assert rated(rates, "age", levels) == [200, 100]
+    assert (rated(rates, "age", ages), rated(rates, "age", levels)) == (premiums, [200, 100])
 
 
 def test_bands_that_overlap_are_refused_and_a_band_may_hold_one_number() -> None:

@@ -72,8 +72,7 @@ def test_read_back_exactly(frame: pd.DataFrame, told: bool, **how) -> None:
     # What is found must be what is told, but for the marks by which 1.234 can be read in two ways.
     options = {name: how[name] for name in ("encoding", "delimiter", "decimal")} if told else {}
     got, report = read_table(content, **options)
-    assert report.delimiter == how["delimiter"]
-    assert list(got) == list(frame)
+    assert (report.delimiter, list(got)) == (how["delimiter"], list(frame))
     if ends_like_a_note(frame) and len(got) < len(frame):
         assert any("below the table is left out" in note for note in report.notes)
         frame = frame[: len(got)]

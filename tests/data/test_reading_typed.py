@@ -1,7 +1,5 @@
 """Parquet, Excel and R: what their cells are, what is refused, and before what."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import decimal
@@ -111,8 +109,7 @@ def test_names_of_a_typed_table_are_numbered_when_the_user_agrees_and_blank_ones
     assert "“a”: the name is repeated over columns: 1, 3" in refused(parquet(table))
     assert "column 3 is “a (2)”" in said(report)
     got, report = read_table(parquet(pa.table({" a": [1], "": [2]})))
-    assert list(got) == ["a", "column 2"]
-    assert report.renamed == ((1, "a"), (2, "column 2"))
+    assert (list(got), report.renamed) == (["a", "column 2"], ((1, "a"), (2, "column 2")))
 
 
 @pytest.mark.bad_input(10, 20)

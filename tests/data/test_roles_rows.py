@@ -1,7 +1,5 @@
 """Choosing roles: every row of that table of bad inputs, with the fixes that are offered."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -125,8 +123,7 @@ def test_the_quantile_groups_that_ties_leave_are_counted() -> None:
         "20 different values; the most common is in 5 % of the rows. 20 of 50 quantile groups are distinct."
     )
     assert "30 different values; no two rows are tied" in support_sentence(pd.Series(np.arange(30.0)))
-    assert quantile_support(ages) == 20
-    assert quantile_support(pd.Series(np.arange(500.0))) == 50
+    assert (quantile_support(ages), quantile_support(pd.Series(np.arange(500.0)))) == (20, 50)
     assert quantile_support(pd.Series([0.0, 1.0] * 30)) == 2
     assert quantile_support(pd.Series(np.arange(30.0))) == 30
 
@@ -198,8 +195,7 @@ def test_an_existing_prediction_and_a_row_id_are_carried_along() -> None:
     frame.loc[3, "cost"] = np.nan
     roles = Roles(target="cost", sensitive=("age",), features=("rooms",), prediction="price", row_id="id")
     dataset = build(frame, roles, fixes=(Fix("drop_rows", "cost"),))
-    assert dataset.roles == roles
-    assert dataset.prediction.tolist() == frame["price"].drop(3).tolist()
+    assert (dataset.roles, dataset.prediction.tolist()) == (roles, frame["price"].drop(3).tolist())
     assert dataset.row_id.tolist() == frame["id"].drop(3).tolist()
     assert list(dataset.table()) == ["rooms", "age", "cost", "price", "id"]
     assert "P1" not in repr(dataset)

@@ -19,9 +19,7 @@ def test_a_catalogue_set_survives_a_reload_and_defaults_spelled_out_are_the_same
     source = CatalogueSource(dataset="household", options={"n": 300})
     source_id = save_source(source)
     again = load_source(source_id)
-    assert again == source
-    assert again.id == source_id
-    assert again.load().fingerprint == source.load().fingerprint
+    assert (again, again.id, again.load().fingerprint) == (source, source_id, source.load().fingerprint)
     spelled_out = CatalogueSource(dataset="household", options={"n": 5000, "rooms": 4})
     assert CatalogueSource(dataset="household").id == spelled_out.id
     assert CatalogueSource(dataset="household").id != CatalogueSource(dataset="crime").id
@@ -42,8 +40,7 @@ def test_recipes_with_and_without_exposure() -> None:
     weighted = CatalogueSource(dataset="household", options={"n": 300}, roles=insured)
     assert weighted.id != source.id
     again = load_source(save_source(weighted))
-    assert again == weighted
-    assert set(again.load().weight) == {1.0, 2.0, 3.0, 4.0}
+    assert (again, set(again.load().weight)) == (weighted, {1.0, 2.0, 3.0, 4.0})
 
 
 def test_an_upload_survives_a_reload() -> None:
@@ -53,9 +50,7 @@ def test_an_upload_survives_a_reload() -> None:
     again = load_source(save_source(source))
     assert again == source
     dataset = again.load()
-    assert dataset.name == "policies"
-    assert dataset.n_rows == 60
-    assert dataset.roles == ROLES
+    assert (dataset.name, dataset.n_rows, dataset.roles) == ("policies", 60, ROLES)
     assert "semicolons" in dataset.notes[0]
     assert dataset.target.tolist() == policies()["cost"].tolist()
 

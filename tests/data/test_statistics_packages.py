@@ -1,7 +1,5 @@
 """Files of SAS, Stata and SPSS: what their cells become, and what is refused in words."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io
@@ -78,8 +76,7 @@ def test_the_same_table_from_each_package(name: str, format: str, labelled: bool
     assert got["mynum"].tolist() == [1.1, 1.2, -1000.3, -1.4, 1000.3]
     assert got["mydate"].astype(str).tolist()[:4] == DAYS
     assert got["mydate"].isna().tolist() == [False] * 4 + [True]
-    assert got["dtime"].iloc[0] == pd.Timestamp("2018-05-06 10:10:10")
-    assert got["mytime"].tolist()[:4] == TIMES
+    assert (got["dtime"].iloc[0], got["mytime"].tolist()[:4]) == (pd.Timestamp("2018-05-06 10:10:10"), TIMES)
     for column, codes in (("mylabl", [1, 2, 1, 2, 1]), ("myord", [1, 2, 3, 1, 1])):
         assert got[column].tolist() == ([LABELS[column][code] for code in codes] if labelled else codes)
     assert (report.format, report.n_rows) == (format, 5)
@@ -106,8 +103,7 @@ def test_codes_stay_where_only_some_have_a_text(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [31.0, 52.0, 99.0], "sex": [1.0, 2.0, 1.0]})
     labels = {"age": {99.0: "not told"}, "sex": {1.0: "F", 2.0: "M"}}
     got, report = read_table(spss(tmp_path, frame, variable_value_labels=labels))
-    assert got["age"].tolist() == [31, 52, 99]
-    assert got["sex"].tolist() == ["F", "M", "F"]
+    assert (got["age"].tolist(), got["sex"].tolist()) == ([31, 52, 99], ["F", "M", "F"])
     assert "Codes are kept, since the file labels only some of them: “age”." in report.notes
 
 

@@ -1,7 +1,5 @@
 """Parts of a price or of a target: columns that add up to it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -66,8 +64,7 @@ def test_a_subtotal_and_its_parts_are_left_out_in_any_order() -> None:
 
 def test_parts_of_a_price_are_no_features_wherever_roles_are_chosen(premiums) -> None:
     given = suggest_roles(premiums, target="claims", prediction="price")
-    assert given.parts_of_price == ("liability", "hull")
-    assert given.features == ("power",)
+    assert (given.parts_of_price, given.features) == (("liability", "hull"), ("power",))
     assert given.to_be_said == ("liability", "hull")
     assert suggest_roles(premiums, target="price").known_with_target == ("liability", "hull")
     columns = ("liability", "hull")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 import os
 from dataclasses import replace
@@ -69,8 +67,7 @@ def test_a_table_in_memory_cannot_be_spoiled(parsed: list[ReadingOptions]) -> No
     if cells.flags.writeable:
         cells[:] = np.nan
     assert table_of_upload(digest, ReadingOptions(), name="c.csv")[0].equals(wanted)
-    assert (report.name, other.name) == ("a.csv", "b.csv")
-    assert len(parsed) == 1
+    assert (report.name, other.name, len(parsed)) == ("a.csv", "b.csv", 1)
 
 
 @pytest.mark.parametrize("by", ["this process", "another"])
@@ -84,8 +81,7 @@ def test_a_deleted_files_table_leaves_the_memory(by: str, home: Path, parsed: li
         assert uploads._table.cache_info().currsize == 0
     with pytest.raises(StorageError, match="not stored here"):
         table_of_upload(digest, ReadingOptions(), name="x")
-    assert uploads._table.cache_info().currsize == 0
-    assert len(parsed) == 1
+    assert (uploads._table.cache_info().currsize, len(parsed)) == (0, 1)
 
 
 def test_kept_listed_read_back_and_deleted(home: Path) -> None:
@@ -94,8 +90,7 @@ def test_kept_listed_read_back_and_deleted(home: Path) -> None:
     assert kept.sha256 == hashlib.sha256(b"a,b\n1,2\n").hexdigest()
     assert (kept.name, kept.n_bytes) == ("../my table.csv", 8)
     assert kept.kept_at.tzinfo is not None
-    assert list_uploads() == (kept,)
-    assert read_upload(kept.sha256) == b"a,b\n1,2\n"
+    assert (list_uploads(), read_upload(kept.sha256)) == ((kept,), b"a,b\n1,2\n")
     for path in (home / "uploads").iterdir():
         assert path.stat().st_mode & 0o777 == 0o600
     assert (home / "uploads").stat().st_mode & 0o777 == 0o700
@@ -140,8 +135,7 @@ def test_files_go_when_their_term_is_over_and_it_can_be_changed() -> None:
     for_ever = keep_upload(b"for ever", name="for ever", keep_days=None)
     assert usual.keep_days == DEFAULT_DAYS
     assert for_ever.keep_until is None
-    assert uploads.delete_expired() == 0
-    assert uploads.delete_expired(now=short.kept_at + timedelta(days=1)) == 1
+    assert (uploads.delete_expired(), uploads.delete_expired(now=short.kept_at + timedelta(days=1))) == (0, 1)
     assert {upload.name for upload in list_uploads()} == {"usual", "for ever"}
     assert uploads.delete_expired(now=short.kept_at + timedelta(days=4000)) == 1
     assert list_uploads() == (for_ever,)
@@ -156,8 +150,7 @@ def test_files_go_when_their_term_is_over_and_it_can_be_changed() -> None:
 def test_one_home_for_everything_and_without_one_the_systems_places(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert data_folder("uploads") == home / "uploads"
-    assert cache_folder("crime") == home / "cache" / "crime"
+    assert (data_folder("uploads"), cache_folder("crime")) == (home / "uploads", home / "cache" / "crime")
     monkeypatch.delenv("FAIRDASH_HOME")
     assert data_folder("uploads").parent != cache_folder("uploads").parent
     assert "fairdash" in str(data_folder("uploads"))
@@ -167,5 +160,4 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "file"
     write_whole(path, b"first, and longer")
     write_whole(path, b"second")
-    assert path.read_bytes() == b"second"
-    assert list(path.parent.iterdir()) == [path]
+    assert (path.read_bytes(), list(path.parent.iterdir())) == (b"second", [path])

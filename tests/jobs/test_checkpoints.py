@@ -1,7 +1,5 @@
 """What a step has found is computed once, and once more where it is not as it was written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Steps computed by other processes: the same bits with any number of them, and whatever happens to one."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

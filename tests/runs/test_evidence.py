@@ -1,7 +1,5 @@
 """A run is somebody's evidence: what has changed is named, what can't be written is not lost, nothing is guessed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time
@@ -105,8 +103,7 @@ def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "write_status", tell)
     wrote, write = failing(3, store.write_result)
     monkeypatch.setattr(store, "write_result", write)
-    assert worker.main(run.id) == 0
-    assert len(wrote) == 4
+    assert (worker.main(run.id), len(wrote)) == (0, 4)
     assert len(told) > 5
     assert Run(run.id).status.state == DONE
     open_all(run)
@@ -121,8 +118,7 @@ def test_a_disk_that_stays_full_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     run = create_run(SOURCE, LEAST)
     _, write = failing(10**6, store.write_result)
     monkeypatch.setattr(store, "write_result", write)
-    assert worker.main(run.id) == 1
-    assert run.status.state == FAILED
+    assert (worker.main(run.id), run.status.state) == (1, FAILED)
     assert "No space left on device" in run.status.message
 
 
@@ -130,8 +126,7 @@ def test_what_has_ended_stays_as_it_is(run: Run, monkeypatch: pytest.MonkeyPatch
     """A worker that is started on it once more, with other data by now, does nothing."""
     before = (run.folder / "status.json").read_bytes()
     monkeypatch.setattr(worker, "_train", None)
-    assert worker.main(run.id) == 0
-    assert (run.folder / "status.json").read_bytes() == before
+    assert (worker.main(run.id), (run.folder / "status.json").read_bytes()) == (0, before)
     assert run.status.state == DONE
 
 
@@ -175,8 +170,7 @@ def test_a_wish_to_stop_is_heard_while_references_train(monkeypatch: pytest.Monk
 def test_folders_that_others_could_open_are_made_private(run: Run) -> None:
     assert make_private() == ()
     data_folder("runs").chmod(0o777)
-    assert make_private() == (data_folder("runs"),)
-    assert data_folder("runs").stat().st_mode & 0o777 == 0o700
+    assert (make_private(), data_folder("runs").stat().st_mode & 0o777) == ((data_folder("runs"),), 0o700)
 
 
 def test_a_worker_that_died_after_the_result_has_done_its_work(run: Run) -> None:

@@ -1,7 +1,5 @@
 """A run or a search that goes on with the units that are known equals one that was never ended."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -126,8 +124,7 @@ def test_curves_and_progress_of_known_units_are_told_in_one_go(dataset):
     for known in (half, kept.files):
         again, told = carry_out(Kept(known))
         pd.testing.assert_frame_equal(again, curves, check_exact=True)
-        assert told == sorted(told)
-        assert max(told) == max(shares)
+        assert (told, max(told)) == (sorted(told), max(shares))
         assert len(told) < len(shares)
 
 

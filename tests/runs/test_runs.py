@@ -1,7 +1,5 @@
 """Runs and searches: kept whole, carried out by a process of their own, cancelled, noticed when dead."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 
@@ -185,8 +183,7 @@ def test_two_workers_do_not_meet_at_one_run(monkeypatch):
     monkeypatch.setattr(worker, "SECONDS_FOR_THE_LOCK", 0.2)
     run = create_run(SOURCE, PLAN)
     with run.lock():
-        assert worker.main(run.id) == 0
-        assert run.status.state == QUEUED
+        assert (worker.main(run.id), run.status.state) == (0, QUEUED)
     assert run.curves().empty
 
 
@@ -203,8 +200,7 @@ def test_a_damaged_run_is_named_and_the_others_list():
         for content in ("", "{", '{"a": 1}', "[]", "\0"):
             (bad.folder / name).write_text(content)
             found = list_runs()
-            assert [run.id for run in found.runs] == [good.id]
-            assert found.damaged == (bad.id,)
+            assert ([run.id for run in found.runs], found.damaged) == ([good.id], (bad.id,))
 
 
 def test_a_damaged_result_is_said_and_nothing_half_written_is_left(done, monkeypatch):
@@ -234,8 +230,7 @@ def test_a_list_of_runs_takes_no_lock_and_parses_each_spec_once(monkeypatch):
         patch.setattr(state, "is_at_work", None)
         assert {run.id for run in list_runs().runs} == {run.id for run in runs}
         patch.setattr(store, "parse_spec", None)
-        assert [Run(run.id).spec.plan for run in runs] == [PLAN] * 3
-        assert len(list_runs().runs) == 3
+        assert ([Run(run.id).spec.plan for run in runs], len(list_runs().runs)) == ([PLAN] * 3, 3)
     changed = replace(runs[0].spec, plan=replace(PLAN, n_splits=7))
     (runs[0].folder / "spec.json").write_text(store.spec_text(changed))
     assert Run(runs[0].id).spec == changed, "a file that has changed is read again"
@@ -260,8 +255,7 @@ def test_a_look_at_the_status_does_not_keep_the_worker_away():
     held = FileLock(run.folder / "worker.lock", thread_local=False)
     held.acquire()
     threading.Timer(0.3, held.release).start()
-    assert worker.main(run.id) == 0
-    assert run.status.state == DONE
+    assert (worker.main(run.id), run.status.state) == (0, DONE)
 
 
 SOURCE = CatalogueSource(dataset="household", options={"n": 200})
@@ -277,8 +271,7 @@ LAM = LamSearch(target=Target.parse("mse<=+20%"), **LAM_PLAN)
 
 def test_a_search_goes_to_done_in_a_process_of_its_own_and_is_no_run():
     search = start_search(SOURCE, SETTINGS)
-    assert wait(search).state == DONE
-    assert SearchJob(search.id).read_result().best.lr == 2e-2
+    assert (wait(search).state, SearchJob(search.id).read_result().best.lr) == (DONE, 2e-2)
     assert list_runs().runs == ()
     with pytest.raises(RunError, match="gone"):
         Run(search.id)
@@ -287,8 +280,7 @@ def test_a_search_goes_to_done_in_a_process_of_its_own_and_is_no_run():
 @pytest.mark.parametrize(("plan", "searches"), [(SETTINGS, search_settings), (LAM, search_lam)])
 def test_the_worker_finds_what_the_library_finds_on_the_training_rows_of_the_first_split(plan, searches):
     search = create_search(SOURCE, plan)
-    assert search.spec.plan == plan
-    assert worker.main(search.id) == 0
+    assert (search.spec.plan, worker.main(search.id)) == (plan, 0)
     rows = random_splits(200, n_splits=1, random_state=plan.random_state)[0].train
     found, here = search.read_result(), searches(SOURCE.load(), plan, rows=rows)
     for name in ("best", "lam", "reached", "rule"):

@@ -1,7 +1,5 @@
 """Fair tariffs of a run: on its front, on its page, and as files to take away."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """The first look of a price: tariffs on all rows; what no rows can show is said, and not drawn."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

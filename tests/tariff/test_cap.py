@@ -1,7 +1,5 @@
 """A cap on what a premium may change: the income stays, the ends hold, and what can't be is said."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

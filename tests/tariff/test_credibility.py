@@ -1,7 +1,5 @@
 """Levels with few claims are drawn towards the base, listed, and levels may be held in an order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

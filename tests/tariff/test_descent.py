@@ -1,7 +1,5 @@
 """The stack's parts: the descent, the loss's slope, the matrix of terms, and tariffs of many λ and splits."""
 
-from __future__ import annotations
-
 import doctest
 from importlib import import_module
 from itertools import product
@@ -75,8 +73,7 @@ def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fix
     value, slope = stack.value_and_slope(z, which)
     # Large tables are computed in float32: the same to its digits.
     short = TariffStack(**given, number=np.float32).value_and_slope(z, which)
-    assert [each.dtype for each in short] == [np.float64] * 2
-    assert short[0] == pytest.approx(value, rel=1e-6)
+    assert ([each.dtype for each in short], short[0]) == ([np.float64] * 2, pytest.approx(value, rel=1e-6))
     # Differences of premium have large slopes, of which as many digits are right.
     size = float(np.abs(slope).max()) if penalty == "averages" else 1.0
     assert short[1] == pytest.approx(slope, abs=1e-5 * size)
@@ -120,8 +117,7 @@ def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):
     monkeypatch.setattr(TariffStack, "has_many_rows", False)
     slow = fit_stack(x, claims, options=options, **given)
     eta, its = (x @ each.coefficients.T + each.intercept for each in (found, slow))
-    assert eta[:, 0] == pytest.approx(its[:, 0], abs=1e-6)
-    assert eta == pytest.approx(its, abs=0.01)
+    assert (eta[:, 0], eta) == (pytest.approx(its[:, 0], abs=1e-6), pytest.approx(its, abs=0.01))
     assert found.n_iter[1:].sum() < slow.n_iter[1:].sum()
 
 

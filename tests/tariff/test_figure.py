@@ -1,7 +1,5 @@
 """What changed in the tariff, a factor a figure: both tables are drawn as they are, with the exposure."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Fixed relativities: an offset of the GLM and of the fair fit, in the table that is filed, and what is refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

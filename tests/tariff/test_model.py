@@ -1,7 +1,5 @@
 """FairTariff: scikit-learn's contract, its GLM at λ = 0, fairness along λ, balance, and refusals."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -101,8 +99,7 @@ def test_at_lambda_zero_it_is_scikit_learns_glm_on_the_same_columns(loss):
         mean_tweedie_deviance(y, each, sample_weight=years, power=family.power)
         for each in (model.predict(table), expected)
     )
-    assert own == pytest.approx(theirs, abs=1e-6)
-    assert model.predict(table) == pytest.approx(expected, rel=2e-3)
+    assert (own, model.predict(table)) == (pytest.approx(theirs, abs=1e-6), pytest.approx(expected, rel=2e-3))
 
 
 def test_the_terms_are_those_that_were_asked_for():

@@ -1,7 +1,5 @@
 """Rating by a table alone: as the model predicts, through CSV and XLSX, and what a changed table may not say."""
 
-from __future__ import annotations
-
 import csv
 import io
 import subprocess

@@ -1,7 +1,5 @@
 """Curves are smooth as far as held-out rows ask for it, and monotone exactly where that is asked for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -137,8 +135,7 @@ def test_what_it_costs_is_shown():
     assert said.startswith("Constraints: “wear” may only rise. On held-out rows the deviance is 0.9")
     assert f"{cost.loc['held out', 'cost']:+.4f}" in said
     few = fd.FairTariff(lam=0, monotone={"wear": -1}).fit(table[:80], claims[:80])
-    assert list(few.monotone_cost_.index) == ["training"]
-    assert few.smooth_ == {"wear": 0, "noise": 0}
+    assert (list(few.monotone_cost_.index), few.smooth_) == (["training"], {"wear": 0, "noise": 0})
     assert "“wear” may only fall. On its training rows" in few.formula()
 
 

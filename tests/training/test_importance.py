@@ -1,7 +1,5 @@
 """Permutation importance: against a loop over raw cells, scikit-learn's, and what it must not depend on."""
 
-from __future__ import annotations
-
 import doctest
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Joint and concatenated distance covariance as penalties, and the planted crossing that only they and pairs see."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

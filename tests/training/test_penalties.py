@@ -1,7 +1,5 @@
 """Laws of every penalty, whatever its method: a new line in the registry is tested without a new test."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

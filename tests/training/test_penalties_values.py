@@ -1,7 +1,5 @@
 """Values of the penalties against other computations of the same number."""
 
-from __future__ import annotations
-
 import doctest
 import json
 import math

@@ -1,7 +1,5 @@
 """The weights that a pilot finds: spread over dependence, on validation rows, kept with the result."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

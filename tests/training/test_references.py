@@ -1,7 +1,5 @@
 """References that use s: closed forms, laws, and the same by group with nothing but numpy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -176,8 +174,7 @@ def test_many_values_of_s_are_averaged_within_the_stated_error():
     everyone = np.cos(x[:, None] + 2 * s).mean(axis=1)
     nodes = sensitive_nodes(s, max_nodes=10)
     values, shares = nodes
-    assert len(values) == 10
-    assert shares.sum() == pytest.approx(1)
+    assert (len(values), shares.sum()) == (10, pytest.approx(1))
     assert shares @ values == pytest.approx(s.mean(), abs=1e-9)
     within = (s**2).mean() - shares @ values**2
     premium = discrimination_free(lambda x, s: np.cos(x + 2 * s), x, nodes)

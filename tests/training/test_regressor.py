@@ -1,7 +1,5 @@
 """FairRegressor: scikit-learn's contract on every method, the sensitive features, files, and refusals."""
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess
@@ -181,8 +179,7 @@ def test_a_saved_model_predicts_the_same_to_the_last_bit(fitted, tmp_path):
     model.save(tmp_path / "model.safetensors")
     loaded = fd.FairRegressor.load(str(tmp_path / "model.safetensors"))
     assert (loaded.predict(table) == model.predict(table)).all()
-    assert loaded.get_params() == model.get_params()
-    assert loaded.settings_ == model.settings_
+    assert (loaded.get_params(), loaded.settings_) == (model.get_params(), model.settings_)
     for name in ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_", "sensitive_names_"):
         assert getattr(loaded, name) == getattr(model, name)
     assert list(loaded.feature_names_in_) == list(model.feature_names_in_)

@@ -1,7 +1,5 @@
 """Search of settings and of λ: the right one is found, by rows that took no part, and what can't be is said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -123,8 +121,7 @@ def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
 def test_candidates_that_diverge_never_win(household):
     grid = SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(1e38, 2e-2), weight_decay=(0.0,))
     result = search_settings(household, replace(SEARCH, grid=grid))
-    assert result.best.lr == 2e-2
-    assert result.frame["diverged"].tolist() == [False, True]
+    assert (result.best.lr, result.frame["diverged"].tolist()) == (2e-2, [False, True])
     with pytest.raises(OptionError, match="every candidate diverged"):
         search_settings(household, replace(SEARCH, grid=replace(grid, lr=(1e38,))))
 
@@ -255,8 +252,7 @@ def test_dependence_that_differs_from_fold_to_fold_is_not_hidden_by_pooling(hous
     pooled = dependence_of(household, turned[None], np.arange(300), **PEARSON)
     assert pooled.value[0] < 0.2
     assert 0.9 < figures.value[0] <= 1
-    assert figures.floor[0] == pooled.floor[0]
-    assert figures.value[1] == pytest.approx(1)
+    assert (figures.floor[0], figures.value[1]) == (pooled.floor[0], pytest.approx(1))
     # Small folds have no say.
     assert not of_folds(household, turned[None], 10)[1].any()
 

@@ -1,7 +1,5 @@
 """Splits by group and by time: nothing leaks, more splits keep the first ones, and the run says which."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The stacked training loop: laws of the loss, and a stack equals its members one by one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

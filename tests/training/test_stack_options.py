@@ -1,7 +1,5 @@
 """What a stack can mix and what it takes besides: weights, losses, dropout, balance, early stopping."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sweeps: plans, splits, encoding, and what a predictor can see."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -205,8 +203,7 @@ def test_progress_grows_to_one_and_may_cancel():
     told = []
     train_sweep(dataset, plan, progress=told.append)
     fractions = [each.fraction for each in told]
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1.0
+    assert (fractions, fractions[-1]) == (sorted(fractions), 1.0)
     curves = pd.concat([each.curve for each in told if each.curve is not None])
     assert list(curves.columns) == ["method", "lam", "epoch", "mse", "dependence"]
     assert len(curves) == QUICK.n_epochs * (1 + 2)

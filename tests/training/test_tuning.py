@@ -1,7 +1,5 @@
 """Weight decay found on validation rows, and the baselines that the networks have to beat."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -78,8 +76,7 @@ def test_a_sweep_is_tuned_unless_its_settings_are_given():
     assert given.tuning is None
     found = sweep(dataset, settings=QUICK, tune=True, **options)
     assert found.sweep.tune
-    assert found.tuning["chosen"].sum() == 1
-    assert from_plain(Sweep, to_plain(found.sweep)) == found.sweep
+    assert (found.tuning["chosen"].sum(), from_plain(Sweep, to_plain(found.sweep))) == (1, found.sweep)
 
 
 @pytest.mark.parametrize("name", few(sorted(LOSSES), "squared_error", "poisson"))

@@ -1,7 +1,5 @@
 """Rows that tell a network when to stop: in whole groups, and none of them trained on."""
 
-from __future__ import annotations
-
 from unittest.mock import patch
 
 import numpy as np
@@ -16,10 +14,8 @@ GROUPS = np.repeat(np.arange(60), 5)
 
 def test_rows_of_a_group_are_all_held_out_or_none():
     held_out = validation_rows(300, 0.1, seed=0, groups=GROUPS[::-1])
-    assert len(held_out) == 30
-    assert len(np.unique(GROUPS[::-1][held_out])) == 6
-    assert list(held_out) == sorted(held_out)
-    assert len(validation_rows(300, 0.1, seed=0)) == 30
+    assert (len(held_out), len(np.unique(GROUPS[::-1][held_out]))) == (30, 6)
+    assert (list(held_out), len(validation_rows(300, 0.1, seed=0))) == (sorted(held_out), 30)
     assert len(validation_rows(300, 0.0, seed=0)) == 0
 
 
