@@ -144,15 +144,8 @@ class Line:
 
 #: What a line in memory does in the queue's place.
 REPLACED = (
-    "submit",
-    "state_of",
-    "states_of",
-    "cancel",
-    "forget",
-    "start_worker",
-    "ensure_worker",
-    "ensure_workers",
-)
+    "submit", "state_of", "states_of", "cancel", "forget", "start_worker", "ensure_worker", "ensure_workers",
+)  # fmt: skip
 
 
 def stand_in(patch: pytest.MonkeyPatch) -> Line:

@@ -40,15 +40,10 @@ def zipped(compression: int) -> bytes:
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
-        b"PK\x03\x04 nothing",
-        pack(FILES)[:-30],
-        lies(pack({"a": b"1" * 100})),
-        zipped(zipfile.ZIP_DEFLATED),
-        zipped(zipfile.ZIP_LZMA),
-        zipped(zipfile.ZIP_BZIP2),
+        b"", b"PK\x03\x04 nothing", pack(FILES)[:-30], lies(pack({"a": b"1" * 100})),
+        zipped(zipfile.ZIP_DEFLATED), zipped(zipfile.ZIP_LZMA), zipped(zipfile.ZIP_BZIP2),
     ],
-)
+)  # fmt: skip
 def test_what_is_none_swells_or_lies_is_refused(content: bytes) -> None:
     with pytest.raises(BundleError):
         unpack(content)
@@ -63,14 +58,10 @@ def test_too_many_files_are_not_looked_into(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("noted", "names"),
     [
-        (sealing(hashes_of(FILES)), []),
-        (sealing(hashes_of(FILES | {"b.txt": b"3"})), ["b.txt"]),
-        (sealing(hashes_of(FILES | {"d": b""})), ["d"]),
-        (sealing({}), ["a/c.txt", "b.txt"]),
-        (b"[]", [SEAL]),
-        (b"[" * 100_000, [SEAL]),
-        (b"\xff", [SEAL]),
+        (sealing(hashes_of(FILES)), []), (sealing(hashes_of(FILES | {"b.txt": b"3"})), ["b.txt"]),
+        (sealing(hashes_of(FILES | {"d": b""})), ["d"]), (sealing({}), ["a/c.txt", "b.txt"]), (b"[]", [SEAL]),
+        (b"[" * 100_000, [SEAL]), (b"\xff", [SEAL]),
     ],
-)
+)  # fmt: skip
 def test_what_has_changed_is_named(noted: bytes, names: list[str]) -> None:
     assert changed(hashes_of({**FILES, SEAL: b"itself"}), noted) == names

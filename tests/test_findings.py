@@ -10,12 +10,10 @@ from tests.serving import ROOT
 
 FOLDER = ROOT / "findings"
 PARTS = (
-    "\n# Seen: ",
-    "\n# Expected: ",
+    "\n# Seen: ", "\n# Expected: ",
     '\nset -euo pipefail\nfolder=$(mktemp -d)\ntrap \'rm -rf "$folder"\' EXIT\ncd "$folder"\n',
-    '\n"${PYTHON:-python3}" -m venv env\n',
-    "\ndiff - seen.txt <<'SEEN'\n",
-)
+    '\n"${PYTHON:-python3}" -m venv env\n', "\ndiff - seen.txt <<'SEEN'\n",
+)  # fmt: skip
 
 
 @pytest.mark.every_case

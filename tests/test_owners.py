@@ -176,14 +176,11 @@ def noted(folder: Path) -> list[str]:
     "change",
     [
         lambda lines: [lines[0], lines[1].replace("event", "Event"), *lines[2:]],
-        lambda lines: [*lines[:3], lines[3].replace("event", "Event")],
-        lambda lines: [lines[0], *lines[2:]],
-        lambda lines: lines[:-1],
-        lambda lines: [lines[0], lines[2], lines[1], lines[3]],
-        lambda lines: ["{", *lines],
-        lambda lines: [],
+        lambda lines: [*lines[:3], lines[3].replace("event", "Event")], lambda lines: [lines[0], *lines[2:]],
+        lambda lines: lines[:-1], lambda lines: [lines[0], lines[2], lines[1], lines[3]],
+        lambda lines: ["{", *lines], lambda lines: [],
     ],
-)
+)  # fmt: skip
 def test_a_log_that_was_altered_says_so(change, tmp_path: Path) -> None:
     lines = noted(tmp_path)
     assert log.read(tmp_path).is_whole

@@ -22,14 +22,11 @@ from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 RECORDS = [
-    Fix("keep", "region"),
-    Scene(points=((0.0, 1.0), (2.0, 3.0)), pattern="points"),
-    TrainingSettings(hidden=(4, 2), patience=3, architecture="bins"),
-    SearchGrid(hidden=((4,), (4, 2))),
-    Sweep(lams=(0.5, 2.0), tune=True),
-    SettingsSearch(lam=2.0),
+    Fix("keep", "region"), Scene(points=((0.0, 1.0), (2.0, 3.0)), pattern="points"),
+    TrainingSettings(hidden=(4, 2), patience=3, architecture="bins"), SearchGrid(hidden=((4,), (4, 2))),
+    Sweep(lams=(0.5, 2.0), tune=True), SettingsSearch(lam=2.0),
     LamSearch(target=Target.parse("hgr_kde<=floor+0.02"), lams=(1.0,)),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
@@ -125,17 +122,12 @@ def test_what_was_found_comes_back_to_the_last_bit(frame, array, value):
 @pytest.mark.parametrize(
     "value",
     [
-        np.array(["text"], dtype=object),
-        np.array([1, 2], dtype=">i8"),
-        pd.DataFrame({"pair": [(1, 2)]}),
+        np.array(["text"], dtype=object), np.array([1, 2], dtype=">i8"), pd.DataFrame({"pair": [(1, 2)]}),
         pd.DataFrame({"gap": pd.Series(["a", None, np.nan], dtype=object)}),
-        pd.DataFrame([[1, 2]], columns=["twice", "twice"]),
-        pd.Series([1]),
-        {1, 2},
-        object(),
+        pd.DataFrame([[1, 2]], columns=["twice", "twice"]), pd.Series([1]), {1, 2}, object(),
     ],
     ids=["objects", "byte order", "tuples", "two kinds of none", "columns", "series", "set", "anything"],
-)
+)  # fmt: skip
 def test_what_would_not_come_back_is_refused(value):
     with pytest.raises(ValueError, match="as it is"):
         to_files({"value": value})

@@ -39,13 +39,10 @@ def test_negative_amounts_keep_their_sign(negative: str, positive: str) -> None:
 @pytest.mark.parametrize(
     "cells",
     [
-        ["(1)", "(2)", "(3)"] * 20,
-        ["(a)", "5", "7"] * 20,
-        ["2,500-", "60,313", "71,250", "250,000+"] * 20,
-        ["0171-", "0172-", "030-"] * 20,
-        ["5-", "7-", "8"] * 20,
+        ["(1)", "(2)", "(3)"] * 20, ["(a)", "5", "7"] * 20, ["2,500-", "60,313", "71,250", "250,000+"] * 20,
+        ["0171-", "0172-", "030-"] * 20, ["5-", "7-", "8"] * 20,
     ],
-)
+)  # fmt: skip
 def test_brackets_and_dashes_of_other_meaning_stay_text(cells: list[str]) -> None:
     table, _ = read_table(text_of(paid=cells))
     assert table["paid"].astype(str).tolist() == cells

@@ -48,26 +48,20 @@ def test_codes_are_found_and_made_missing(values: object, codes: list[object]) -
 
 
 HONEST = {
-    "ages up to 99": np.minimum(RNG.integers(18, 105, N), 99),
-    "one old man": pd.Series([*AGES[:-1], 99]),
-    "scale from -2": RNG.integers(-2, 23, N),
-    "symboling": RNG.integers(-2, 4, N),
-    "class moves": RNG.choice([-1, 0, 1, 2, 3, 5], N),
-    "recoveries": RNG.normal(0, 300, N).round(2),
+    "ages up to 99": np.minimum(RNG.integers(18, 105, N), 99), "one old man": pd.Series([*AGES[:-1], 99]),
+    "scale from -2": RNG.integers(-2, 23, N), "symboling": RNG.integers(-2, 4, N),
+    "class moves": RNG.choice([-1, 0, 1, 2, 3, 5], N), "recoveries": RNG.normal(0, 300, N).round(2),
     "capped": np.minimum(RNG.lognormal(7, 1, N).round(), 9999),
     "prices": RNG.choice([99, 199, 299, 399, 499, 999], N),
     "deductible": RNG.choice([0, 150, 300, 500, 1000], N),
     "sum insured": RNG.choice([50_000, 100_000, 250_000, 1_000_000, 100_000_000], N),
     "department": RNG.choice([1, 13, 33, 59, 69, 75, 92, 93, 94, 95, 99], N),
-    "years": RNG.integers(1900, 2024, N),
-    "power": RNG.choice([44, 55, 66, 77, 88, 110], N),
-    "percent": RNG.uniform(0, 99.9, N).round(1),
-    "missing": pd.Series([np.nan] * N),
-    "constant": np.full(N, 99.0),
-    "age from 0": RNG.integers(0, 90, N),
+    "years": RNG.integers(1900, 2024, N), "power": RNG.choice([44, 55, 66, 77, 88, 110], N),
+    "percent": RNG.uniform(0, 99.9, N).round(1), "missing": pd.Series([np.nan] * N),
+    "constant": np.full(N, 99.0), "age from 0": RNG.integers(0, 90, N),
     "days since 1900": pd.Timestamp("1900-01-01") + pd.to_timedelta(RNG.integers(0, 9000, N), "D"),
     "new year": pd.to_datetime(RNG.choice(["1970-01-01", "1971-01-01", "1972-01-01"], N)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.every_case

@@ -28,15 +28,13 @@ def written(kind: str) -> bytes:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (zipped(OPEN_DOCUMENT), "OpenDocument file (.ods)"),
-        (written("orc"), "an ORC file"),
-        (b"FEA1\0\0\0\0", "Feather file"),
-        (written("feather"), "Feather file"),
+        (zipped(OPEN_DOCUMENT), "OpenDocument file (.ods)"), (written("orc"), "an ORC file"),
+        (b"FEA1\0\0\0\0", "Feather file"), (written("feather"), "Feather file"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "locked with a password"),
         (b"B\n\x03\0\0\0", "byte order of one machine"),
     ],
     ids=["ods", "orc", "feather1", "feather2", "password", "rds"],
-)
+)  # fmt: skip
 def test_other_containers_are_named(content: bytes, words: str) -> None:
     assert words in str(refused(content))
 

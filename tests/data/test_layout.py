@@ -31,13 +31,11 @@ def book(rows: list[list[object]]) -> bytes:
 @pytest.mark.parametrize(
     ("above", "below"),
     [
-        ([TITLE], []),
-        ([TITLE, EMPTY], [TOTAL]),
-        ([TITLE, ["1. Januar"], EMPTY], [EMPTY, TOTAL, EMPTY, SOURCE]),
-        ([], [SOURCE]),
+        ([TITLE], []), ([TITLE, EMPTY], [TOTAL]),
+        ([TITLE, ["1. Januar"], EMPTY], [EMPTY, TOTAL, EMPTY, SOURCE]), ([], [SOURCE]),
         ([], [["Total général:", 24.75, ""]]),
     ],
-)
+)  # fmt: skip
 def test_titles_and_totals_are_found_and_said(write, above: list, below: list) -> None:
     frame, report = read_table(write([*above, HEADER, *ROWS, *below]))
     assert (list(frame), frame["Prämie"].tolist()) == (HEADER, [9.5, 8, 7.25])

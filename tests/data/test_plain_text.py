@@ -54,15 +54,11 @@ def test_random_tables_come_out_as_by_the_careful_way(encoding: str) -> None:
 @pytest.mark.parametrize(
     ("content", "encoding"),
     [
-        (b'a;b\n"1;2";3\n', "utf-8"),
-        (b"a;b\n1;2\r3;4\n", "utf-8"),
-        ("a;b\n1;2\n".encode("utf-16"), "utf-16"),
-        (b"a;b\n1;2;3\n", "utf-8"),
-        (b"a;b\n", "utf-8"),
-        (b"a;b\n\n\n", "utf-8"),
-        (b"a;b\n1;" + b"x" * 200_000 + b"\n", "utf-8"),
+        (b'a;b\n"1;2";3\n', "utf-8"), (b"a;b\n1;2\r3;4\n", "utf-8"),
+        ("a;b\n1;2\n".encode("utf-16"), "utf-16"), (b"a;b\n1;2;3\n", "utf-8"), (b"a;b\n", "utf-8"),
+        (b"a;b\n\n\n", "utf-8"), (b"a;b\n1;" + b"x" * 200_000 + b"\n", "utf-8"),
     ],
-)
+)  # fmt: skip
 def test_what_it_can_not_tell_is_left_to_the_careful_way(content: bytes, encoding: str) -> None:
     assert cut_plain(content, encoding, delimiter=";") is None
 
@@ -73,15 +69,13 @@ def test_a_chosen_header_row_and_one_column() -> None:
 
 
 TABLES = {
-    "numbers": "a,b,c\n1,1.5,1e3\n-2,.5,\n+3,2.,NA\n",
-    "commas": "a;b\n1,5;1.234\n2,25;5.678,9\n",
+    "numbers": "a,b,c\n1,1.5,1e3\n-2,.5,\n+3,2.,NA\n", "commas": "a;b\n1,5;1.234\n2,25;5.678,9\n",
     "thousands": "a;b\n1.234.567;€ 5\n12;€ 7,50\n",
     "codes": "code;name;flag\n007;Anne;true\n010; Ben ;false\n;n/a;\n",
     "dates": "a,b,c\n2020-01-31,31.12.2019,01/02/2019\n2020-02-29,1.2.2020,03/04/2019\n",
     "bands": 'band,long,"quoted, name"\n18-25,9007199254740993,"x\ny"\n26-40,1,"z ""q"""\n',
-    "mixed": "a,b\n1,x\ntwo,3\n3,4\n4,5\n",
-    "percent": "a;b\n5 %;1\n13,0 %;2\n7 %;3\n",
-}
+    "mixed": "a,b\n1,x\ntwo,3\n3,4\n4,5\n", "percent": "a;b\n5 %;1\n13,0 %;2\n7 %;3\n",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

@@ -52,17 +52,13 @@ def test_it_is_suggested_for_counts_with_an_exposure_alone() -> None:
 @pytest.mark.parametrize(
     ("name", "cells", "expected"),
     [
-        ("ClaimNb", [0, 1, 0, 2], True),
-        ("ClaimAmount", [0.0, 0.0, 812.5], True),
-        ("ClaimsPerYear", [0, 1, 0, 2], False),
-        ("frequency", [0.0, 0.0, 1.5], False),
-        ("Premium", [312.5, 800.25, 17.0], False),
-        ("balance", [-1, 0, 0, 2], False),
-        ("ClaimAmount", [0.0, 0.0, 0.0, 0.0, 812.5, 70.0, -30.0], True),
-        ("result", [-2.5, 1.5, 3.0], False),
+        ("ClaimNb", [0, 1, 0, 2], True), ("ClaimAmount", [0.0, 0.0, 812.5], True),
+        ("ClaimsPerYear", [0, 1, 0, 2], False), ("frequency", [0.0, 0.0, 1.5], False),
+        ("Premium", [312.5, 800.25, 17.0], False), ("balance", [-1, 0, 0, 2], False),
+        ("ClaimAmount", [0.0, 0.0, 0.0, 0.0, 812.5, 70.0, -30.0], True), ("result", [-2.5, 1.5, 3.0], False),
         ("colour", ["red", "blue", "red"], False),
     ],
-)
+)  # fmt: skip
 def test_what_looks_like_a_total(name: str, cells: list[object], *, expected: bool) -> None:
     assert looks_like_total(pd.Series(cells, name=name)) is expected
 
@@ -112,16 +108,13 @@ def test_the_command_line_takes_the_same_three_ways(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("target", "weight", "expected"),
     [
-        ([0, 0, 1, 0, 2], None, "poisson"),
-        ([0, 0, 1 / 3, 0, 40], [1, 1, 3, 0.5, 0.05], "poisson"),
-        ([0, 0, 812.4, 0, 0], [1, 1, 0.25, 0.5, 1], "tweedie"),
-        ([1, 2, 3, 50, 900], None, "gamma"),
+        ([0, 0, 1, 0, 2], None, "poisson"), ([0, 0, 1 / 3, 0, 40], [1, 1, 3, 0.5, 0.05], "poisson"),
+        ([0, 0, 812.4, 0, 0], [1, 1, 0.25, 0.5, 1], "tweedie"), ([1, 2, 3, 50, 900], None, "gamma"),
         ([90, 200, 350, 510, 40], [0.5, 1, 0.5, 1, 0.2], "squared_error"),
-        ([10, 12, 9, 11, 14], None, "squared_error"),
-        ([-1, 0, 0, 0, 0], None, "squared_error"),
+        ([10, 12, 9, 11, 14], None, "squared_error"), ([-1, 0, 0, 0, 0], None, "squared_error"),
         ([0, 0.2, 0.6, 0, 0], None, "squared_error"),
     ],
-)
+)  # fmt: skip
 def test_the_loss_follows_the_target(target: list[float], weight: list[float] | None, expected: str) -> None:
     given = None if weight is None else np.array(weight, dtype=float)
     assert suggested_loss(np.array(target, dtype=float), given)[0] == expected

@@ -172,15 +172,12 @@ def test_empty_lines_are_skipped_and_lines_stay_right() -> None:
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
-        (b"FEA1\0\0\0\0", "a Feather file"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Excel"),
-        (b"%PDF-1.7\n", "a PDF"),
-        (b"\n<!DOCTYPE html><html>", "a web page"),
-        (b'\xef\xbb\xbf[\n {"age": 40, "price": 3.5}]', "JSON"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"), (b"FEA1\0\0\0\0", "a Feather file"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Excel"), (b"%PDF-1.7\n", "a PDF"),
+        (b"\n<!DOCTYPE html><html>", "a web page"), (b'\xef\xbb\xbf[\n {"age": 40, "price": 3.5}]', "JSON"),
         (b"a,b\n1,\0\n", "binary data"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize("encoding", [None, "latin-1"])
 def test_other_files_are_refused_by_content(
     content: bytes, what: str, encoding: str | None, tmp_path: Path

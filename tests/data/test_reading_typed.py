@@ -148,11 +148,9 @@ def test_what_a_typed_file_does_not_have_can_not_be_chosen(option: dict, words: 
 # Excel.
 
 ROWS = [
-    ["cost", "age", "town", "sold", "day", "code"],
-    [10.5, 40, "Lyon", True, day(43890), "007"],
-    [None, 50, None, False, day(43891), "012"],
-    [3, 60, "NA", True, day(43892), "100"],
-]
+    ["cost", "age", "town", "sold", "day", "code"], [10.5, 40, "Lyon", True, day(43890), "007"],
+    [None, 50, None, False, day(43891), "012"], [3, 60, "NA", True, day(43892), "100"],
+]  # fmt: skip
 
 
 def test_a_sheet_is_read_with_its_types() -> None:

@@ -61,14 +61,11 @@ def spss(folder: Path, frame: pd.DataFrame, **options: object) -> bytes:
 @pytest.mark.parametrize(
     ("name", "format", "labelled"),
     [
-        ("sample.sas7bdat.gz", "SAS", False),
-        ("sample_bincompressed.sas7bdat.gz", "SAS", False),
-        ("sample.xpt", "SAS", False),
-        ("sample.dta", "Stata", True),
-        ("sample.sav", "SPSS", True),
+        ("sample.sas7bdat.gz", "SAS", False), ("sample_bincompressed.sas7bdat.gz", "SAS", False),
+        ("sample.xpt", "SAS", False), ("sample.dta", "Stata", True), ("sample.sav", "SPSS", True),
         ("sample.zsav", "SPSS", True),
     ],
-)
+)  # fmt: skip
 def test_the_same_table_from_each_package(name: str, format: str, labelled: bool) -> None:
     got, report = read_table(FILES / name)
     got.columns = got.columns.str.lower()

@@ -142,14 +142,11 @@ REPLACED = {
     "an id that leads out": ("run.json", b'{"fairdash_run": 1, "id": "../../../x"}'),
     "an id that is no text": ("run.json", b'{"fairdash_run": 1, "id": 7}'),
     "another format": ("run.json", b'{"fairdash_run": 2, "id": "0123456789ab"}'),
-    "no object": ("run.json", b"[" * 100_000),
-    "no plan": ("spec.json", b"{}"),
-    "no text": ("status.json", b"\xff"),
-    "at work": ("status.json", b'{"state": "running"}'),
-    "another result": ("result/about.json", b"{}"),
-    "two results": ("first/about.json", b"{}"),
+    "no object": ("run.json", b"[" * 100_000), "no plan": ("spec.json", b"{}"),
+    "no text": ("status.json", b"\xff"), "at work": ("status.json", b'{"state": "running"}'),
+    "another result": ("result/about.json", b"{}"), "two results": ("first/about.json", b"{}"),
     **{f"sealed {name}": (name, b"1") for name in OUTSIDE},
-}
+}  # fmt: skip
 
 
 def attempts(content: bytes) -> dict[str, bytes]:

@@ -99,12 +99,10 @@ def test_levels_of_a_text_are_held_in_their_order(tmp_path):
 @pytest.mark.parametrize(
     ("order", "says"),
     [
-        (1, "have no order"),
-        ("best", "have no order"),
-        (["best", "good"], "lacks “new”"),
+        (1, "have no order"), ("best", "have no order"), (["best", "good"], "lacks “new”"),
         (["best", "good", "new", "new"], "appears twice"),
     ],
-)
+)  # fmt: skip
 def test_an_order_that_is_none_is_refused(order, says):
     with pytest.raises(OptionError, match=says):
         fd.FairTariff(lam=0, monotone={"bonus": order}).fit(*rare())

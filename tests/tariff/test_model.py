@@ -75,11 +75,9 @@ def _target(loss, claims, seed=5):
 
 
 OPTIONS = {
-    "bands": {"value": [5000.0, 9000.0]},
-    "categorical_features": ["group"],
-    "interactions": [("zone", "gender"), ("bonus", "group")],
-    "n_bands": 3,
-}
+    "bands": {"value": [5000.0, 9000.0]}, "categorical_features": ["group"],
+    "interactions": [("zone", "gender"), ("bonus", "group")], "n_bands": 3,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "squared_error"])
@@ -232,18 +230,12 @@ def test_what_was_not_there_in_training_counts_as_the_base_and_is_counted():
 @pytest.mark.parametrize(
     "options",
     [
-        {"penalty": "hgr_nn"},
-        {"alpha": np.nan},
-        {"n_breakpoints": 1},
-        {"breakpoints": {"zone": [1, 2]}},
-        {"breakpoints": {"bonus": [2, 1]}},
-        {"bands": {"bonus": [1]}, "breakpoints": {"bonus": [1, 2]}},
-        {"bands": {"height": [1]}},
-        {"interactions": [("zone", "age")]},
-        {"base_levels": {"zone": "Z"}},
+        {"penalty": "hgr_nn"}, {"alpha": np.nan}, {"n_breakpoints": 1}, {"breakpoints": {"zone": [1, 2]}},
+        {"breakpoints": {"bonus": [2, 1]}}, {"bands": {"bonus": [1]}, "breakpoints": {"bonus": [1, 2]}},
+        {"bands": {"height": [1]}}, {"interactions": [("zone", "age")]}, {"base_levels": {"zone": "Z"}},
         {"categorical_features": ["height"]},
     ],
-)
+)  # fmt: skip
 def test_options_that_cannot_be_used_are_named(options):
     table, claims, _, age = policies(60)
     with pytest.raises(OptionError) as caught:

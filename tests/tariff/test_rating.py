@@ -142,19 +142,15 @@ def test_a_table_written_by_hand_rates():
 @pytest.mark.parametrize(
     ("cells", "says"),
     [
-        ({"kind": (2, "levels")}, "rows 4 .* another kind"),
-        ({"kind": (0, "level")}, "not one base"),
+        ({"kind": (2, "levels")}, "rows 4 .* another kind"), ({"kind": (0, "level")}, "not one base"),
         ({"relativity": (2, 0.0)}, "rows 4 .* no number above 0"),
         ({"relativity": (2, np.nan)}, "rows 4 .* no number above 0"),
-        ({"factor": (2, None)}, "rows 4 .* name none"),
-        ({"level": (2, None)}, "rows 4 .* do not say"),
-        ({"level": (2, "A")}, "appears twice"),
-        ({"at": (4, 20.0)}, "appears twice"),
-        ({"from": (6, 11.0)}, "leave a gap"),
-        ({"to": (6, 11.0)}, "leave a gap"),
+        ({"factor": (2, None)}, "rows 4 .* name none"), ({"level": (2, None)}, "rows 4 .* do not say"),
+        ({"level": (2, "A")}, "appears twice"), ({"at": (4, 20.0)}, "appears twice"),
+        ({"from": (6, 11.0)}, "leave a gap"), ({"to": (6, 11.0)}, "leave a gap"),
         ({"factor": (4, "zone")}, "several kinds"),
     ],
-)
+)  # fmt: skip
 def test_a_table_that_cannot_rate_says_why(cells, says):
     with pytest.raises(DataError, match=says):
         fd.rate(_changed(**cells), pd.DataFrame({"zone": ["A"], "age": [30.0], "value": [1.0]}))

@@ -269,24 +269,15 @@ def test_files_that_cannot_be_read_or_written(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("params", "option"),
     [
-        ({"method": "magic"}, "magic"),
-        ({"objective": "justice"}, "justice"),
-        ({"lam": np.nan}, "lam"),
-        ({"validation_fraction": 1.0}, "validation_fraction"),
-        ({"device": "abacus"}, "device"),
-        ({"hidden": (3.5,)}, "hidden"),
-        ({"n_epochs": 2.5}, "n_epochs"),
-        ({"n_epochs": 4}, "warm_up_epochs"),
-        ({"balance": "yes"}, "balance"),
-        ({"patience": 0.5}, "patience"),
-        ({"lr": None}, "lr"),
-        ({"loss": "poison"}, "poison"),
-        ({"sensitive_columns": ["height"]}, "height"),
-        ({"sensitive_columns": [-1]}, "-1"),
-        ({"sensitive_columns": [True]}, "True"),
+        ({"method": "magic"}, "magic"), ({"objective": "justice"}, "justice"), ({"lam": np.nan}, "lam"),
+        ({"validation_fraction": 1.0}, "validation_fraction"), ({"device": "abacus"}, "device"),
+        ({"hidden": (3.5,)}, "hidden"), ({"n_epochs": 2.5}, "n_epochs"), ({"n_epochs": 4}, "warm_up_epochs"),
+        ({"balance": "yes"}, "balance"), ({"patience": 0.5}, "patience"), ({"lr": None}, "lr"),
+        ({"loss": "poison"}, "poison"), ({"sensitive_columns": ["height"]}, "height"),
+        ({"sensitive_columns": [-1]}, "-1"), ({"sensitive_columns": [True]}, "True"),
         ({"sensitive_columns": [0, 1, 2]}, "all are sensitive"),
     ],
-)
+)  # fmt: skip
 def test_options_are_refused_by_name_in_fit_and_not_before(params, option):
     model = _model(**params)
     x, y, s = _arrays(30)

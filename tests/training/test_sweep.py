@@ -64,15 +64,13 @@ def test_members_share_seeds_within_a_split_only():
 @pytest.mark.parametrize(
     ("options", "column"),
     [
-        ({"lams": (-1.0,)}, "lams"),
-        ({"lams": (float("nan"),)}, "lams"),
-        ({"lams": (1.0, 1.0)}, "lams"),
+        ({"lams": (-1.0,)}, "lams"), ({"lams": (float("nan"),)}, "lams"), ({"lams": (1.0, 1.0)}, "lams"),
         ({"lams": (1.0,), "n_splits": 0}, "n_splits"),
         ({"lams": (1.0,), "methods": ("hgr_nn", "hgr_nn")}, "methods"),
         ({"lams": (1.0,), "methods": ("magic",)}, "method"),
         ({"lams": (1.0,), "objective": "luck"}, "objective"),
     ],
-)
+)  # fmt: skip
 def test_a_plan_that_makes_no_sense_is_refused_at_its_option(options, column):
     with pytest.raises(OptionError) as caught:
         Sweep(**options)
