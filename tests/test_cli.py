@@ -22,7 +22,7 @@ from fairdash.errors import OptionError
 from fairdash.tables.leaks import BOUNDS
 from fairdash.tables.readers.reading import read_table
 from fairdash.utils.records import from_plain
-from tests.data.test_rate import claims
+from tests.data.test_codes import claims
 from tests.data.test_suggestion import claims as known_with_the_target
 
 pytestmark = pytest.mark.usefixtures("light_runs")

@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairdash.data import read_table
 from fairdash.errors import Fix, OptionError, ReadingError
 from fairdash.tables.readers import delimited, limits
-from fairdash.tables.readers.reading import read_table
 from tests.data.tables import refused
 
 

@@ -30,7 +30,7 @@ from fairdash.training.search import SearchGrid, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, default_plan
-from tests.data.test_rate import ROLES, claims
+from tests.data.test_codes import ROLES, claims
 from tests.golden.policies import source as claims_of_policies
 from tests.serving import until
 from tests.tiers import few
