@@ -146,21 +146,6 @@ def test_what_fails_tells_where_and_never_on_what(home, caplog, monkeypatch, cap
     assert all(name.startswith("uploads/") for name in files_with_canary(home))
 
 
-@pytest.mark.parametrize("spoil", ["quote", "width", "infinite", "nul", "twice"])
-def test_a_file_that_can_not_be_read_is_not_quoted(spoil: str) -> None:
-    text = table(60).to_csv(index=False)
-    spoiled = {
-        "quote": text + f'1,2,"{TEXT}\n',
-        "width": text + f"{TEXT},1\n",
-        "infinite": text + f"1,1e400,{TEXT},{NUMBER}\n",
-        "nul": text + f"{TEXT}\0,1,2,3\n",
-        "twice": text.replace("power", "age", 1),
-    }
-    with pytest.raises(FairdashError) as caught:
-        read_table(spoiled[spoil].encode())
-    assert not holds_canary(str(caught.value).encode())
-
-
 def test_what_is_said_of_a_table_that_is_read_does_not_quote_it() -> None:
     dataset = upload(table()).load()
     frame, report = read_table(table().to_csv(index=False).encode())

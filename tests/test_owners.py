@@ -86,16 +86,14 @@ def test_what_is_another_s_is_gone_as_if_it_never_was() -> None:
 @pytest.mark.parametrize(("first", "second"), [(ANNE, BEN), (ANNE, LOCAL)])
 def test_the_same_bytes_are_each_one_s_own(first: str, second: str) -> None:
     (source, *jobs), (others, *other_jobs) = make_for(first), make_for(second)
-    assert source.sha256 == others.sha256
+    assert (source.sha256, len(uploads.list_uploads(owner=None))) == (others.sha256, 2)
     assert [each.name for each in uploads.list_uploads(owner=first)] == [f"secret-{first[0]}.csv"]
-    assert len(uploads.list_uploads(owner=None)) == 2
     assert {folder.name for folder in made_from(source.sha256, owner=first).folders} == {j.id for j in jobs}
     delete_made_from(source.sha256, owner=first)
     assert not any(job.folder.exists() for job in jobs)
     assert all(job.folder.is_dir() for job in other_jobs)
-    assert uploads.holders_of(source.sha256) == {second}
+    assert (uploads.holders_of(source.sha256), load_source(others.id, owner=second)) == ({second}, others)
     assert not any(sources_folder(first).glob("*.json"))
-    assert load_source(others.id, owner=second) == others
     delete_made_from(source.sha256, owner=second)
     assert uploads.list_uploads(owner=None) == ()
     with pytest.raises(StorageError):

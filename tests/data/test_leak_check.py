@@ -17,39 +17,10 @@ from fairdash.tables.leaks import CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO
 from fairdash.tables.policies import find_policies
 from fairdash.tables.suggestion import NAMES_POLICIES
 from fairdash.tables.sums import find_sums, parts_of
+from tests.data.tables import policies
 from tests.tiers import few
 
 CASES = list(tables())
-
-
-def motor(n: int = 10_000) -> pd.DataFrame:
-    """Claims as an insurer's export has them: the mean claim cost is there where a claim is."""
-    rng = np.random.default_rng(3)
-    expo = rng.choice([1.0, 1.0, 0.5, 0.25], n)
-    age = rng.integers(18, 90, n)
-    count = rng.poisson(0.12 * expo * np.exp(0.5 * (age < 26)))
-    total = np.zeros(n)
-    total[count > 0] = rng.gamma(0.9 * count[count > 0], 1600).round(2) + 1
-    average = np.full(n, np.nan)
-    average[count > 0] = (total / np.maximum(count, 1))[count > 0].round(2)
-    known = {"nb": count, "tot": total, "avrg": average, "xpo": expo, "agph": age}
-    frame = pd.DataFrame(known)
-    for name, ends in {"bms": (0, 22), "pow": (20, 120), "agec": (0, 25)}.items():
-        frame[name] = rng.integers(*ends, n)
-    frame["fuel"] = rng.choice(["diesel", "gasoline"], n)
-    frame["use"] = rng.choice(["private", "work"], n, p=[0.95, 0.05])
-    return frame.assign(lat=rng.normal(50.5, 0.4, n).round(4), long=rng.normal(4.4, 0.8, n).round(4))
-
-
-def test_a_mean_cost_that_is_known_with_a_claim_only_is_no_feature() -> None:
-    frame = motor()
-    given = suggest_roles(frame, target="nb")
-    assert {"avrg", "tot"} <= set(given.known_with_target)
-    assert not {"avrg", "tot"} & set(given.features)
-    assert given.left_out["avrg"] == MISSING_WITH_ZERO
-    found = fd.check_data(frame, target="nb", sensitive="agph", exposure="xpo")
-    assert (found.certain, found.suspect) == (("tot", "avrg"), ())
-    assert fd.check_data(frame, target="tot", sensitive="agph", exposure="xpo").certain == ("nb", "avrg")
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case[1] != "honest"], ids=lambda case: case[0])
@@ -140,13 +111,12 @@ def test_averages_of_counts_are_found_where_they_are_rounded(sizes) -> None:
 
 
 def test_what_is_asked_of_columns_that_are_not_there_is_refused_and_results_stay() -> None:
-    frame = motor(500)
     with pytest.raises(DataError, match="there is no such column"):
-        fd.check_data(frame, target="nb", sensitive="age")
+        fd.check_data(policies(), target="cost", sensitive="years")
     with pytest.raises(DataError, match="numbers"):
-        fd.check_data(frame, target="fuel")
-    found = fd.check_data(frame, target="nb", columns=("pow",))
-    assert found.columns == ("pow",)
+        fd.check_data(policies(), target="town")
+    found = fd.check_data(policies(), target="cost", columns=("rooms",))
+    assert found.columns == ("rooms",)
     with pytest.raises(FrozenInstanceError):
         found.n = 3  # type: ignore[misc]
 

@@ -30,9 +30,8 @@ def test_encodings_are_found_and_said(encoding: str, name: str, line_end: str) -
     text = line_end.join(["prénom;coût €", "Zoé;1", "“André”;2", ""])
     frame, report = read(text.encode(encoding))
     assert (list(frame), frame["prénom"].tolist()) == (["prénom", "coût €"], ["Zoé", "“André”"])
-    assert frame["coût €"].tolist() == [1, 2]
+    assert (frame["coût €"].tolist(), report.lines.tolist()) == ([1, 2], [2, 3])
     assert said(report).startswith(f"Read as {name} with semicolons between the cells: 2 rows, 2 columns.")
-    assert report.lines.tolist() == [2, 3]
 
 
 @pytest.mark.bad_input(2)
@@ -220,10 +219,9 @@ def test_infinity_is_refused_with_lines() -> None:
 @pytest.mark.bad_input(16)
 def test_one_wrong_cell_keeps_a_column_text_and_is_located() -> None:
     frame, report = read("a,b\n1,2\nabout 3,3\n4,4\n,5\n")
-    assert frame["a"].tolist()[:3] == ["1", "about 3", "4"]
+    assert (frame["a"].tolist()[:3], len(read("a,b\nx,2\ny,3\n4,4\n")[1].notes)) == (["1", "about 3", "4"], 0)
     assert frame["a"].isna().tolist() == [False, False, False, True]
     assert "“a” stays text: most of its cells are numbers, others are not (1 cell, line 3)." in said(report)
-    assert len(read("a,b\nx,2\ny,3\n4,4\n")[1].notes) == 0
 
 
 @pytest.mark.bad_input(17)

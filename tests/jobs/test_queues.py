@@ -180,16 +180,6 @@ def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_fir
     assert (third.folder / "first" / "sha256.json").stat().st_mtime_ns == before
 
 
-def test_who_asks_for_the_same_joins_and_who_asks_for_it_again_gets_another() -> None:
-    run = start_run(SOURCE, ENDLESS)
-    wait(run, lambda status: status.fraction > 0)
-    assert start_run(SOURCE, ENDLESS).id == run.id
-    assert start_run(SOURCE, ENDLESS, owner="somebody").id != run.id
-    cancel(run)
-    until(lambda: run.status.is_over)
-    assert start_run(SOURCE, ENDLESS).id != run.id
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody looks by a shared lock there")
 def test_a_process_that_starts_while_somebody_looks_begins_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.errors import Cancelled, RunError, StorageError
-from fairdash.evaluation.execute_sweep import execute_sweep
+from fairdash.errors import RunError, StorageError
 from fairdash.runs import launch, state, store, worker
 from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.launch import start_run
@@ -146,24 +145,12 @@ def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> 
     (one,) = {*found, *started}
     assert [run.id for run in list_runs().runs] == [one]
     assert start_run(SOURCE, PLAN).id != one, "another plan is another run"
+    assert start_run(SOURCE, PLAN, first=PLAN, owner="somebody").id != one, "another owner has another run"
     cancel(Run(one))
     again = start_run(SOURCE, PLAN, first=PLAN)
     assert again.id != one, "what is about to stop is not what is asked for"
     write_status(again.folder, RunStatus(state=FAILED))
     assert start_run(SOURCE, PLAN, first=PLAN).id != again.id, "what is over is trained again"
-
-
-def test_a_wish_to_stop_is_heard_while_references_train(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[str] = []
-
-    def progress(doing: str, _share: float) -> None:
-        heard.append(doing)
-        if sum("references" in each for each in heard) > 20:
-            raise Cancelled
-
-    monkeypatch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: True)
-    with pytest.raises(Cancelled):
-        execute_sweep(SOURCE.load(), LEAST, progress=progress)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")

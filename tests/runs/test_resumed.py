@@ -88,17 +88,6 @@ def assert_same(a, b):
         assert a == b
 
 
-@pytest.mark.parametrize("seed", few(range(2), 0))
-def test_whatever_is_known_the_rest_comes_to_the_same(job, dataset, seed):
-    carry_out, undisturbed, kept = job
-    known = np.random.default_rng(seed).random(len(kept.asked)) < 0.5
-    known = {name: kept.files[name] for name in np.array(kept.asked)[known].tolist()}
-    again = Kept(known)
-    assert_same(carry_out(dataset, again), undisturbed)
-    assert again.files.keys() == kept.files.keys()
-    assert not set(again.computed) & set(known)
-
-
 def test_a_job_that_was_ended_goes_on_where_it_was(job, dataset):
     carry_out, undisturbed, kept = job
     ended = Kept(ends_at=len(kept.asked) // 2)

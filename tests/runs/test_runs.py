@@ -1,27 +1,23 @@
 """Runs and searches: kept whole, carried out by a process of their own, cancelled, noticed when dead."""
 
-import threading
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from filelock import FileLock
 
 import fairdash as fd
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data import keep_upload
 from fairdash.data.source import CatalogueSource, UploadSource
 from fairdash.errors import RunError
-from fairdash.jobs.cancellation import is_at_work
 from fairdash.runs import state, store, worker
 from fairdash.runs.audits import create_audit
-from fairdash.runs.cancel_and_resume import cancel
-from fairdash.runs.launch import start_run, start_search
+from fairdash.runs.launch import start_search
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING
+from fairdash.runs.state import DONE, FAILED, QUEUED
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.storage import data_folder
 from fairdash.training.defaults import current_defaults, default_settings
@@ -51,24 +47,6 @@ def wait(job, wanted=lambda status: status.is_over):
         logs = {path.name: path.read_text() for path in data_folder("workers").glob("*.log")}
         pytest.fail(f"still {job.status}; logs: {logs}")
     return job.status
-
-
-def test_a_run_goes_from_queued_to_done_and_keeps_its_result():
-    run = start_run(SOURCE, PLAN)
-    assert run.status.state in (QUEUED, RUNNING)
-    assert wait(run).state == DONE, run.status
-    result, dataset = Run(run.id).read_result(), SOURCE.load()
-    assert result.predictions.shape == (2 + 4, 200)
-    assert len(result.frame) == 2 * len(result.members) == 12
-    assert np.array_equal(result.target, dataset.target)
-    pd.testing.assert_frame_equal(result.sensitive, dataset.sensitive)
-    assert (result.target_name, result.units["Age"]) == ("Cost", "years")
-    assert [len(split.test) for split in result.splits] == [40, 40]
-    assert set(run.curves().columns) == {"method", "lam", "epoch", "mse", "dependence"}
-    # The worker tells that it is done before it ends.
-    until(lambda: not is_at_work(run.folder))
-    kinds = {path.suffix for path in run.folder.rglob("*") if path.is_file()}
-    assert kinds <= {".json", ".jsonl", ".parquet", ".safetensors", ".lock", ".log"}, "no pickle"
 
 
 @pytest.mark.parametrize("data_set", few(["costs", "claims"], "costs"))
@@ -159,14 +137,6 @@ def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
     assert source.load(owner=mine).n_rows == 300
 
 
-def test_a_run_is_cancelled_in_the_middle():
-    run = start_run(SOURCE, ENDLESS)
-    before = wait(run, lambda status: status.fraction > 0)
-    cancel(run)
-    assert before.fraction < 0.5, "it would have gone on for long"
-    assert wait(run).state == CANCELLED
-
-
 def test_a_fault_that_nobody_foresaw_is_logged_with_its_number(monkeypatch, caplog):
     def break_down(*_, **__):
         raise ZeroDivisionError("secret 4711")
@@ -248,14 +218,6 @@ def test_the_folder_says_what_kind_of_job_it_is():
     for nobody in ("0" * 12, "", "..", "../runs"):
         with pytest.raises(RunError, match="gone"):
             worker.open_job(nobody)
-
-
-def test_a_look_at_the_status_does_not_keep_the_worker_away():
-    run = create_run(SOURCE, PLAN)
-    held = FileLock(run.folder / "worker.lock", thread_local=False)
-    held.acquire()
-    threading.Timer(0.3, held.release).start()
-    assert (worker.main(run.id), run.status.state) == (0, DONE)
 
 
 SOURCE = CatalogueSource(dataset="household", options={"n": 200})

@@ -1,7 +1,5 @@
 """The stack's parts: the descent, the loss's slope, the matrix of terms, and tariffs of many λ and splits."""
 
-import doctest
-from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -121,18 +119,6 @@ def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):
     eta, its = (x @ each.coefficients.T + each.intercept for each in (found, slow))
     assert (eta[:, 0], eta) == (pytest.approx(its[:, 0], abs=1e-6), pytest.approx(its, abs=0.01))
     assert found.n_iter[1:].sum() < slow.n_iter[1:].sum()
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize(
-    "module", ["terms", "choosing", "stack", "relativities", "files", "model", "cap", "shape"]
-)
-def test_the_examples_of_the_modules_hold(module):
-    result = doctest.testmod(
-        import_module(f"fairdash.tariff.{module}"), extraglobs={"fd": fd, "np": np, "pd": pd}
-    )
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 # What changed in the tariff, a factor a figure: both tables are drawn as they are, with the exposure.

@@ -1,6 +1,5 @@
 """The feature encoder against scikit-learn's transformers, and under weights."""
 
-import doctest
 from dataclasses import replace
 
 import numpy as np
@@ -204,7 +203,3 @@ def test_test_rows_alone_are_drawn_and_of_many_some():
     orders = [*draws.shuffle(0, feature=0), *draws.shuffle(0, feature=1), *draws.shuffle(1, feature=0)]
     assert len({order.tobytes() for order in orders}) == 3 * importance.N_PERMUTATIONS
     assert np.array_equal(draws.shuffle(0, feature=1)[0], orders[importance.N_PERMUTATIONS])
-
-
-def test_the_modules_example_holds():
-    assert doctest.testmod(importance).failed == 0
