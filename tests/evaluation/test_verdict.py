@@ -7,12 +7,7 @@ import pandas as pd
 import pytest
 
 from fairdash.dependence.omnibus import COMPONENTS, permuted_values
-from fairdash.evaluation import (
-    assess_curve,
-    assess_predictions,
-    of_sensitive,
-    wide,
-)
+from fairdash.evaluation import assess_curve, assess_predictions, of_sensitive, wide
 from fairdash.evaluation.verdict import edge_and_p, is_link, part_permutations, verdict_on
 from fairdash.training.splits import random_splits
 from fairdash.utils.seeds import Stream, seed_of

@@ -34,19 +34,7 @@ from fairdash.views.reports.fronts import fronts_of
 from fairdash.views.reports.stage import four_numbers, stage_of, stops_of
 from tests.serving import until
 from tests.tiers import few
-from tests.ui.conftest import (
-    PLAN,
-    SOURCE,
-    button,
-    calm,
-    charts,
-    click,
-    move,
-    named,
-    open_page,
-    stage,
-    words,
-)
+from tests.ui.conftest import PLAN, SOURCE, button, calm, charts, click, move, named, open_page, stage, words
 
 PANELS = ("Who pays", "Averages", "Distributions", "Transformations", "Features", "Find the point")
 PANELS += ("Both objectives", "All numbers", "Explanations")

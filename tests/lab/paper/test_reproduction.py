@@ -19,16 +19,7 @@ from benchmarks.paper.scoring import corrected_scoring, paper_scoring
 from fairdash.__main__ import main
 from fairdash.cli import worker
 from fairdash.errors import DataError, RunError
-from fairdash.lab.paper import (
-    COMMITTED,
-    JUDGED,
-    METHODS,
-    OBJECTIVES,
-    committed,
-    read_result,
-    row_of,
-    table1,
-)
+from fairdash.lab.paper import COMMITTED, JUDGED, METHODS, OBJECTIVES, committed, read_result, row_of, table1
 from fairdash.storage import data_folder
 
 

@@ -10,13 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.evaluation import (
-    assess_curve,
-    assess_predictions,
-    quantile_profile,
-    summarise_splits,
-    wide,
-)
+from fairdash.evaluation import assess_curve, assess_predictions, quantile_profile, summarise_splits, wide
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
 from fairdash.utils.safe_csv import safe_csv
