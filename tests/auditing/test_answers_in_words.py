@@ -38,38 +38,21 @@ def test_whole_numbers_stay_whole_and_others_keep_their_digits():
     text = said(fd.audit(motor(), **asked))
     assert re.search(r"From “age” \d\d( or \d\d)? to \d\d( or \d\d)? \(", text)
     assert not re.search(r"“age” (from )?\d+\.\d", text)
-    incomes = motor().assign(age=lambda each: 1000.5 * each["age"])
-    text = said(fd.audit(incomes, **asked))
-    assert "e+0" not in text
+    text = said(fd.audit(motor().assign(age=lambda each: 1000.5 * each["age"]), **asked))
+    assert ("e+0" in text, "From “age” " in text) == (False, True)
     assert re.search(r"From “age” \d\d,\d\d\d", text)
 
 
-def test_without_an_exposure_amounts_are_per_row():
-    table = motor().assign(second=lambda each: each["price"] * np.linspace(0.9, 1.1, len(each)))
-    asked = {"price": "price", "sensitive": "age", "outcome": "claims", "candidate": "second"}
-    asked["questions"] = [5, 7, 10]
-    for more, words, others in (
-        ({}, ["per row"], ["per unit", "exposure"]),
-        (
-            {"exposure": "time", "totals": ["claims"]},
-            ["per unit of exposure", "% of the exposure"],
-            ["per row"],
-        ),
-    ):
-        text = said(fd.audit(table, **asked, **more))
-        assert [word in text for word in (*words, *others)] == [True] * len(words) + [False] * len(others)
-
-
 @pytest.mark.parametrize(
-    ("share", "words"), [(0.05, "5 %"), (0.07, "7 %"), (0.125, "12.5 %"), (0.0025, "0.25 %")]
-)
-def test_the_threshold_has_one_spelling(share, words):
-    roles = {"price": "premium", "sensitive": "age", "max_gap": share}
-    result = fd.audit(policies(300, noise=0.3), **roles, questions=[1, 9])
-    assert result.plan.gap_in_words == words
-    assert result.in_words.endswith(f" allowed {words}.")
-    assert re.search(rf"below or above {words}\.|(below|above) {words}\.", result.answers[0].sentence)
-    assert f"For a gap of {words}," in result.answers[1].sentence
+    ("more", "words", "others"),
+    [({}, ["per row"], ["per unit", "exposure"]),
+     ({"exposure": "time", "totals": ["claims"]}, ["per unit of exposure", "% of the exposure"], ["per row"])],
+)  # fmt: skip
+def test_without_an_exposure_amounts_are_per_row(more, words, others):
+    table = motor().assign(second=lambda each: each["price"] * np.linspace(0.9, 1.1, len(each)))
+    roles = {"price": "price", "sensitive": "age", "outcome": "claims", "candidate": "second"}
+    text = said(fd.audit(table, **roles, questions=[5, 7, 10], **more))
+    assert [word for word in (*words, *others) if word in text] == words
 
 
 def test_the_rows_needed_are_one_number_in_texts_and_tables():
@@ -83,19 +66,13 @@ def test_the_rows_needed_are_one_number_in_texts_and_tables():
 @pytest.mark.parametrize(
     ("price", "exposure", "cost", "words"),
     [
-        (1, 365, 1, "is 0.2 % of “price”. Days and years differ by a factor of 365."),
-        (1 / 365, 1, 1, "% of “price”. Days and years differ by a factor of 365."),
-        (1, 12, 0.5, "Months and years differ by a factor of 12."),
-        (1000, 1, 1, "Single amounts and thousands differ by a factor of 1,000."),
-        (1, 1, 1e-9, "e-08 % of “price”. Give both"),
-        (1, 1, 0.1, ""),
-        (1, 1, 8, ""),
+        (1, 365, 1, "is 0.2 % of “price”. Days and years differ by a factor of 365."), (1, 1, 0.1, ""), (1, 1, 8, ""),
+        (1 / 365, 1, 1, "Days and years differ by"), (1, 12, 0.5, "Months and years differ by a factor of 12."),
+        (1000, 1, 1, "Single amounts and thousands differ by"), (1, 1, 1e-9, "e-08 % of “price”. Give both"),
     ],
-)
+)  # fmt: skip
 def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposure, cost, words):
-    table = motor()
-    for name, times in (("price", price), ("time", exposure), ("claims", cost)):
-        table[name] *= times
+    table = motor() * {"price": price, "age": 1, "time": exposure, "claims": cost}
     roles = {"price": "price", "sensitive": "age", "outcome": "claims", "totals": ["claims"]}
     result = fd.audit(table, **roles, exposure="time", questions=[1])
     assert (bool(result.units_remark), words in result.units_remark) == (bool(words), True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -12,9 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import fairdash as fd
-from fairdash.auditing.audit import carry_out
-from fairdash.auditing.plan import AuditPlan, columns_of
-from fairdash.errors import Cancelled, DataError, OptionError
+from fairdash.errors import DataError, OptionError
 from tests.tiers import few
 
 ROLES = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
@@ -67,29 +63,15 @@ def test_point_values_are_those_of_rows_repeated_by_integer_weights():
     names = ["gap", "earned", "left", "gap_s10_s90", "typical_gap", "share_of_variance", "gini"]
     weighted, other = (
         [
-            each.curve[["at", "value"]],
-            each.verdicts["value"][:1],
+            each.curve[["at", "value"]], each.verdicts["value"][:1],
             each.measures.set_index("measure")["value"][names],
             each.tables["money_along_s"][["exposure", "price", "per_head", "total"]],
-            *(
-                each.tables[name].drop(columns="rows", errors="ignore")[-1:]
-                for name in ("lorenz", "double_lift")
-            ),
+            *(each.tables[name].drop(columns="rows", errors="ignore")[-1:] for name in ("lorenz", "double_lift")),
         ]
         for each in both
-    )
+    )  # fmt: skip
     for ours, theirs in zip(weighted, other, strict=True):
         assert_allclose(theirs, ours, rtol=1e-8)
-
-
-def test_rows_of_a_policy_are_one_witness():
-    once = policies(300, noise=0.3)
-    years = pd.concat([once.assign(policy=range(300))] * 5)
-    asked = {"price": "premium", "sensitive": "age", "questions": [1]}
-    alone, together = fd.audit(once, **asked), fd.audit(years, groups="policy", **asked)
-    width = [each.curve["high"].sub(each.curve["low"]).mean() for each in (alone, together)]
-    assert width[1] == pytest.approx(width[0], rel=0.05)
-    assert (alone.n_units, together.n_units) == (300, 300)
 
 
 def test_a_sum_over_the_exposure_is_divided_by_it():
@@ -178,22 +160,6 @@ def test_rows_with_missing_cells_are_left_out_and_counted():
     )
 
 
-def test_progress_is_told_and_may_stop_it():
-    told = []
-    columns = columns_of("premium", "age", outcome="claims", controls=["zone"])
-    plan = AuditPlan(columns=columns, questions=(1, 4, 5))
-    carry_out(policies(200), plan, progress=lambda doing, share: told.append(share))
-    assert told == sorted(told)
-    assert (told[0], told[-1]) == (0, 1)
-    with pytest.raises(Cancelled):
-        carry_out(policies(200), plan, progress=Mock(side_effect=Cancelled))
-
-
-def test_the_result_is_frozen(whole):
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        whole.verdict = "below"
-
-
 def by_area(n: int = 800, *, areas: int, seed: int = 0) -> pd.DataFrame:
     """A share known per area, and prices that follow it."""
     rng = np.random.default_rng(seed)
@@ -205,10 +171,8 @@ def by_area(n: int = 800, *, areas: int, seed: int = 0) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("areas", "controls", "more"),
     [
-        (8, ["area"], {}),
         (300, ["area"], {}),  # hardly an area has rows for a mean of its own
         (80, ["area"], {"area": lambda frame: frame["area"].str[1:].astype(int)}),  # a post code
-        (40, ["number"], {"number": lambda frame: 2 * frame["share"]}),
         (40, ["area"], {"share": lambda frame: frame["share"] + 1e-5 * np.arange(len(frame)) / len(frame)}),
         (40, ["area"], {"share": lambda frame: np.where(frame["share"] > 0.4, "high", "low")}),
     ],
@@ -218,9 +182,8 @@ def test_factors_that_determine_the_attribute_are_said_and_end_no_audit(areas, c
     columns = {"price": "price", "sensitive": "share", "controls": controls, "features": controls}
     result = fd.audit(frame, **columns, criterion="conditional_independence", questions=[1, 4, 9])
     answers = {each.question: each.text for each in result.answers}
-    assert set(answers) == {1, 4, 9}
+    assert (set(answers), result.verdict) == ({1, 4, 9}, "undecided")
     assert answers[4].startswith("The legitimate factors (controls) determine “share”")
     found = result.verdicts.set_index("criterion").loc["conditional_independence"]
     assert (found["verdict"], np.isnan(found["value"])) == ("undecided", True)
-    assert result.verdict == "undecided"
     assert result.in_words == "“Independence among equals” has no answer: see question 4."

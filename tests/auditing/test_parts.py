@@ -58,13 +58,12 @@ def panel() -> pd.DataFrame:
 @pytest.mark.parametrize(
     "command",
     [
-        "audit FILE --price total --sensitive age --question 1",
-        "check FILE --target total --sensitive age",
+        "audit FILE --price total --sensitive age --question 1", "check FILE --target total --sensitive age",
         "measure pearson FILE --u total --v age --permutations 19 --bootstrap 0",
         "sweep --file FILE --predict total --sensitive age --features power --methods standard --splits 0",
     ],
     ids=lambda command: command.split()[0],
-)
+)  # fmt: skip
 def test_commands_name_the_policies_where_no_group_is_named(command, panel, tmp_path, capsys) -> None:
     path = tmp_path / "panel.csv"
     panel.drop(columns=["nb", "claims"]).to_csv(path, index=False)

@@ -87,13 +87,11 @@ def test_murphys_parts_add_up_and_are_scikit_learns():
 @pytest.mark.parametrize(
     ("cost", "more", "says"),
     [
-        ("price", {}, "the price is the outcome"),
-        ("0.8 * price + 5", {}, "the price is the outcome"),
+        ("price", {}, "the price is the outcome"), ("0.8 * price + 5", {}, "the price is the outcome"),
         ("floor(100 * price) / 100", {}, "the price is the outcome"),
-        ("second", {"candidate": "second"}, "linear function of “second”"),
-        ("0 * price", {}, "adds up to 0"),
+        ("second", {"candidate": "second"}, "linear function of “second”"), ("0 * price", {}, "adds up to 0"),
     ],
-)
+)  # fmt: skip
 def test_a_price_that_is_the_outcome_and_costs_of_nothing_are_refused(cost, more, says):
     frame = sample(PRICES["price = μ"], planted="none", seed=0).assign(second=lambda each: each["cost"])
     frame["cost"] = frame.eval(cost)

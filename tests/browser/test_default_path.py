@@ -134,13 +134,10 @@ def predictions(bundle: Path, table: Path, folder: Path) -> np.ndarray:
     # The library alone, as if it were installed: no home, no data, no settings of the app.
     environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     done = subprocess.run(
-        [sys.executable, "load_model.py", str(table)],
-        cwd=folder,
+        [sys.executable, "load_model.py", str(table)], cwd=folder,
         env=environment | {"PYTHONPATH": str(ROOT), "HOME": str(folder), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return pd.read_csv(folder / "predictions.csv")["prediction"].to_numpy()
 

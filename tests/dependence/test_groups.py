@@ -87,12 +87,10 @@ def test_folds_by_group_do_not_learn_what_a_policy_repeats():
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        ([1, 2, 3], "as many groups"),
-        ([1, 1, 1, 1], "one group"),
-        ([1, None, 2, 2], "without a group"),
+        ([1, 2, 3], "as many groups"), ([1, 1, 1, 1], "one group"), ([1, None, 2, 2], "without a group"),
         ([[1, 2], [3, 4]], "as many groups"),
     ],
-)
+)  # fmt: skip
 def test_unusable_groups(groups, words):
     with pytest.raises(OptionError, match=words):
         measure("pearson", [1, 2, 3, 4], [1, 3, 2, 4], groups=groups)

@@ -87,15 +87,13 @@ def cases():
     tail = np.where(u > np.quantile(u, 0.95), 3 + 2 * u, noise)
     zeros = np.maximum(u - 1, 0)
     return {
-        "tail": (u, tail),
-        "fast": (u, np.sin(3 * u)),
+        "tail": (u, tail), "fast": (u, np.sin(3 * u)),
         "heavy": (np.exp(2 * u), np.exp(2 * (0.6 * u + 0.8 * noise))),
-        "heavy, independent": (np.exp(2 * u), np.exp(2 * noise)),
-        "zeros": (zeros, zeros**2),
+        "heavy, independent": (np.exp(2 * u), np.exp(2 * noise)), "zeros": (zeros, zeros**2),
         "zeros, noise": (zeros, (zeros > 0) + 0.5 * noise),
         "constant, sorted by s": (np.full(N, 0.3), np.sort(noise)),
         "nearly constant, sorted by s": ((np.arange(N) % 97 == 0) * 1.0, np.sort(noise)),
-    }
+    }  # fmt: skip
 
 
 # Truth, then the range that each must read, in the order of ESTIMATORS. A range away from the truth is a

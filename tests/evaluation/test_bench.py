@@ -174,11 +174,9 @@ def test_readings_of_all_columns_see_a_link_with_their_crossing():
     age, sex, noise = rng.normal(size=800), rng.integers(0, 2, 800), rng.normal(size=800)
     price = 100 + 8 * np.sign(age) * (2 * sex - 1) + noise
     both = Dataset(
-        name="crossing",
-        features=pd.DataFrame({"price": price, "noise": noise}),
-        target=pd.Series(price, name="y"),
-        sensitive=pd.DataFrame({"age": age, "sex": sex.astype(float)}),
-    )
+        name="crossing", features=pd.DataFrame({"price": price, "noise": noise}),
+        target=pd.Series(price, name="y"), sensitive=pd.DataFrame({"age": age, "sex": sex.astype(float)}),
+    )  # fmt: skip
     settings = fd.TrainingSettings(hidden=(4,), n_epochs=2, warm_up_epochs=1)
     rows = compare_methods(both, ["repair"], others={"known": Known}, n_splits=2, settings=settings)
     known = rows[rows["method"] == "known"].iloc[0]
@@ -271,10 +269,8 @@ def test_the_command_prints_what_the_api_gives(dataset, tmp_path, capsys, monkey
     assert printed["splits"] == 1
     rows = pd.DataFrame(printed["rows"]).set_index(["method", "reading", "level"])
     assert list(dict.fromkeys(rows.index.get_level_values("method"))) == [
-        "standard",
-        "band_ratio",
-        "mine:Line",
-    ]
+        "standard", "band_ratio", "mine:Line",
+    ]  # fmt: skip
     assert rows.loc[("band_ratio", "gap", 0.5), "dependence"] == pytest.approx(0.5, abs=0.15)
     assert main([*asked, "--method", "band_ratio"]) == 0
     assert "1 of 1" in capsys.readouterr().out

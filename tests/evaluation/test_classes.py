@@ -36,15 +36,11 @@ def test_figures_are_the_standard_formulas() -> None:
         mean, other = (np.average(part["y"], weights=part["w"]) for part in (own, rest))
         variances = [np.cov(part["y"], aweights=part["w"], ddof=0) for part in (own, rest)]
         expected = {
-            "rows": len(own),
-            "share": own["w"].sum() / table["w"].sum(),
-            "mean": mean,
-            "difference": mean - other,
-            "ratio": mean / other,
+            "rows": len(own), "share": own["w"].sum() / table["w"].sum(), "mean": mean,
+            "difference": mean - other, "ratio": mean / other,
             "standardized_difference": (mean - other) / np.sqrt(sum(variances) / 2),
-            "selection_rate": rates[k],
-            "adverse_impact_ratio": rates[k] / rates.max(),
-        }
+            "selection_rate": rates[k], "adverse_impact_ratio": rates[k] / rates.max(),
+        }  # fmt: skip
         assert found.loc[name, list(expected)].to_dict() == pytest.approx(expected, rel=1e-12)
     pairs = pairs_of_groups(y, codes, NAMES, sample_weight=weight)
     assert len(pairs) == 21

@@ -12,12 +12,8 @@ from fairdash.evaluation.figures import FIGURES, of_measure, tidy, untidy
 from fairdash.training.methods import THE_STANDARD, ModelKey
 
 CELLS = [
-    ("mse", ""),
-    ("hgr_kde", "age"),
-    ("hgr_kde", "a]_floor"),
-    ("verdict", "age"),
-    ("verdict", "a]_floor"),
-]
+    ("mse", ""), ("hgr_kde", "age"), ("hgr_kde", "a]_floor"), ("verdict", "age"), ("verdict", "a]_floor"),
+]  # fmt: skip
 
 
 def table(cells=CELLS):

@@ -62,34 +62,21 @@ def test_an_audit() -> None:
 
 
 ROW = {
-    "lam": 0.5,
-    "p_value": 0.475,
-    "value": 0.5,
-    "ci_low": 0.3,
-    "ci_high": 0.7,
-    "mean": 2.0,
+    "lam": 0.5, "p_value": 0.475, "value": 0.5, "ci_low": 0.3, "ci_high": 0.7, "mean": 2.0,
     "said": "12.3 % of 5",
-}
+}  # fmt: skip
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     ("changed", "allowed"),
     [
-        ({"lam": 0.5 + 1e-8}, False),
-        ({"p_value": 0.5}, True),
-        ({"p_value": 0.525}, False),
-        ({"value": 0.504}, True),
-        ({"value": 0.506}, False),
-        ({"mean": 2.0 + 1e-9}, True),
-        ({"mean": 2.0 + 1e-8}, False),
-        ({"said": "12.4 % of 5"}, True),
-        ({"said": "12.5 % of 5"}, False),
-        ({"said": "12.3 % by 5"}, False),
-        ({"more": 1}, False),
-        ({"mean": None}, False),
+        ({"lam": 0.5 + 1e-8}, False), ({"p_value": 0.5}, True), ({"p_value": 0.525}, False),
+        ({"value": 0.504}, True), ({"value": 0.506}, False), ({"mean": 2.0 + 1e-9}, True),
+        ({"mean": 2.0 + 1e-8}, False), ({"said": "12.4 % of 5"}, True), ({"said": "12.5 % of 5"}, False),
+        ({"said": "12.3 % by 5"}, False), ({"more": 1}, False), ({"mean": None}, False),
     ],
-)
+)  # fmt: skip
 def test_a_value_may_move_as_far_as_its_kind(changed: dict[str, object], allowed: bool) -> None:
     found = list(differences({"rows": [ROW, 1]}, {"rows": [ROW | changed, 1]}, ""))
     assert len(found) == 1

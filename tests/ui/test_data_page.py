@@ -95,18 +95,13 @@ def lines(*rows: str) -> bytes:
 
 #: A file, and what the page says of it.
 REFUSED = [
-    (lines(HEADER, *(f"{row},1" for row in BODY)), "120 with 4"),
-    (lines(HEADER, *BODY, "1,2"), "line 122"),
-    (lines(HEADER, BODY[0], '1,"2,3', *BODY), "line 3"),
-    (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
-    (SOUND + b"\0", "binary data"),
-    (pickle.dumps(BODY), "a Python pickle, not"),
-    (lines(HEADER), "no data rows"),
-    (lines(HEADER, *BODY, "40,1e400,3"), "infinite, or too large"),
-    (csv(policies(30)), "need at least 50"),
-    (parquet()[:-100], "incomplete"),
+    (lines(HEADER, *(f"{row},1" for row in BODY)), "120 with 4"), (lines(HEADER, *BODY, "1,2"), "line 122"),
+    (lines(HEADER, BODY[0], '1,"2,3', *BODY), "line 3"), (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
+    (SOUND + b"\0", "binary data"), (pickle.dumps(BODY), "a Python pickle, not"),
+    (lines(HEADER), "no data rows"), (lines(HEADER, *BODY, "40,1e400,3"), "infinite, or too large"),
+    (csv(policies(30)), "need at least 50"), (parquet()[:-100], "incomplete"),
     (workbook({"Tab": [["a", "b"], [1, formula("A2*2")]]}), "save it again"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.bad_input(6, 7, 8, 9, 11, 12, 15, 22, 23, 55)

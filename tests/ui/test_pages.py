@@ -53,12 +53,8 @@ def test_what_is_gone_is_said_plainly(name, kind):
 def test_a_grid_that_makes_no_sense_is_refused_at_the_field():
     at = open_page("train").selectbox(key=GRID).set_value("My own").run()
     refused = {
-        "-1 2": "negative",
-        "": "empty",
-        "1 1": "repeated",
-        "one two": "numbers",
-        "nan": "negative or not",
-    }
+        "-1 2": "negative", "": "empty", "1 1": "repeated", "one two": "numbers", "nan": "negative or not",
+    }  # fmt: skip
     for weights, said in refused.items():
         at = click(at.text_input[0].set_value(weights).run(), "Train")
         assert said in at.error[0].value

@@ -98,11 +98,8 @@ def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, an
 
 def test_the_address_brings_back_the_view_of_another_objective_than_the_trained_one(finished_run):
     address = {
-        "lam": "2.3",
-        "measure": "FairQuant",
-        "objective": "Equalized residuals",
-        "against": "hgr_nn:4",
-    }
+        "lam": "2.3", "measure": "FairQuant", "objective": "Equalized residuals", "against": "hgr_nn:4",
+    }  # fmt: skip
     at = open_page("tradeoff", run=finished_run.id, **address)
     shown = (at.selectbox(key="measure").value, at.segmented_control(key="objective").value, lam_shown(at))
     assert shown == ("fairquant", "equalized_residuals", "2.3")

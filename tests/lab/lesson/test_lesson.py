@@ -30,11 +30,9 @@ from tests.serving import ROOT
 from tests.tiers import few
 
 CURVES = {
-    "hump": lesson.HUMP,
-    "line": lesson.points_of([-8.0, -4.0, 0.0, 4.0, 8.0]),
-    "level": lesson.points_of([2.0] * 5),
-    "bent": lesson.points_of([-8.0, -4.0, 6.0, 4.0, 0.0]),
-}
+    "hump": lesson.HUMP, "line": lesson.points_of([-8.0, -4.0, 0.0, 4.0, 8.0]),
+    "level": lesson.points_of([2.0] * 5), "bent": lesson.points_of([-8.0, -4.0, 6.0, 4.0, 0.0]),
+}  # fmt: skip
 
 
 def numbers(said: str) -> list[float]:

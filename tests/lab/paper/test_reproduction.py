@@ -127,11 +127,8 @@ def cell(ours, *, paper=0.3, error=0.01, floor=0.2, q95=0.25, measure="hgr_nn"):
 
 def test_a_cell_is_compared_to_the_digits_that_the_paper_prints():
     assert [cell(ours).words for ours in (0.25, 0.30049, 0.301, 0.35)] == [
-        "lower",
-        "same",
-        "higher",
-        "higher",
-    ]
+        "lower", "same", "higher", "higher",
+    ]  # fmt: skip
     assert [cell(ours).at_or_below for ours in (0.30049, 0.3006)] == [True, False]
     assert [cell(ours).is_near for ours in (0.301, 0.35)] == [True, False]
     assert [cell(ours).at_floor for ours in (0.24, 0.26)] == [True, False]

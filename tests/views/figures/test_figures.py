@@ -69,11 +69,9 @@ def _all_figures(name=EVIL):
     )  # fmt: skip
     distribution = distribution_figure(y, role="target", label=name, theme=LIGHT)
     return (
-        profile,
-        front,
-        distribution,
+        profile, front, distribution,
         link_figure(s, y, profiles[0], sensitive=name, target=name, theme=LIGHT),
-    )
+    )  # fmt: skip
 
 
 def test_plain_values_are_json_without_nan():

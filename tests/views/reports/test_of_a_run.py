@@ -39,15 +39,11 @@ def test_points_are_found_by_their_names(run):
 @pytest.mark.parametrize(
     ("named", "said"),
     [
-        ({"lam": 3.99}, "λ = 3.99"),
-        ({"method": "mine"}, "mine"),
-        ({"against": "hgr_nn"}, "not a weight"),
-        ({"against": "hgr_nn:7"}, "λ = 7"),
-        ({"measure": "pearson"}, "pearson"),
-        ({"objective": "x"}, "x"),
+        ({"lam": 3.99}, "λ = 3.99"), ({"method": "mine"}, "mine"), ({"against": "hgr_nn"}, "not a weight"),
+        ({"against": "hgr_nn:7"}, "λ = 7"), ({"measure": "pearson"}, "pearson"), ({"objective": "x"}, "x"),
         ({"sensitive": "x"}, "x"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_there_is_refused_with_what_is(run, named, said):
     with pytest.raises(OptionError, match=said):
         parse_comparison(run, **named)
