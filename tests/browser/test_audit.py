@@ -47,9 +47,7 @@ def to_the_form(page: Page, path: Path) -> None:
     come_to_rest(page)
 
 
-def test_a_table_of_one_s_own_from_the_file_to_the_evidence(
-    page: Page, browser: Browser, tmp_path: Path
-) -> None:
+def test_a_table_of_one_s_own_from_the_file_to_the_evidence(page: Page, browser: Browser, tmp_path: Path):
     to_the_form(page, tmp_path / "policies.csv")
     assert violations(page) == []
     take_screenshots(page, "audit-form")

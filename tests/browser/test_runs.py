@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import owner_of
 from tests.browser.steps import come_to_rest, fits, take_picture, violations
@@ -16,9 +15,7 @@ from tests.runs.finished import PLAN, finished
 pytestmark = pytest.mark.browser
 
 
-def test_a_run_goes_away_by_keyboard_and_comes_in_and_two_stand_on_one_front(
-    page: Page, person: str, tmp_path: Path
-) -> None:
+def test_a_run_goes_away_by_keyboard_and_comes_in_and_two_stand_on_one_front(page, person, tmp_path):
     plans = {"first try": PLAN, "splines": replace(PLAN, methods=("standard", "hgr_spline"))}
     found = [finished(plan, owner=owner_of(person)) for plan in plans.values()]
     for run, title in zip(found, plans, strict=True):

@@ -100,8 +100,7 @@ def test_methods_of_everybody_are_compared_at_the_same_levels(found, dataset):
     assert line["reached"].tolist() == [2, 2, 2]
     assert (line["error_low"] < line["error"]).all()
     # Training rows alone are shown, in each split at six weights.
-    assert set(Adversarial.seen) == {(384, 384, "age")}
-    assert len(Adversarial.seen) == 12
+    assert (set(Adversarial.seen), len(Adversarial.seen)) == ({(384, 384, "age")}, 12)
 
 
 def test_a_flat_method_reaches_every_level_without_dependence(dataset):
@@ -216,8 +215,7 @@ def test_the_benchmark_measures_what_is_missing(dataset, monkeypatch):
     first = pd.concat(methods.measured(["ours"], ["band_ratio"], 2, none))
     assert first.groupby("split")["method"].unique().map(list).tolist() == [["standard", "band_ratio"]] * 2
     more = pd.concat(methods.measured(["ours"], ["band_ratio", "repair"], 2, first))
-    assert set(more["method"]) == {"repair"}
-    assert more["split"].unique().tolist() == [0, 1]
+    assert (set(more["method"]), more["split"].unique().tolist()) == ({"repair"}, [0, 1])
     assert not list(methods.measured(["ours"], ["repair"], 2, pd.concat([first, more])))
 
 

@@ -48,9 +48,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", few(DAMAGE, "cut off", "a column that is none"))
-def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(
-    home: Path, finished_run: Run, damage: str
-) -> None:
+def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(home, finished_run, damage):
     bad = "0123456789abcdef"
     save_source(SOURCE)
     (home / "sources" / f"{bad}.json").write_bytes(DAMAGE[damage])

@@ -199,8 +199,7 @@ def test_a_target_is_put_together_in_plain_words_and_may_be_cancelled():
     at = field(at, "At most").set_value(0.03).run()
     at = click(at, "Find the weight")
     search = SearchJob(at.query_params["search"])
-    assert str(search.spec.plan.target) == "hgr_rdc<=floor+0.03"
-    assert search.spec.plan.n_folds == 10
+    assert (str(search.spec.plan.target), search.spec.plan.n_folds) == ("hgr_rdc<=floor+0.03", 10)
     at = click(at, "Cancel")
     assert wait(search).state == CANCELLED
     at = at.run()

@@ -180,8 +180,7 @@ def test_a_first_look_starts_by_itself_and_is_refined():
     source = CatalogueSource(dataset="household", options={"n": 300})
     at = open_page("tradeoff", dataset=save_source(source))
     (run,) = list_runs().runs
-    assert run.spec.source == source
-    assert run.spec.first.n_splits == 1
+    assert (run.spec.source, run.spec.first.n_splits) == (source, 1)
     until(lambda: run.available_result is not None)
     at = at.run()
     assert "Preview" in words(at)

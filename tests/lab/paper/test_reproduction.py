@@ -78,8 +78,7 @@ def _algorithm_2(u, v, *, seed, n_steps):
 
 def test_a_constant_prediction_is_fair_by_both_networks():
     u, v = np.zeros((1, 50)), np.arange(50.0)[None]
-    assert hgr_nn_published(u, v, n_steps=3) == 0
-    assert chi2_nn_published(u, v, n_steps=3) == 0
+    assert (hgr_nn_published(u, v, n_steps=3), chi2_nn_published(u, v, n_steps=3)) == (0, 0)
 
 
 def test_cumulative_fairquant_is_what_the_protocol_has_and_the_text_is_done_right():
@@ -189,8 +188,7 @@ def test_a_small_household_end_to_end():
     result = reproduce_household(reading, n=400, n_folds=2, n_splits=2, settings=settings)
     assert result.options["rooms"] == 5
     splits, choices = result.tables["splits"], result.tables["choices"]
-    assert len(splits) == 2 * 4 * 2
-    assert len(choices) == 2 * 3
+    assert (len(splits), len(choices)) == (2 * 4 * 2, 2 * 3)
     most = choices["objective"].map({"demographic_parity": 0.05, "equalized_residuals": 0.3})
     assert (choices["reached"] == (choices["dependence"] <= most)).all()
     parity = splits[splits["objective"] == "demographic_parity"]

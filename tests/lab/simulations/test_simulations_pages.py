@@ -85,8 +85,7 @@ SHOWN = few(SCENES, *(each for each in SCENES if each.id in ("u_shape", "heavy_t
 def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
     app = opened("patterns")
     calm(app.button(key=f'patterns.scene example "{each.id}"').click().run())
-    assert app.selectbox(key="pattern").value == each.scene.pattern
-    assert at(app) == each.scene.noise
+    assert (app.selectbox(key="pattern").value, at(app)) == (each.scene.pattern, each.scene.noise)
     assert app.toggle(key="heavy").value == each.scene.heavy_tails
     assert app.info[0].value == each.look_at
 

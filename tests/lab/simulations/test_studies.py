@@ -25,8 +25,7 @@ def last(study: Iterator[Progress]) -> Progress:
     fractions = []
     for progress in study:
         fractions.append(progress.fraction)
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == pytest.approx(1.0)
+    assert (fractions, fractions[-1]) == (sorted(fractions), pytest.approx(1.0))
     return progress
 
 

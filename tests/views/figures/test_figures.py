@@ -113,8 +113,7 @@ def test_the_front_greys_what_another_point_beats_and_only_that():
     )  # fmt: skip
     (beaten,) = [trace for trace in figure.data if trace.name.endswith("beaten by another point")]
     (best,) = [trace for trace in figure.data if trace.name == "Fair HGR network"]
-    assert numbers(beaten.y).tolist() == [0.5]
-    assert numbers(best.y).tolist() == [0.3, 0.4, 0.6]
+    assert (numbers(beaten.y).tolist(), numbers(best.y).tolist()) == ([0.5], [0.3, 0.4, 0.6])
 
 
 def test_the_axis_fits_the_models_and_what_is_beyond_stands_at_its_edge():

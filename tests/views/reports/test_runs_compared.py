@@ -25,8 +25,7 @@ def compared(result: SweepResult, plan: Sweep | None = None, source=SOURCE) -> C
 
 
 def test_equal_runs_differ_in_nothing(result: SweepResult) -> None:
-    assert differences([compared(result)] * 2) == ""
-    assert remarks([compared(result)] * 2) == []
+    assert (differences([compared(result)] * 2), remarks([compared(result)] * 2)) == ("", [])
 
 
 def test_what_differs_is_named(result: SweepResult) -> None:
