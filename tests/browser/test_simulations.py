@@ -8,7 +8,7 @@ import re
 import pytest
 
 from fairdash.lab import Scene, scene_estimates, truth_of
-from tests.browser.steps import chart, drag_slider
+from tests.browser.steps import drag_slider
 from tests.serving import until
 
 pytestmark = pytest.mark.browser
@@ -61,11 +61,3 @@ def test_rows_and_readings_follow_the_hand_and_the_server_hears_of_the_end(page)
     until(lambda: f"{held['exact']:.2f}" in answer(page))
     after = at_rest(page)
     assert (after["at"], after["v"]) == (held["at"], pytest.approx(held["v"], abs=1e-3))
-
-
-@pytest.mark.variant
-def test_the_noise_axis_follows_by_itself(page) -> None:
-    shown(page, "/patterns?n=50")
-    # After the scene's own study, in a process of low priority. The table's own texts stand in its canvas, unseen.
-    page.get_by_text("Errors against the exact value").wait_for(timeout=300_000)
-    assert chart(page, "whole noise axis")

@@ -99,26 +99,6 @@ def test_the_profile_averages_test_rows_by_group():
     assert (np.diff(profile[["low", "mean", "high"]]) > 0).all()
 
 
-def test_the_profiles_interval_covers_the_average_of_the_models_as_they_were_trained():
-    rng = np.random.default_rng(1)
-    covered = []
-    x_new, s_new = rng.normal(size=(200_000, 3)), rng.uniform(size=200_000)
-    groups_new = np.minimum((s_new * 4).astype(int), 3)
-    x_new[:, 0] += s_new
-    for repeat in range(60):
-        x, s = rng.normal(size=(400, 3)), rng.uniform(size=400)
-        x[:, 0] += s
-        y = x.sum(axis=1) + 3 * rng.normal(size=400)
-        splits = random_splits(400, n_splits=5, random_state=repeat)
-        slopes = np.array([np.linalg.lstsq(x[j.train], y[j.train], rcond=None)[0] for j in splits])
-        groups = np.minimum((s * 4).astype(int), 3)
-        profile = quantile_profile(slopes @ x.T, s, splits, groups=groups)
-        fresh = x_new @ slopes.mean(axis=0)
-        true = np.bincount(groups_new, fresh) / np.bincount(groups_new)
-        covered.append(((profile["low"] < true) & (profile["high"] > true)).mean())
-    assert 0.91 < np.mean(covered) < 0.98
-
-
 def test_the_profile_counts_rows_by_their_weight():
     rng = np.random.default_rng(0)
     s, values = rng.uniform(size=1000), rng.normal(size=(1, 1000))

@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 import fairdash as fd
-from benchmarks import methods
 from fairdash.cli import main
 from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
@@ -207,16 +206,6 @@ def test_given_weights_need_no_pilot(dataset, monkeypatch):
     monkeypatch.setattr("fairdash.evaluation.bench.with_lams_found", None)
     rows = compare_methods(dataset, ["hsic"], n_splits=1, settings=QUICK, lams={"hsic": (0.5, 2.0)})
     assert rows.loc[rows["method"] == "hsic", "lam"].tolist() == [0.0, 0.5, 2.0]
-
-
-def test_the_benchmark_measures_what_is_missing(dataset, monkeypatch):
-    monkeypatch.setattr(methods, "DATA", {"ours": lambda: (dataset, None)})
-    none = pd.DataFrame(columns=["data", "method", "lam", "split"])
-    first = pd.concat(methods.measured(["ours"], ["band_ratio"], 2, none))
-    assert first.groupby("split")["method"].unique().map(list).tolist() == [["standard", "band_ratio"]] * 2
-    more = pd.concat(methods.measured(["ours"], ["band_ratio", "repair"], 2, first))
-    assert (set(more["method"]), more["split"].unique().tolist()) == ({"repair"}, [0, 1])
-    assert not list(methods.measured(["ours"], ["repair"], 2, pd.concat([first, more])))
 
 
 def _prices(n=4000, seed=0):

@@ -7,7 +7,6 @@ import re
 from importlib.resources import files
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairdash as fd
@@ -85,14 +84,6 @@ def test_scene_3_says_what_the_library_reads(state: tuple[int, int]) -> None:
     )
     said = numbers(lesson.noise_sentence(n, steps))[:4]
     assert said == pytest.approx([steps, n, own, new], abs=0.0051)
-
-
-def test_scene_3_can_be_made_again() -> None:
-    again = maker.noise(rows=(50, 100), steps=(5, 20))["noise"]
-    committed = pd.concat([lesson.noise_readings(n) for n in (50, 100)])
-    committed = committed[committed["steps"].isin([5, 20])].reset_index(drop=True)
-    # Trained: to 1e-6 on the same kind of processor, and the first steps elsewhere.
-    np.testing.assert_allclose(again.to_numpy(), committed.to_numpy(), atol=1e-4)
 
 
 @pytest.mark.parametrize("frozen", [False, True])

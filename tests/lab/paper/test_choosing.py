@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from benchmarks.paper.choosing import BLENDS, Trial, choose
-from benchmarks.paper.household import SETTINGS, Reading, reproduce_household
 from benchmarks.paper.judging import (
     central_range,
     count,
@@ -101,15 +100,6 @@ def test_a_row_of_the_table_is_compared_with_its_own_row():
     (mse,) = compared.loc[compared["column"] == "mse", "error"]
     # The splits overlap.
     assert mse == pytest.approx(np.sqrt((1 / len(own) + 399 / 1595) * own["mse"].var(ddof=1)), rel=1e-6)
-
-
-@pytest.mark.variant
-def test_two_processes_give_the_same_values():
-    settings = replace(SETTINGS, n_epochs=3, warm_up_epochs=1, hidden=(4,), adversary_steps=1, batch_size=64)
-    options = {"n": 200, "n_folds": 2, "n_splits": 2, "settings": settings}
-    one, two = (reproduce_household(Reading(), processes=count, **options) for count in (1, 2))
-    for name, table in one.tables.items():
-        pd.testing.assert_frame_equal(two.tables[name], table)
 
 
 def with_splits(n, *, spread, centre):

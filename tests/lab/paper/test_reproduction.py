@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 from benchmarks.paper.choosing import choose
 from benchmarks.paper.figures import reproduce_fig3
@@ -36,44 +35,6 @@ def test_the_printed_table_is_whole():
     assert row_of("crime", "hgr_nn", "demographic_parity")["hgr_nn"] == 0.356
     assert row_of("census_county", "mine", "equalized_residuals")["mse"] == 0.406
     assert row_of("crime", "hgr_spline", "demographic_parity")["mse"] == 0.781
-
-
-def test_hgr_nn_as_published_follows_algorithm_2_written_out():
-    """The first steps, with torch's own layers and optimiser, one pair at a time."""
-    u, v = pairs(0.5, n=60, count=2)
-    ours = hgr_nn_published(u, v, random_state=3, n_steps=4)
-    for k in range(2):
-        assert ours[k] == pytest.approx(_algorithm_2(u[k], v[k], seed=3, n_steps=4), abs=1e-5)
-
-
-def _algorithm_2(u, v, *, seed, n_steps):
-    from fairdash.nets import StackedMLP
-
-    def network(seed):
-        start = StackedMLP([1, 10, 10, 10, 1], seeds=[seed])
-        layers = []
-        for weight, bias in zip(start.weights, start.biases, strict=True):
-            layer = torch.nn.Linear(weight.shape[2], weight.shape[1])
-            layer.weight.data, layer.bias.data = weight.data[0].clone(), bias.data[0, :, 0].clone()
-            layers += [layer, torch.nn.Tanh()]
-        return torch.nn.Sequential(*layers[:-1])
-
-    def column(x):
-        return torch.tensor((x - x.mean()) / x.std(), dtype=torch.float32)[:, None]
-
-    f, g, a, b = network(seed), network(seed + 1), column(u), column(v)
-    optimiser = torch.optim.Adam([*f.parameters(), *g.parameters()], lr=5e-4, maximize=True)
-
-    def objective():
-        x, y = f(a), g(b)
-        scaled = [(z - z.mean()) / torch.sqrt(((z - z.mean()) ** 2).mean() + 1e-8) for z in (x, y)]
-        return (scaled[0] * scaled[1]).mean()
-
-    for _ in range(n_steps):
-        optimiser.zero_grad()
-        objective().backward()
-        optimiser.step()
-    return objective().item()
 
 
 def test_a_constant_prediction_is_fair_by_both_networks():

@@ -10,8 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from fairdash.dependence import REGISTRY, measure_many
 from fairdash.lab import SCENES, Progress, Scene, scene_estimates, truth_of
-from fairdash.lab.estimates import studied
-from fairdash.lab.figures.simulations import short_name
 from fairdash.lab.studies import Study, noise_axis_study, power_study
 from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.studies import create_study
@@ -88,17 +86,6 @@ def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
     assert (app.selectbox(key="pattern").value, at(app)) == (each.scene.pattern, each.scene.noise)
     assert app.toggle(key="heavy").value == each.scene.heavy_tails
     assert app.info[0].value == each.look_at
-
-
-def test_all_estimators_are_shown_on_request() -> None:
-    app = opened("patterns", n="50")
-    calm(app.toggle(key="all").set_value(True).run())
-    named = figure(app, "Value of each")["layout"]["yaxis"]["ticktext"]
-    unbounded = app.dataframe[0].value["No upper bound"].tolist()
-    # The networks follow: they have a row already, but no number.
-    assert len(named) == sum(REGISTRY[id].upper == 1 for id in studied())
-    quick = [id for id in studied(quick=True) if REGISTRY[id].upper != 1]
-    assert unbounded == [short_name(id) for id in quick]
 
 
 def test_points_of_ones_own_come_from_the_address_and_such_as_make_no_curve_do_no_harm() -> None:

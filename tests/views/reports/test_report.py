@@ -298,6 +298,14 @@ def test_plotly_can_not_end_its_own_element():
     assert "<!--" not in plotly_script()
 
 
+def test_how_values_are_estimated_is_said(found):
+    corrected = replace(found, measure="hgr_spline")
+    (said,) = sentences.of_values(corrected)
+    assert "corrected for the contribution of noise" in said
+    assert said in content.limits(corrected)
+    assert sentences.of_values(replace(found, measure="hgr_kde")) == []
+
+
 def test_json_in_a_script_says_what_it_said():
     text = json.dumps({"name": CLOSING + EVIL + FORMULA + " & \u2029"}, ensure_ascii=False)
     safe = as_script_json(text)
