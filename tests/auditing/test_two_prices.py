@@ -13,35 +13,29 @@ from fairdash.auditing.gaps import holm
 from tests.auditing.test_audit import ROLES, policies
 
 
-@pytest.fixture(scope="module")
-def both():
-    return fd.audit(policies(), **ROLES, candidate="new", controls=["zone"], questions=[1, 3, 4, 5, 10])
-
-
-def test_differences_have_paired_intervals(both):
-    found = both.tables["two_prices"].set_index("measure")
+def test_differences_have_paired_intervals(whole):
+    found = whole.tables["two_prices"].set_index("measure")
     assert_allclose(found["difference"], found["candidate"] - found["price"], atol=1e-12)
     # The candidate takes 5 % a standard deviation off a slope of 10 % ÷ 1.1; the prices share their noise.
     direction = found.loc["direction"]
     truth = -0.05 * 2 * 1.2816
     assert direction["ci_low"] < truth < direction["ci_high"]
-    alone = both.measures.set_index("measure").loc["direction"]
+    alone = whole.measures.set_index("measure").loc["direction"]
     assert direction["ci_high"] - direction["ci_low"] < 0.5 * (alone["ci_high"] - alone["ci_low"])
-    named = found.loc[
-        ["independence", "conditional_independence", "equalized_residuals", "gini", "sufficiency"]
-    ]
+    criteria = "independence conditional_independence equalized_residuals gini sufficiency".split()
+    named = found.loc[criteria]
     assert named["difference"].between(named["ci_low"], named["ci_high"]).all()
 
 
-def test_who_wins_and_loses(both):
-    change = both.tables["change_along_s"]
+def test_who_wins_and_loses(whole):
+    change = whole.tables["change_along_s"]
     # The young (low z) pay more with the candidate, the old less.
     assert change["per_head_low"].iloc[0] > 0 > change["per_head_high"].iloc[-1]
     frame = policies()
     assert change["total"].sum() == pytest.approx((frame["new"] - frame["premium"]) @ frame["years"])
-    assert both.tables["change_segments"]["shown"].iloc[0] > 0
-    assert {"double_lift", "deviances"} <= set(both.tables)
-    assert "“new”" in both.answers[-1].sentence
+    assert whole.tables["change_segments"]["shown"].iloc[0] > 0
+    assert {"double_lift", "deviances"} <= set(whole.tables)
+    assert "“new”" in whole.answers[-1].sentence
 
 
 @pytest.fixture(scope="module")
