@@ -47,18 +47,6 @@ def test_whole_numbers_stay_whole_and_others_keep_their_digits():
     assert re.search(r"From “age” \d\d,\d\d\d", text)
 
 
-@pytest.mark.parametrize(
-    ("more", "words", "others"),
-    [({}, ["per row"], ["per unit", "exposure"]),
-     ({"exposure": "time", "totals": ["claims"]}, ["per unit of exposure", "% of the exposure"], ["per row"])],
-)  # fmt: skip
-def test_without_an_exposure_amounts_are_per_row(more, words, others):
-    table = motor().assign(second=lambda each: each["price"] * np.linspace(0.9, 1.1, len(each)))
-    roles = {"price": "price", "sensitive": "age", "outcome": "claims", "candidate": "second"}
-    text = said(fd.audit(table, **roles, questions=[5, 7, 10], **more))
-    assert [word for word in (*words, *others) if word in text] == words
-
-
 def test_the_rows_needed_are_one_number_in_texts_and_tables():
     result = fd.audit(policies(300, slope=0, noise=0.6), price="premium", sensitive="age", questions=[1, 9])
     (needed,) = result.tables["power"]["rows_needed"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import zipfile
 from pathlib import Path
 
@@ -108,21 +107,6 @@ def test_classes_and_a_model_that_ignores_s(rows):
     result = fd.audit(table, model=by_hand, sensitive="sex", questions=[1])
     assert result.answers[-1].sentence.startswith("The model's price does not change with “sex” alone.")
     assert "sex" not in set(result.tables["flips"]["column"])
-
-
-class _Planted:
-    def __reduce__(self):
-        return (pytest.fail, ("a pickle was loaded",))
-
-
-def test_hostile_files_are_refused_in_words(rows, tmp_path, monkeypatch):
-    for content in (pickle.dumps(_Planted()), onnx_bytes()[:-40]):
-        with pytest.raises(StorageError, match="refused"):
-            fd.audit(rows, model=content, **ASKED)
-    monkeypatch.setattr("fairdash.tables.model_files.model_file.MAX_BYTES", 50)
-    (tmp_path / "large.onnx").write_bytes(onnx_bytes())
-    with pytest.raises(StorageError, match="larger"):
-        fd.audit(rows, model=tmp_path / "large.onnx", **ASKED)
 
 
 def endless_bytes():

@@ -36,20 +36,6 @@ def test_named_features_are_used_whatever_they_give_away() -> None:
     assert note.endswith("“total” is the sum of “tpl”, “hull”. fairdash uses them because they are named.")
 
 
-def test_parts_of_a_second_price_and_what_is_known_with_a_claim_are_no_features() -> None:
-    frame = premiums()
-    frame["new_tpl"] = (0.9 * frame["tpl"]).round(2)
-    frame["new"] = (frame["new_tpl"] + frame["hull"]).round(2)
-    table = AuditTable.of(frame, columns_of("total", "age", candidate="new", outcome="claims"))
-    assert list(table.features) == ["power", "zone"]
-    for part in (
-        "The feature “nb” gives the outcome away: it is 0 exactly where the outcome is.",
-        "2 features give the price away: “total” is the sum of “tpl”, “hull”.",
-        "The feature “new_tpl” gives the price away: “tpl” is 1.111 times “new_tpl”.",
-    ):
-        assert part in " ".join(table.notes)
-
-
 @pytest.fixture
 def panel() -> pd.DataFrame:
     return premiums(300, rows_each=2)

@@ -181,7 +181,6 @@ def test_a_model_that_names_its_inputs_is_taken_by_name(source: UploadSource) ->
     audit = started(calm(click(at, "Audit this price")))
     assert audit.model["model_columns"] is None
     cancel(audit)
-    done(of_a_model(source, table))
     # Coefficients belong to columns that begin with their names, also to the attribute.
     at = calm(with_a_model(source, "coef.csv", b"term,estimate\n(Intercept),4\nage,.01\npower,.02\n"))
     assert safe("takes the columns of these terms by name: age, power") in words(at)
