@@ -33,7 +33,6 @@ from scipy.sparse import csr_matrix, hstack, issparse
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import quantiles
 from fairdash.evaluation.insurance import MIN_SHOWN
-from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
@@ -50,8 +49,6 @@ _FARTHEST = 0.5
 _MAX_WAVES, _SLOW_WAVES, _DISCOUNT = 24, 4, 1.25
 #: Rows, evenly over s, that the waves are fitted on at most.
 _MAX_WAVE_ROWS = 20_000
-#: Groups of units that a test of a flat curve draws from.
-_MAX_GROUPS = 2_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -390,17 +387,6 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
         best = int(np.argmin(score))
         penalties.append((score[best], float(_LAMBDAS[best] * UNDERSMOOTHING), kappa))
     return min(penalties)[1:]
-
-
-def in_groups(scores: Rows) -> Array:
-    """Sum scores of units (U, p) in at most 2,000 groups of about one size, drawn at random, (G, p).
-
-    Sums keep the total, and on average its variance and skewness, which is all that a bootstrap needs.
-    """
-    n = scores.shape[0]
-    group = rng_of(Stream.AUDIT_DRAWS, 0, 3).permutation(n) % _MAX_GROUPS
-    summed = csr_matrix((np.ones(n), (group, np.arange(n)))) @ scores
-    return np.asarray(summed.todense() if issparse(summed) else summed)
 
 
 def _square(scores: Rows) -> Array:

@@ -19,16 +19,18 @@ from functools import cached_property, lru_cache
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
 from scipy.special import stdtr, stdtrit
 
-from fairdash.auditing.curve import Basis, Curve, in_groups, predicted_out_of_fold
+from fairdash.auditing.curve import Basis, Curve, Rows, predicted_out_of_fold
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.evaluation.classes import holm as holm
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import p_equals, percent
 
+#: Groups of units that a test of a flat curve draws from.
+_MAX_GROUPS = 2_000
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
@@ -195,7 +197,7 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     spread of y may follow s.
     """
     contrasts, discount = curve.basis.contrasts
-    scores = in_groups(curve.products) @ contrasts
+    scores = _in_groups(curve.products) @ contrasts
     groups, total = len(scores), scores.sum(axis=0)
     off = scores - total / groups
     t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _least(curve))
@@ -382,3 +384,14 @@ def _freedom_of_pairs(curve: Curve, first: Index, second: Index) -> Array:
 
 def _share(drawn: Array, seen: float) -> float:
     return float((1 + (drawn >= seen).sum()) / (1 + len(drawn)))
+
+
+def _in_groups(scores: Rows) -> Array:
+    """Sum scores of units (U, p) in at most 2,000 groups of about one size, drawn at random, (G, p).
+
+    Sums keep the total, and on average its variance and skewness, which is all that a bootstrap needs.
+    """
+    n = scores.shape[0]
+    group = rng_of(Stream.AUDIT_DRAWS, 0, 3).permutation(n) % _MAX_GROUPS
+    summed = csr_matrix((np.ones(n), (group, np.arange(n)))) @ scores
+    return np.asarray(summed.todense() if issparse(summed) else summed)
