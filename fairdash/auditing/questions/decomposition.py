@@ -73,11 +73,11 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
             for k, (low, high) in enumerate(ends, start=1)
         ]
     few_rows = "There are too few rows to select the lowest and highest point on one half of them."
-    reported = chosen or fixed
-    if reported is None:
+    split = chosen or fixed
+    if split is None:
         return Part(sentences=(few_rows,))
     return Part(
-        sentences=(in_words(*reported, data.table.mean_price, data.table.columns.sensitive, data.table.called),),
+        sentences=(in_words(*split, data.table.mean_price, data.table.columns.sensitive, data.table.called),),
         tables={"bridge_points": pd.DataFrame(points)},
         measures=tuple(measures),
         notes=(few_rows,) if chosen is None else (),
