@@ -325,9 +325,8 @@ class Estimator:
 
         If a weight depends on one of the two variables, it must stay with that variable. Otherwise, the
         weighted margins of the permuted data differ from those of the observed data. There are therefore two
-        null distributions: one keeps the weight with u and the other keeps it with v. A test takes the larger
-        of the two p-values. This test holds its level if the weight depends on u alone, on v alone or on
-        neither. It does not cover a weight that depends on both.
+        null distributions, with the weight kept with u and with v, and a test takes the larger p-value. This
+        test holds its level unless the weight depends on both u and v.
         """
         ways = (False,) if pairs.weight is None else (False, True)
         return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
@@ -337,7 +336,7 @@ class Estimator:
 
         The weight stays with u, or moves with v if `weight_moves`. A weighted margin changes when the weights
         move relative to its variable, so a shortcut must handle this case explicitly. The unweighted shortcut
-        is also invalid if groups of different sizes exchange their values, because the margin of v changes.
+        is also invalid if groups of different sizes exchange values, which changes the margin of v.
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
         taken = keywords(self.measure.load())

@@ -238,7 +238,7 @@ class BufferedMLP:
         return x
 
     def gradients(self, slope: Tensor) -> list[Tensor]:
-        """Return parameter gradients, given the objective's derivatives in the outputs of the forward pass."""
+        """Return parameter gradients, given the objective's derivatives by the outputs of the last pass."""
         result: list[Tensor] = []
         for layer in range(len(self.layers) - 1, -1, -1):
             h, weight = self._kept[layer], self.layers[layer][0]
