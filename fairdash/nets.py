@@ -311,8 +311,8 @@ class StackedAdam:
         if alive is None:
             alive = torch.ones(len(self._weights), dtype=torch.bool, device=self._weights.device)
         self.alive = alive
-        #: Whether each step checks if all members are active. On the CPU, the check is free and saves a pass.
-        #: On other devices, the host would have to wait.
+        #: True if each step checks whether all members are active. On the CPU, the check is free and saves a
+        #: pass. On other devices, the host would have to wait.
         self.asks = alive.is_cpu
         self.lr = self._per_member(lr)
         self.weight_decay = self._per_member(weight_decay)

@@ -31,7 +31,7 @@ class _BandRepair:
     """
 
     lams: ClassVar[tuple[float, ...]] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    #: Whether X is one column, the price to repair.
+    #: True, because X is one column, the price to repair.
     repairs: ClassVar[bool] = True
     multivariate: ClassVar[bool] = False
 

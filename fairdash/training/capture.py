@@ -75,7 +75,7 @@ class Repeated:
         self._step = self._run = step
         self._record = RECORDERS.get(device)
         self._runs = 0
-        #: Whether the device could not record the step, so that each operation is launched separately.
+        #: True if the device could not record the step, so that each operation is launched separately.
         self.is_refused = False
 
     def __call__(self) -> None:
