@@ -229,6 +229,8 @@ def test_levels_that_differ_in_capitals_or_spaces_are_said_and_written_alike() -
     assert (spellings(pd.Series(["A1", "A2", "b"] * 9)), spellings(frame["price"])) == ([], [])
 
 
+# A variant: the tables themselves are held above and in test_codes.py.
+@pytest.mark.variant
 def test_of_30_doubtful_tables_27_are_named_and_of_30_honest_ones_two_are_bothered_at_most() -> None:
     from benchmarks.doubtful_tables import RESULTS, judged
 

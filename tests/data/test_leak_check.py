@@ -84,8 +84,7 @@ def test_a_heap_without_a_claim_does_not_read_the_target_off() -> None:
     assert not determines(miles, claims)
 
 
-@pytest.mark.parametrize("spread", [0.05, 0.5])
-def test_counts_are_explained_no_better_than_chance_allows(spread) -> None:
+def test_counts_are_explained_no_better_than_chance_allows() -> None:
     """Next year's premium tells this year's claims only with the tariff's columns; a gamma risk is honest."""
     rng, n = np.random.default_rng(4), 8000
     age, power = rng.integers(18, 88, n), rng.integers(40, 220, n)
@@ -95,7 +94,7 @@ def test_counts_are_explained_no_better_than_chance_allows(spread) -> None:
     # As much as can be known of a customer before: the risk itself.
     honest = frame.assign(score=np.log(risk).round(2))
     assert fd.check_data(honest, target="claims", sensitive="age").findings == ()
-    premium = (300 + 6 * power - 3 * age) * 1.15**claims * np.exp(rng.normal(0, 0.05 * spread, n))
+    premium = (300 + 6 * power - 3 * age) * 1.15**claims * np.exp(rng.normal(0, 0.025, n))
     found = fd.check_data(frame.assign(next_year=premium.round(2)), target="claims", sensitive="age")
     assert found.suspect == ("next_year",)
 

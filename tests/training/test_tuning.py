@@ -284,10 +284,10 @@ def test_tariffs_have_weights_of_their_own_dependence():
     from fairdash.tariff.fit import FitOptions
     from fairdash.tariff.path import fit_tariffs
     from fairdash.tariff.plan import lams_of_tariffs
-    from tests.runs.test_tariffs import source
+    from tests.runs.test_tariffs import claims_source
 
     for link, is_found in ((0.6, True), (0.0, False)):
-        dataset = source(1500 if is_found else 600, slope=0.9, link=link).load()
+        dataset = claims_source(1500 if is_found else 600, slope=0.9, link=link).load()
         plan = default_plan(dataset, methods=["standard", "fair_tariff"])
         (split, *_) = plan.splits(dataset)
         lams = lams_of_tariffs(dataset, plan, split)
