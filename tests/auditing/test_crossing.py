@@ -8,7 +8,7 @@ import pytest
 
 import fairdash as fd
 from benchmarks.crossing import counts
-from fairdash.auditing.audit import crossed_cells as cells_of
+from fairdash.auditing.data import crossed_cells as cells_of
 from fairdash.auditing.plan import Columns
 from fairdash.evaluation.crossed_cells import MAX_CELLS
 

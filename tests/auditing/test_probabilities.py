@@ -12,8 +12,7 @@ from benchmarks.class_probabilities import NAMES, sample
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.filing.view import tables_of
 from fairdash.errors import DataError
-from fairdash.evaluation.class_probabilities import by_probability
-from fairdash.evaluation.classes import by_group
+from fairdash.evaluation.classes import by_group, by_probability
 from fairdash.views.blocks import document
 
 COLUMNS = [f"p_{name}" for name in NAMES]

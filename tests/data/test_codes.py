@@ -12,8 +12,8 @@ from fairdash.cli.training import DataOptions
 from fairdash.data import Roles, build_dataset, read_table, suggest_roles
 from fairdash.errors import DataError, Fix
 from fairdash.tables.codes import special_codes
+from fairdash.tables.exposure import looks_like_total
 from fairdash.tables.features import fixes_of_columns
-from fairdash.tables.rate import looks_like_total
 from fairdash.training.defaults import suggested_loss
 
 RNG = np.random.default_rng(5)

@@ -12,9 +12,9 @@ from benchmarks.leak_tables_own import tables
 from benchmarks.leak_tables_sums import OTHERS, SUMS, TARIFFS, make
 from fairdash.data import Roles, build_dataset, suggest_roles
 from fairdash.errors import DataError
+from fairdash.tables.exposure import find_policies
 from fairdash.tables.features import determines
 from fairdash.tables.leaks import CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, certain_leaks, target_leak
-from fairdash.tables.policies import find_policies
 from fairdash.tables.suggestion import NAMES_POLICIES
 from fairdash.tables.sums import find_sums, parts_of
 from tests.data.tables import policies

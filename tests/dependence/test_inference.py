@@ -11,7 +11,7 @@ from scipy.stats import binom
 from fairdash.dependence import REGISTRY, assess_dependence, measure
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.inference import permutation_p_value
-from fairdash.dependence.registry import Measure
+from fairdash.dependence.measure import Measure
 from tests.tiers import few
 
 QUICK = [one.id for one in REGISTRY.values() if one.quick]

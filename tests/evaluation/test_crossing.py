@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairdash.evaluation import crossed_cells
-from fairdash.evaluation.crossing import cells_of, crossings_of, values_of
+from fairdash.evaluation.crossed_cells import cells_in_view, crossings_of, values_of
 
 
 def test_a_view_makes_the_cells_of_the_shown_crossing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -19,9 +19,9 @@ def test_a_view_makes_the_cells_of_the_shown_crossing_alone(monkeypatch: pytest.
     monkeypatch.setattr(crossed_cells, "cells_of", lambda *given: made.append(given[1]) or original(*given))
     assert np.array_equal(values_of(sensitive, "age × share"), every["age × share"].codes)
     assert made == [("age", "share")]
-    assert cells_of(sensitive, "age") is None
+    assert cells_in_view(sensitive, "age") is None
     # All together is shown by the first crossing.
-    first = cells_of(sensitive, "all together")
+    first = cells_in_view(sensitive, "all together")
     assert first is not None
     assert np.array_equal(first.codes, every["age × income"].codes)
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from fairdash.dependence.classical import rank_link
 from fairdash.evaluation import blended_profiles, group_averages, quantile_profile
-from fairdash.evaluation.class_probabilities import by_probability, calibration
+from fairdash.evaluation.classes import by_probability, calibration
 from fairdash.tables.leak_candidates import find_suspects
 from fairdash.training.splits import Split
 

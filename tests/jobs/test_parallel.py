@@ -29,8 +29,7 @@ from fairdash.jobs.steps import (
     within,
 )
 from fairdash.runs import worker
-from fairdash.runs.cancel_and_resume import cancel
-from fairdash.runs.launch import start_run
+from fairdash.runs.launch import cancel, start_run
 from fairdash.runs.state import CANCELLED, DONE
 from tests.jobs.test_queues import LONGER, assert_equal, source, undisturbed, units
 from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait

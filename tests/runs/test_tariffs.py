@@ -27,8 +27,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep, default_plan, preview_of
 from fairdash.views.figures.theme import theme_of
 from fairdash.views.reports import pictures, tables
-from fairdash.views.reports.sentences import answer
-from fairdash.views.reports.strength import networks_and_tariffs, shows_nothing
+from fairdash.views.reports.sentences import answer, networks_and_tariffs, shows_nothing
 from tests.tiers import few
 from tests.ui.conftest import box, charts, named, open_page, words
 

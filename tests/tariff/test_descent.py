@@ -14,7 +14,7 @@ from fairdash.tariff.fit import FitOptions, fit_stack
 from fairdash.tariff.stack import TariffStack, minimise
 from fairdash.tariff.terms import design
 from fairdash.training.losses import LOSSES, find_loss
-from fairdash.views.figures.tariff import factor_figure
+from fairdash.views.figures.comparison import factor_figure
 from fairdash.views.figures.theme import LIGHT
 from tests.tariff.test_model import OPTIONS, policies
 

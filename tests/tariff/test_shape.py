@@ -10,10 +10,10 @@ import fairdash as fd
 from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
 from fairdash.tariff.choosing import TermOptions, choose_terms
-from fairdash.tariff.credibility import CLAIMS_OF_BASE, MIN_CLAIMS
 from fairdash.tariff.fit import FitOptions, fit_terms
 from fairdash.tariff.path import fit_tariffs
 from fairdash.tariff.shape import Shape
+from fairdash.tariff.terms import CLAIMS_OF_BASE, MIN_CLAIMS
 from fairdash.training.losses import find_loss
 from fairdash.training.splits import random_splits
 from tests.data.tables import dataset_of

@@ -10,7 +10,7 @@ import pytest
 
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import keep_upload
-from fairdash.evaluation.crossing import TOGETHER, views_of
+from fairdash.evaluation.crossed_cells import TOGETHER, views_of
 from fairdash.runs import worker
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.store import Run, RunSpec

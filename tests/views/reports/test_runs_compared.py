@@ -9,8 +9,7 @@ import pytest
 from fairdash.evaluation.result import SweepResult
 from fairdash.runs.store import Run
 from fairdash.training.sweep import Sweep
-from fairdash.views.reports.fronts import Front
-from fairdash.views.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
+from fairdash.views.reports.fronts import ComparedRun, Front, differences, remarks, shared_measures, table_of
 from tests.runs.finished import PLAN, SOURCE
 
 
