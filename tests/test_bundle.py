@@ -142,7 +142,7 @@ def test_a_table_and_plain_values_come_back_to_the_last_bit(n):
     numbers = np.array([-0.0, 5e-324, np.nan])[:n]
     frame = pd.DataFrame({"whole": np.array([-(2**63), 2**63 - 1, 0])[:n], "number": numbers})
     frame = frame.assign(mark=np.array([True, False, True])[:n], text=np.array(["λ", "", " a"])[:n])
-    frame["kind"] = pd.Categorical(frame["text"], ordered=True)
+    frame = frame.assign(kind=pd.Categorical(frame["text"], ordered=True)) if n else frame
     frame.index = pd.Index([7, 3, 7][:n], dtype="int64")
     value = {"a": [None, True, -(2**70), 1e-310, float("inf"), "λ\0"], "": {}}
     again = from_files(to_files({"frame": frame, "value": value}))
