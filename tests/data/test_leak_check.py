@@ -62,7 +62,7 @@ def test_points_with_a_small_noise_are_no_rounded_target() -> None:
             assert target_leak(points, (100 * (points + noise)).round(2)) is None
 
 
-def test_known_cells_that_are_few_say_enough() -> None:
+def test_few_known_cells_reveal_a_leak() -> None:
     rng = np.random.default_rng(0)
     claim = pd.Series((rng.random(5000) < 0.05).astype(int))
     settled = pd.Series(rng.normal(size=5000)).where((claim == 1) & (rng.random(5000) < 0.7))
@@ -109,7 +109,7 @@ def test_averages_of_counts_are_found_where_they_are_rounded(sizes) -> None:
     assert fd.check_data(frame, target="claims", sensitive="age").suspect == ("street",)
 
 
-def test_what_is_asked_of_columns_that_are_not_there_is_refused_and_results_stay() -> None:
+def test_missing_columns_are_refused_and_results_are_frozen() -> None:
     with pytest.raises(DataError, match="there is no such column"):
         fd.check_data(policies(), target="cost", sensitive="years")
     with pytest.raises(DataError, match="numbers"):
@@ -129,7 +129,7 @@ def test_a_portfolio_that_was_not_made_here(real_data, target) -> None:
     assert found.suspect == ()
 
 
-def test_the_tutorial_says_what_strangers_tables_measured() -> None:
+def test_the_tutorial_has_the_counts_of_the_leak_study() -> None:
     root = Path(__file__).parents[2]
     table = pd.read_csv(root / "benchmarks/results/leak_tables.csv", keep_default_na=False)
     third = table[table["by"] == "third"]

@@ -134,7 +134,7 @@ def test_options_that_make_no_sense_here() -> None:
 @pytest.mark.parametrize(
     "start", few([statistics_packages._SAS_TABLE, b"<stata_dta>", b"$FL2", b"\x72\x01\x01\x00"], b"$FL2")
 )
-def test_nothing_but_the_first_bytes(start: bytes) -> None:
+def test_noise_behind_a_signature_is_refused_as_damaged(start: bytes) -> None:
     assert "damaged" in str(refused(start + np.random.default_rng(1).bytes(3000)))
 
 

@@ -98,7 +98,7 @@ def test_a_job_that_was_ended_goes_on_where_it_was(job, dataset):
     assert (again.asked, [*ended.computed, *again.computed]) == (kept.asked, kept.asked)
 
 
-def test_curves_and_progress_of_known_units_are_told_in_one_go(dataset):
+def test_curves_and_progress_of_finished_steps_are_reported_at_once(dataset):
     def carry_out(unit):
         shares, curves = [], []
         told = {"progress": lambda _, share: shares.append(share), "on_curve": curves.append}

@@ -154,7 +154,7 @@ def test_a_target_of_one_value_in_training_rows_is_refused_by_name(loss):
         fd.search(dataset, method="hgr_spline", grid="small", n_folds=2, settings=settings)
 
 
-def test_a_sensitive_column_of_one_value_in_test_rows_is_said():
+def test_a_sensitive_column_constant_in_test_rows_is_reported():
     dataset = small_dataset()
     seen = random_splits(200, n_splits=3, random_state=0)
     rows = [*np.setdiff1d(seen[0].test, seen[1].test)[:4], *np.setdiff1d(seen[2].test, seen[1].test)[:4]]

@@ -157,7 +157,7 @@ def test_gain_over_the_mean_is_noise_for_noise_and_seen_for_a_signal():
 
 
 @pytest.mark.parametrize("n_rows", [1, 20, 300, 1_276, 3_200])
-def test_few_rows_have_the_schedule_of_old(n_rows):
+def test_few_rows_have_60_epochs_of_batches_of_256(n_rows):
     own = TrainingSettings(**budget_of(n_rows))
     assert (own.batch_size, own.n_epochs, own.warm_up_epochs) == (256, 60, 10)
 
