@@ -267,7 +267,7 @@ def test_the_page_on_tariffs_says_what_a_cap_costs():
         path = own.sort_values("cap", ascending=False, na_position="first")
         assert (path["error"].diff().dropna() < 0).all()
         assert (path["dependence"].diff().dropna() > 0).all()
-    said = "A cap of 30 % in one step leaves a gap of {:.0f} %, against {:.0f} % for the tariff at λ = 3"
+    said = "leaves a gap of {:.0f} %, compared with {:.0f} % for the uncapped tariff at λ = 3"
     gap = table[table["lam"] == 3].set_index("cap")["gap"]
     assert said.format(100 * gap[0.3], 100 * gap[gap.index.isna()].item()) in page
 

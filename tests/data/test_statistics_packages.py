@@ -116,6 +116,32 @@ def test_dates_of_sas_over_seven_centuries() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("version", [5, 8])
+def test_tables_of_a_sas_transport_file_are_read_apart(version: int, tmp_path: Path) -> None:
+    names = ("PRICES", "OTHERS") if version == 5 else ("PRICES", "Names_of_up_to_32_characters_each")
+    frames = [
+        pd.DataFrame({"AGE": [20.0, 30.0, 40.5]}),
+        pd.DataFrame({"TOWN": ["Metz", "Bern"], "N": [1, 2]}),
+    ]
+    content = b""
+    for name, each in zip(names, frames, strict=True):
+        pyreadstat.write_xport(each, tmp_path / "x.xpt", table_name=name[:32], file_format_version=version)
+        # The library's header, 240 bytes, stands once.
+        content += (tmp_path / "x.xpt").read_bytes()[240 if content else 0 :]
+    known = tuple(each[:32] for each in names)
+    assert file_contents(content) == ("SAS", known)
+    first, report = read_table(content)
+    assert first.to_dict("list") == {"AGE": [20.0, 30.0, 40.5]}
+    assert (report.sheet, report.sheets) == (known[0], known)
+    assert f"Table “PRICES” is read, one of 2 in the file (“PRICES”, “{known[1]}”)." in report.notes
+    second, report = read_table(content, sheet=known[1])
+    assert second.to_dict("list") == {"TOWN": ["Metz", "Bern"], "N": [1, 2]}
+    assert report.sheet == known[1]
+    with pytest.raises(OptionError, match="It has “PRICES”, “"):
+        read_table(content, sheet="CLAIMS")
+
+
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("version", [114, 119])
 def test_releases_of_stata(version: int) -> None:
     last = "Metz" if version < 118 else "Łódź"

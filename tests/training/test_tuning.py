@@ -337,7 +337,7 @@ def test_a_leg_goes_on_with_the_rows_that_the_one_before_encoded(monkeypatch):
 
     dataset, encode, asked, legs = linked(400), SplineHGRPenalty.encode, [], []
     monkeypatch.setattr(SplineHGRPenalty, "encode", lambda *rows: asked.append(1) or encode(*rows))
-    monkeypatch.setattr(models, "SECONDS_A_LEG", 2e-3)
+    monkeypatch.setattr("fairdash.training.stack_trainer.SECONDS_A_LEG", 2e-3)
     (split,) = replace(default_plan(dataset, device="cpu"), n_splits=1).splits(dataset)
 
     def unit(name, compute, /):
