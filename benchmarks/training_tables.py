@@ -18,8 +18,7 @@ from matplotlib.figure import Figure
 from benchmarks.estimator_tables import RESULTS, markdown
 from fairdash.training.device import MIN_SECONDS_FOR_GPU
 from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import ARCHITECTURES, TrainingSettings
+from fairdash.training.settings import ARCHITECTURES, OBJECTIVES, TrainingSettings
 from fairdash.training.sweep import STANDARD
 
 PAGE = Path(__file__).parent.parent / "docs" / "training.md"

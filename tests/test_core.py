@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.utils.extras import EXTRA_OF
+from fairdash.utils.imports import EXTRA_OF
 from tests.core import link_core, run_core
 from tests.serving import ROOT
 
@@ -39,7 +39,7 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_nothing_but_the_core_is_there_and_it_has_its_help_and_measures(core, prices, tmp_path) -> None:
-    code = f"from fairdash.utils.extras import has; print([each for each in {[*EXTRA_OF]!r} if has(each)])"
+    code = f"from fairdash.utils.imports import has; print([each for each in {[*EXTRA_OF]!r} if has(each)])"
     assert run_core(core, "-c", code, folder=tmp_path).stdout == "[]\n"
     assert run_core(core, "--help", folder=tmp_path).stdout.startswith("Usage: ")
     columns = ("--u", "price", "--v", "age", "--permutations", "19", "--bootstrap", "0", "--json")

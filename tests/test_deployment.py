@@ -16,7 +16,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from fairdash.ui.owner import _id_of
+from fairdash.ui.access import _id_of
 from tests.serving import ROOT, served, until
 from tests.websocket import run_page
 

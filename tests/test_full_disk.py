@@ -26,9 +26,16 @@ from fairdash.jobs import queue
 from fairdash.jobs.steps import save
 from fairdash.lab.studies import Study
 from fairdash.runs import worker
-from fairdash.runs.cancel_and_resume import cancel, resume
 from fairdash.runs.deletion import delete_run
-from fairdash.runs.launch import start_audit, start_model, start_run, start_search, start_study
+from fairdash.runs.launch import (
+    cancel,
+    resume,
+    start_audit,
+    start_model,
+    start_run,
+    start_search,
+    start_study,
+)
 from fairdash.runs.result import write_arrays
 from fairdash.runs.state import CANCELLED, DONE, RUNNING, RunStatus, write_status
 from fairdash.runs.store import Run, create_run

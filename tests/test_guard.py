@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.ui.guard import refusal_of
+from fairdash.ui.access import refusal_of
 from tests.browser.test_networking_cut import cut, noted
 from tests.serving import ROOT, served
 
@@ -139,7 +139,7 @@ def test_a_host_that_is_none(hosts: list[str]) -> None:
 
 def test_names_of_the_server_are_options(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"server.allowedHosts": ["*.example.org", "Fair.example"], "browser.serverAddress": "a.test"}
-    monkeypatch.setattr("fairdash.ui.guard.config.get_option", options.__getitem__)
+    monkeypatch.setattr("fairdash.ui.access.config.get_option", options.__getitem__)
     for name in ("a.example.org", "fair.example:443", "A.TEST", "a.test."):
         assert refusal_of([name], []) is None
     for name in ("example.org", "evilexample.org", "b.test", "a.test.evil.example"):

@@ -17,12 +17,11 @@ from fairdash.errors import RunError, StorageError
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.evaluation.result import SweepResult
 from fairdash.runs import deletion
-from fairdash.runs.cancel_and_resume import cancel, resume
 from fairdash.runs.deletion import delete_made_from, made_from
-from fairdash.runs.launch import start_run
+from fairdash.runs.launch import cancel, resume, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model, find_model
-from fairdash.runs.searches import SearchJob, create_search
+from fairdash.runs.other_jobs import SearchJob, create_search
 from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.store import Job, Run, RunSpec
 from fairdash.storage import LOCAL, check_owner, log

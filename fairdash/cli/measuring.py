@@ -28,9 +28,9 @@ from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.tables.columns import as_classes
+from fairdash.tables.exposure import find_policies
 from fairdash.tables.frames import in_order
 from fairdash.tables.leak_check import check_data
-from fairdash.tables.policies import find_policies
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import p_equals, p_value, visible
 

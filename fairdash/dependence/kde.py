@@ -20,8 +20,8 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from fairdash.dependence.permuted import weighted_orders
-from fairdash.dependence.ranks import normal_scores
+from fairdash.dependence.classical import normal_scores
+from fairdash.dependence.inference import weighted_orders
 from fairdash.dependence.remembered import remembered
 from fairdash.errors import OptionError
 

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdash.dependence.inference import weighted_orders
 from fairdash.dependence.joint import with_products
-from fairdash.dependence.permuted import weighted_orders
 from fairdash.dependence.spline_basis import (
     Basis,
     basis,

@@ -18,9 +18,10 @@ from fairdash.errors import OptionError
 from fairdash.training.crossvalidation import dependence_of
 from fairdash.training.device import resolve_device
 from fairdash.training.methods import PATHS
-from fairdash.training.models import seconds_of, train_models
+from fairdash.training.models import train_models
 from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
 from fairdash.training.splits import Split, at_most, initial_seed, with_held_out
+from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.seeds import Stream, rng_of
 
 #: The weights of a pilot: four decades.

@@ -14,8 +14,7 @@ from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.filing.view import tables_of
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError
-from fairdash.evaluation.class_probabilities import by_probability
-from fairdash.evaluation.classes import by_group
+from fairdash.evaluation.classes import by_group, by_probability
 from fairdash.views.blocks import document
 from tests.auditing.test_audit import ROLES, policies
 from tests.tiers import few

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.auditing.audit import crossed_cells as cells_of
+from fairdash.auditing.data import crossed_cells as cells_of
 from fairdash.auditing.plan import Columns
 from fairdash.evaluation.crossed_cells import MAX_CELLS
 

@@ -27,7 +27,7 @@ from fairdash.auditing.evidence import read_plan
 from fairdash.auditing.filing.view import caption_of, tables_of
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.schema import TABLES
-from fairdash.cli.repeated import compare_repeated
+from fairdash.cli.auditing import compare_repeated
 from fairdash.errors import FairdashError, OptionError, StorageError
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.storage import sha256

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
+from fairdash.auditing.models.averages import reach_in_words, repaired
 from fairdash.auditing.models.premiums import (
     OF_A_COST,
     OF_A_PRICE,
@@ -19,7 +20,6 @@ from fairdash.auditing.models.premiums import (
     learn_costs,
     networks_out_of_fold,
 )
-from fairdash.auditing.models.repaired import reach_in_words, repaired
 from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.questions import attribution
 from fairdash.auditing.questions.attribution import (

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data import suggest_roles
-from fairdash.tables.policies import find_policies
+from fairdash.tables.exposure import find_policies
 from fairdash.tables.suggestion import NAMES_POLICIES
 
 

@@ -12,7 +12,7 @@ import pytest
 from fairdash.cli.training import DataOptions
 from fairdash.data import Roles, build_dataset, suggest_roles
 from fairdash.errors import DataError
-from fairdash.tables.rate import looks_like_total
+from fairdash.tables.exposure import looks_like_total
 from fairdash.training.defaults import suggested_loss
 
 COLUMNS = {"sensitive": ("DrivAge",), "features": ("VehPower", "BonusMalus"), "weight": "Exposure"}

@@ -24,8 +24,8 @@ from fairdash.dependence import (
     measure_many,
     quantile_groups,
 )
+from fairdash.dependence.classical import mid_ranks
 from fairdash.dependence.kde import chi2_kde, hgr_kde
-from fairdash.dependence.ranks import mid_ranks
 from fairdash.errors import OptionError
 from fairdash.lab.estimates import coefficients, studied
 from tests import referees

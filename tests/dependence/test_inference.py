@@ -14,7 +14,7 @@ from fairdash.dependence import REGISTRY, assess_dependence, independence_floor,
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.grouping import Blocks
 from fairdash.dependence.inference import permutation_p_value
-from fairdash.dependence.registry import Measure
+from fairdash.dependence.measure import Measure
 from fairdash.errors import OptionError
 from tests.tiers import few
 

@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import spearmanr
 
 from fairdash.dependence import measure, measure_many
-from fairdash.dependence.classical import rank_link
-from fairdash.dependence.ranks import normal_scores
+from fairdash.dependence.classical import normal_scores, rank_link
 
 DRAWS, N = 600, 400
 

@@ -12,9 +12,8 @@ from numpy.testing import assert_allclose
 from fairdash.auditing import gaps
 from fairdash.dependence.classical import rank_link
 from fairdash.evaluation import blended_profiles, classes, crossed_cells, group_averages, quantile_profile
-from fairdash.evaluation.class_probabilities import by_probability, calibration
-from fairdash.evaluation.classes import by_group, pairs_of_groups
-from fairdash.evaluation.crossing import cells_of, crossings_of, values_of
+from fairdash.evaluation.classes import by_group, by_probability, calibration, pairs_of_groups
+from fairdash.evaluation.crossed_cells import cells_in_view, crossings_of, values_of
 from fairdash.tables.leak_candidates import find_suspects
 from fairdash.training.splits import Split
 
@@ -77,9 +76,9 @@ def test_a_view_makes_the_cells_of_the_shown_crossing_alone(monkeypatch: pytest.
     monkeypatch.setattr(crossed_cells, "cells_of", lambda *given: made.append(given[1]) or original(*given))
     assert np.array_equal(values_of(sensitive, "age × share"), every["age × share"].codes)
     assert made == [("age", "share")]
-    assert cells_of(sensitive, "age") is None
+    assert cells_in_view(sensitive, "age") is None
     # All together is shown by the first crossing.
-    first = cells_of(sensitive, "all together")
+    first = cells_in_view(sensitive, "all together")
     assert first is not None
     assert np.array_equal(first.codes, every["age × income"].codes)
 

@@ -18,8 +18,7 @@ from fairdash.evaluation.result import SweepResult
 from fairdash.jobs.parallel import compute_steps
 from fairdash.jobs.steps import Replay, StepDone
 from fairdash.runs import worker
-from fairdash.runs.cancel_and_resume import cancel
-from fairdash.runs.launch import start_run
+from fairdash.runs.launch import cancel, start_run
 from fairdash.runs.state import CANCELLED, DONE
 from tests.jobs.test_checkpoints import program
 from tests.jobs.test_queues import LONGER, assert_equal, source, undisturbed, units

@@ -22,8 +22,7 @@ from fairdash.errors import StorageError
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import queue
 from fairdash.runs import worker
-from fairdash.runs.cancel_and_resume import cancel, resume
-from fairdash.runs.launch import start_run
+from fairdash.runs.launch import cancel, resume, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.state import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run

@@ -234,7 +234,7 @@ def _short(value: Any) -> str:
 
 def look_at(run: Run, *, whole: bool = True) -> None:
     """All that pages, reports and commands read of a run; if not `whole`, without a report's charts."""
-    from fairdash.ui.runs.words import line_of
+    from fairdash.ui.runs import line_of
 
     (same,) = [each for each in list_runs().runs if each.id == run.id]
     assert line_of(same, same.status)

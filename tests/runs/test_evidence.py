@@ -15,8 +15,7 @@ import pytest
 from fairdash.errors import Cancelled, RunError, StorageError
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs import launch, state, store, worker
-from fairdash.runs.cancel_and_resume import cancel
-from fairdash.runs.launch import start_run
+from fairdash.runs.launch import cancel, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.state import DONE, FAILED, QUEUED, RUNNING, RunStatus, write_status
 from fairdash.runs.store import Run, create_run

@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.auditing.filing.governance import FIELDS
+from fairdash.auditing.filing.document import FIELDS
 from fairdash.data import Roles, UploadSource, keep_upload
 from fairdash.data.source import CatalogueSource, load_source, save_source
 from fairdash.data.uploads import holders_of

@@ -15,7 +15,7 @@ from fairdash.errors import OptionError, RunError
 from fairdash.runs import archive, worker
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.audits import keep_priced
-from fairdash.runs.cancel_and_resume import cancel, enqueue
+from fairdash.runs.launch import cancel, enqueue
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import create_model
 from fairdash.runs.store import Run, create_run

@@ -18,11 +18,10 @@ from fairdash.errors import RunError
 from fairdash.jobs.cancellation import is_at_work
 from fairdash.runs import state, store, worker
 from fairdash.runs.audits import create_audit
-from fairdash.runs.cancel_and_resume import cancel
-from fairdash.runs.launch import start_run, start_search
+from fairdash.runs.launch import cancel, start_run, start_search
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
-from fairdash.runs.searches import SearchJob, create_search
+from fairdash.runs.other_jobs import SearchJob, create_search
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.storage import data_folder

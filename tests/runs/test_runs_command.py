@@ -12,9 +12,8 @@ from fairdash.__main__ import main
 from fairdash.errors import RunError, StorageError
 from fairdash.jobs import queue
 from fairdash.runs import deletion
-from fairdash.runs.cancel_and_resume import cancel, enqueue
 from fairdash.runs.deletion import delete_run, last_deletion, made_in
-from fairdash.runs.launch import start_model
+from fairdash.runs.launch import cancel, enqueue, start_model
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.store import Run, create_run

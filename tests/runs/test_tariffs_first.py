@@ -20,8 +20,7 @@ from fairdash.tables.roles import Roles
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import default_plan, preview_of
-from fairdash.views.reports.sentences import answer
-from fairdash.views.reports.strength import networks_and_tariffs, shows_nothing
+from fairdash.views.reports.sentences import answer, networks_and_tariffs, shows_nothing
 from tests.tiers import few
 from tests.ui.conftest import charts, open_page, words
 

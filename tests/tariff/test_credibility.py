@@ -8,7 +8,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.errors import OptionError
-from fairdash.tariff.credibility import CLAIMS_OF_BASE, MIN_CLAIMS
+from fairdash.tariff.terms import CLAIMS_OF_BASE, MIN_CLAIMS
 
 PLAIN = {"lam": 0, "smooth": 0, "alpha": 0}
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.views.figures.tariff import factor_figure
+from fairdash.views.figures.comparison import factor_figure
 from fairdash.views.figures.theme import LIGHT
 from tests.tariff.test_model import OPTIONS, policies
 

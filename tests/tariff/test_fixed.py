@@ -18,7 +18,7 @@ from fairdash.tariff.path import fit_tariffs
 from fairdash.tariff.terms import design
 from fairdash.training.losses import find_loss
 from fairdash.training.splits import random_splits
-from fairdash.views.figures.tariff import factor_figure
+from fairdash.views.figures.comparison import factor_figure
 from fairdash.views.figures.theme import LIGHT
 from tests.data.tables import dataset_of
 from tests.tariff.test_model import _target, policies

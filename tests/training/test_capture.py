@@ -16,9 +16,8 @@ from fairdash.nets import StackedAdam
 from fairdash.training import capture
 from fairdash.training.capture import NOT_RECORDED, Repeated
 from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.closed_forms import leading_pair
-from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings
 from fairdash.training.stack import train_stack
 from fairdash.training.sweep import Sweep, train_sweep
 from tests.tiers import few, few_methods

@@ -15,11 +15,10 @@ import fairdash as fd
 from fairdash.training.defaults import LAMS
 from fairdash.training.device import MIN_SECONDS_FOR_GPU, SHARE_OF_GPU, Device, StackMemory, resolve_device
 from fairdash.training.methods import METHODS
-from fairdash.training.models import StackTrainer
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.training.stack import StackData, _prepared, _train_epochs, train_stack
+from fairdash.training.stack_trainer import StackTrainer
 from fairdash.training.sweep import Sweep, preview_of, train_sweep
 from tests.tiers import few, few_methods
 from tests.training.stacks import stack_data

@@ -12,12 +12,7 @@ from sklearn.metrics import mean_poisson_deviance
 import fairdash as fd
 from fairdash.errors import OptionError
 from fairdash.training import search
-from fairdash.training.crossvalidation import (
-    OutOfFold,
-    cross_validate,
-    dependence_of,
-    dependence_out_of_fold,
-)
+from fairdash.training.crossvalidation import OutOfFold, cross_validate, dependence_of, dependence_out_of_fold
 from fairdash.training.lam_search import LamSearch, Target, choose_lam, search_lam
 from fairdash.training.search import SearchGrid, SettingsSearch, search_settings
 from fairdash.training.settings import StackedModel, TrainingSettings

@@ -12,9 +12,8 @@ from fairdash.nets import StackedMLP
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS
 from fairdash.training.minimax import Batch, Batches, MinimaxTrainer, Tables
-from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.adversarial import HGRPenalty
-from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings
 from fairdash.training.stack import StackData, train_stack
 from tests.training.stacks import stack_data, weights
 

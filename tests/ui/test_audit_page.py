@@ -14,7 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import fairdash as fd
-from fairdash.auditing.filing.governance import FIELDS, kept_governance
+from fairdash.auditing.filing.document import FIELDS, kept_governance
 from fairdash.auditing.models.foreign import read_model
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
@@ -23,11 +23,11 @@ from fairdash.errors import RunError, StorageError
 from fairdash.evaluation import wide
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
-from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.deletion import delete_made_from, made_from
+from fairdash.runs.launch import cancel
 from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
-from fairdash.runs.repairs import RepairJob, create_repair, find_repair
+from fairdash.runs.other_jobs import RepairJob, create_repair, find_repair
 from fairdash.storage import LOCAL
 from fairdash.tables.readers.report import ReadingOptions
 from fairdash.tables.roles import Roles

@@ -14,8 +14,8 @@ from fairdash.data import UploadSource, keep_upload
 from fairdash.data.uploads import delete_upload
 from fairdash.jobs import queue
 from fairdash.runs.archive import export_run
-from fairdash.runs.cancel_and_resume import enqueue
 from fairdash.runs.deletion import delete_run
+from fairdash.runs.launch import enqueue
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run, create_run
 from fairdash.ui.text import safe

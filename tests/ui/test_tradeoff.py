@@ -17,11 +17,11 @@ from fairdash.data.source import CatalogueSource, UploadSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError
 from fairdash.evaluation import DEFAULT_MEASURE, knee, wide
-from fairdash.evaluation.crossing import TOGETHER, views_of
+from fairdash.evaluation.crossed_cells import TOGETHER, views_of
 from fairdash.jobs.steps import at_once
 from fairdash.runs import worker
-from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.comparison import parse_comparison
+from fairdash.runs.launch import cancel
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.state import RUNNING, JobContext, RunStatus
@@ -30,10 +30,10 @@ from fairdash.storage import LOCAL
 from fairdash.tables.roles import Roles
 from fairdash.training.defaults import current_defaults
 from fairdash.training.methods import ModelKey
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import preview_of, quicker
-from fairdash.ui.files import Making
 from fairdash.ui.home import KEY, sentence
+from fairdash.ui.widgets import Making
 from fairdash.utils.text import number
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import fronts_of

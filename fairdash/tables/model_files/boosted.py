@@ -11,8 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.tables.model_files.inputs import NAME_LINK, Input, NamedModel, coded
-from fairdash.tables.model_files.model_file import LOG_LOSSES, Array, Link, as_levels, cause, refused
+from fairdash.tables.model_files.model_file import (
+    LOG_LOSSES,
+    NAME_LINK,
+    Array,
+    Input,
+    Link,
+    NamedModel,
+    as_levels,
+    cause,
+    coded,
+    refused,
+)
 from fairdash.utils.text import counted, few
 
 #: Objectives whose predictions are means of the outcome by a log link, by its own scale, and probabilities.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 import pandas as pd
 
-from fairdash.utils.extras import has
+from fairdash.utils.imports import has
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,11 +12,10 @@ from fairdash.jobs import cancellation, queue
 from fairdash.lab.estimates import Progress
 from fairdash.lab.scene import Scene
 from fairdash.lab.studies import KINDS, Study
-from fairdash.runs import state, studies, worker
-from fairdash.runs.cancel_and_resume import cancel
-from fairdash.runs.launch import start_study
+from fairdash.runs import other_jobs, state, worker
+from fairdash.runs.launch import cancel, start_study
+from fairdash.runs.other_jobs import create_study
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING
-from fairdash.runs.studies import create_study
 from fairdash.storage import cache_folder
 from tests.tiers import few
 
@@ -82,10 +81,10 @@ def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.Monkey
 
 
 def test_the_oldest_studies_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "_KEPT", 2)
+    monkeypatch.setattr(other_jobs, "_KEPT", 2)
     for k in range(4):
         folder = cache_folder("studies") / f"{k}"
         folder.mkdir(parents=True)
         os.utime(folder, (k, k))
-    studies.forget_the_oldest()
+    other_jobs.forget_the_oldest()
     assert sorted(folder.name for folder in cache_folder("studies").iterdir()) == ["2", "3"]

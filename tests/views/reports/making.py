@@ -11,7 +11,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.evaluation import assess_curve, assess_predictions
 from fairdash.evaluation.result import SweepResult
 from fairdash.training.methods import ModelKey
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep
 from fairdash.views.reports.comparison import Comparison

@@ -20,8 +20,7 @@ from fairdash.training.methods import ModelKey
 from fairdash.training.references import REFERENCES
 from fairdash.training.sweep import Sweep
 from fairdash.views.reports import tables
-from fairdash.views.reports.fronts import Front
-from fairdash.views.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
+from fairdash.views.reports.fronts import ComparedRun, Front, differences, remarks, shared_measures, table_of
 from tests.runs.finished import PLAN, SOURCE
 from tests.views.figures.rows import rows_of
 

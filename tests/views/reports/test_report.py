@@ -17,7 +17,7 @@ from fairdash.storage.log import Log
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.baselines import LINEAR, PRICE
 from fairdash.training.methods import THE_STANDARD, apart_in_words
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.utils.text import number
 from fairdash.views.blocks import Picture, Table, as_script_json, plotly_script
 from fairdash.views.reports import content, sentences, tables

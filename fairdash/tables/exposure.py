@@ -1,4 +1,16 @@
-"""Find the column that identifies policies, or people, with several rows in a table.
+"""Rates per unit of exposure, and the column that identifies policies with several rows.
+
+A policy of half a year has half the time for claims. With the rate y = N / w as the target and the exposure w
+as the weight, the average prediction is a frequency, Σ N / Σ w, and the weighted Poisson deviance of the
+rates equals that of the counts with offset ln w.
+
+>>> import pandas as pd
+>>> looks_like_total(pd.Series([0, 1, 0, 2], name="ClaimNb"))
+True
+>>> looks_like_total(pd.Series([0.5, 2.0, 1.2], name="rate"))
+False
+>>> looks_like_total(pd.Series([0, 0, 0, 812.5, 90.1, -40.2], name="ClaimAmount"))  # with a recovery
+True
 
 The name of the column need not say so. An id has many values, each in a few rows, and the rows of one value
 agree in the columns that describe a policy: sex, region, vehicle. Rows of one place agree in the place alone,
@@ -14,6 +26,7 @@ rows of one vehicle model in the vehicle alone, and rows of one date, age or amo
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -24,6 +37,44 @@ from numpy.typing import NDArray
 
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.tables.header_words import CLAIMS, meanings_of
+from fairdash.utils.text import amount
+
+_FLOAT32_LARGEST = float(np.finfo(np.float32).max)
+
+
+#: Sums over a policy's term are mostly zero: most have no claim.
+_MANY_ZEROS = 0.5
+
+#: Options for amounts below zero: use them unchanged, count them as 0, or leave their rows out.
+AS_THEY_ARE, FLOOR, DROP_NEGATIVE = "as_they_are", "floor", "drop_negative"
+OF_NEGATIVES = (AS_THEY_ARE, FLOOR, DROP_NEGATIVE)
+
+
+def can_be_rate(target: pd.Series) -> bool:
+    """Return whether a column can be divided by an exposure: it holds numbers."""
+    return kind_of(target) in NUMBERS
+
+
+def looks_like_total(target: pd.Series) -> bool:
+    """Return whether a column holds counts or totals that grow with the exposure, and not a rate.
+
+    Whole numbers from zero up, or amounts that are zero in at least half of the rows and of which fewer than
+    half of the others are below zero, as recoveries are; never where the name says that it is a rate.
+    """
+    if not can_be_rate(target) or "rate" in meanings_of(target.name):
+        return False
+    cells = target.dropna().to_numpy(dtype=float)
+    if holds_counts(cells):
+        return True
+    below, above = int((cells < 0).sum()), int((cells > 0).sum())
+    return float(np.mean(cells == 0)) >= _MANY_ZEROS and (below == 0 or below < above)
+
+
+def holds_counts(cells: np.ndarray) -> bool:
+    """Return whether all numbers of an array are whole and none is below zero."""
+    finite = cells[np.isfinite(cells)]
+    return len(finite) > 0 and bool((finite >= 0).all() and (finite == np.round(finite)).all())
+
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -158,3 +209,43 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
     if np.ptp(one) == 0 or np.ptp(two) == 0:
         return None
     return float(np.corrcoef(one, two)[0, 1])
+
+
+def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
+    """Give target ÷ exposure under the target's name, and a sentence that says so."""
+    total, whole = float(target.sum()), float(exposure.sum())
+    said = (
+        f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
+        f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
+    )
+    return (target / exposure).rename(str(target.name)), said
+
+
+def unit_of_rate(target: str, exposure: str) -> str:
+    """Return the unit of a rate from the units of target and exposure, which may be empty.
+
+    >>> unit_of_rate("€", "years"), unit_of_rate("", "")
+    ('€ per year', 'per unit of exposure')
+    """
+    one = re.sub(r"s$", "", exposure) if exposure.isalpha() else "unit of exposure"
+    return f"{target} per {one}".strip()
+
+
+def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:
+    """Divide columns that don't fit a float by a power of ten, and say so in their unit."""
+    for column, values in columns.items():
+        exponent = _needless_exponent(values)
+        if exponent:
+            columns[column] = values / 10.0**exponent
+            units[column] = f"10^{exponent} {units.get(column, '')}".rstrip()
+            notes.append(f"“{column}” is divided by 10^{exponent} because training uses single precision.")
+
+
+def _needless_exponent(values: pd.Series) -> int:
+    """Give the power of ten to divide by, so that a column and its squares fit a float; mostly 0."""
+    if values.dtype != np.float64:
+        return 0
+    largest = np.abs(values.to_numpy()).max(initial=0.0, where=~np.isnan(values.to_numpy()))
+    if largest <= 0 or 1e-30 < largest <= _FLOAT32_LARGEST:
+        return 0
+    return int(np.floor(np.log10(largest)))

@@ -1,4 +1,7 @@
-"""Stacked multilayer perceptrons: K networks of one shape, evaluated together, and their optimiser.
+"""Small neural networks, K of them computed as one, and two computations side by side on a GPU.
+
+A stack holds K networks of the same shape; its tensors have the leading dimension K, its inputs and outputs
+have the shape ``(K, batch, features)``. This module does not depend on fairness or data.
 
 >>> import torch
 >>> net = StackedMLP([5, 8, 1], seeds=[0, 0, 1])
@@ -9,6 +12,7 @@ torch.Size([3, 16, 1])
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -108,12 +112,12 @@ class StackedMLP(nn.Module):
     first_bias_spread
         The first layer's biases are drawn uniformly from ± this number, 0 leaves them at the activation's.
     activation
-        Activation between the layers, in :data:`fairdash.nets.mlp.ACTIVATIONS`.
+        Activation between the layers, in :data:`fairdash.nets.ACTIVATIONS`.
 
     Notes
     -----
     With tanh initial weights are Xavier uniform (Glorot and Bengio 2010), as in the paper; biases zero. With
-    ReLU they are what :class:`fairdash.nets.mlp.Activation` says.
+    ReLU they are what :class:`fairdash.nets.Activation` says.
     Layer l maps (K, widths[l], batch) to (K, widths[l+1], batch): h ← tanh(W_l h + b_l), with weights
     (K, widths[l+1], widths[l]) and biases (K, widths[l+1], 1).
     """
@@ -370,3 +374,28 @@ class StackedAdam:
             step_size = step_size.masked_fill(dead, 0.0)
         denominator = square.sqrt().div_(spread).add_(_EPSILON)
         self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)
+
+
+#: Each thread's stream beside its current one, by device.
+_OWN = threading.local()
+
+
+def side_by_side(
+    first: Callable[[], Tensor], second: Callable[[], Tensor], *, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Return both results; on a GPU the second is computed on another stream, and so is its gradient.
+
+    They must not share what either allocates: memory that one stream frees is used again by the same stream,
+    whatever the other one still reads.
+    """
+    if device.type != "cuda":
+        return first(), second()
+    if not hasattr(_OWN, str(device)):
+        setattr(_OWN, str(device), torch.cuda.Stream(device))
+    here, beside = torch.cuda.current_stream(device), getattr(_OWN, str(device))
+    beside.wait_stream(here)
+    with torch.cuda.stream(beside):
+        of_second = second()
+    of_first = first()
+    here.wait_stream(beside)
+    return of_first, of_second

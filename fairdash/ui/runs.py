@@ -1,4 +1,4 @@
-"""Runs page: list, select and manage runs, and compare several on one front.
+"""Components of the Runs page, and a run's title and description in one line.
 
 A run can be named, repeated, resumed, stopped, exported, imported and deleted.
 """
@@ -6,30 +6,83 @@ A run can be named, repeated, resumed, stopped, exported, imported and deleted.
 from __future__ import annotations
 
 import string
+from types import MappingProxyType
 
 import streamlit as st
 
+from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.data.uploads import check_kept
 from fairdash.dependence import REGISTRY
+from fairdash.errors import StorageError
 from fairdash.runs.archive import export_run, import_run
-from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.deletion import delete_run, made_in, what_goes
-from fairdash.runs.launch import start_again
+from fairdash.runs.launch import cancel, start_again
 from fairdash.runs.listing import list_runs
-from fairdash.runs.state import CANCELLED, FAILED, RunStatus
+from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import MAX_NAME, Run
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.methods import PATHS
+from fairdash.training.settings import OBJECTIVES
+from fairdash.training.sweep import STANDARD
+from fairdash.ui.access import current_owner
 from fairdash.ui.cached import forget_what_was_deleted, fronts_of, result_of
-from fairdash.ui.files import download, download_of
 from fairdash.ui.frame import chart, plain_errors, theme
 from fairdash.ui.jobs import show_go_on, show_status
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
-from fairdash.ui.runs.words import STATES, line_of, methods_of, missing_data, page_of, title_of
 from fairdash.ui.text import safe
+from fairdash.ui.widgets import download, download_of
 from fairdash.utils.text import counted
 from fairdash.views.figures.front import runs_front_figure
-from fairdash.views.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
+from fairdash.views.reports.fronts import ComparedRun, differences, remarks, shared_measures, table_of
+
+#: Names of states.
+STATES = MappingProxyType(
+    {QUEUED: "waiting", RUNNING: "at work", DONE: "done", CANCELLED: "stopped", FAILED: "failed"}
+)
+
+
+def title_of(run: Run) -> str:
+    """Return the user's name for the run, else its data; plain text, for :func:`fairdash.ui.text.safe`."""
+    return run.name or run.spec.source.title
+
+
+def page_of(run: Run) -> str:
+    """Return the page that shows the run."""
+    return "tradeoff" if run.available_result else "train"
+
+
+def methods_of(run: Run) -> str:
+    """Return the run's fair methods."""
+    return (
+        ", ".join(PATHS[each].title for each in run.spec.plan.methods if each != STANDARD) or "standard only"
+    )
+
+
+def line_of(run: Run, status: RunStatus) -> str:
+    """Return data, objective, methods, size, state and time, in Markdown."""
+    spec = run.spec
+    data = [safe(spec.source.title)] if run.name else []
+    size = f"{counted(len(spec.plan.lams), 'weight')} λ × {counted(spec.plan.n_splits, 'split')}"
+    when = f"{spec.created[:16].replace('T', ' ')} UTC"
+    state = STATES[status.state]
+    if status.state == QUEUED and status.doing:
+        state = f"{state} {safe(status.doing).removeprefix('waiting ')}"
+    parts = [*data, OBJECTIVES[spec.plan.objective].title, methods_of(run), size, state, when]
+    return " · ".join(parts)
+
+
+def missing_data(source: DatasetSource) -> str:
+    """Return a sentence about actions that need the missing upload; empty if it is available."""
+    if isinstance(source, UploadSource):
+        try:
+            check_kept(source.sha256, owner=current_owner())
+        except StorageError:
+            return (
+                "The training file of this run is not on this machine. You can view the results, but not "
+                "train again or refit a model. Upload the same file on the Data page first."
+            )
+    return ""
+
 
 KEY = Keys(__file__)
 
