@@ -72,7 +72,7 @@ def test_a_small_segment_without_a_claim_is_not_shown_to_be_overcharged():
     assert set(found.loc[found["level"] == "small", "shown"]) == {0}
 
 
-def test_what_is_moved_is_found_and_is_nothing_without_a_link():
+def test_money_moved_is_found_and_is_zero_without_a_link():
     rng = np.random.default_rng(2)
     z = rng.normal(size=5000)
     frame = pd.DataFrame({"p": 100 * (1 + 0.1 * z) * rng.gamma(10, 0.1, 5000), "s": z})

@@ -52,7 +52,7 @@ def test_rows_without_the_attribute_by_hand():
     assert without_sensitive(frame, columns) is None
 
 
-def test_power_is_that_of_the_verdicts_and_missing_rows_are_told():
+def test_power_is_that_of_the_verdicts_and_missing_rows_are_reported():
     frame = policies(900)
     frame.loc[frame["premium"] > 380, "age"] = np.nan
     result = fd.audit(frame, **ROLES, questions=[1, 9])

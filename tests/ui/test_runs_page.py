@@ -71,12 +71,6 @@ def downloads(at) -> list[str]:
     return [each.proto.label for each in at.get("download_button")]
 
 
-def test_it_says_what_to_do_where_there_is_no_run():
-    at = calm(open_page("runs"))
-    assert "No run yet" in words(at)
-    assert not at.checkbox
-
-
 def test_runs_are_listed_filtered_and_named(runs):
     at = calm(open_page("runs"))
     assert sorted(listed(at)) == ["one", "other", "two"]
