@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.models.averages import reach_in_words, repaired
+from fairdash.auditing.models.averages import reach_in_words
 from fairdash.auditing.models.premiums import (
     OF_A_COST,
     OF_A_PRICE,
@@ -204,35 +204,6 @@ def test_features_may_be_named_and_must_be_free():
     for feature, says in (("p", "Leave it out of the features"), ("twon", "town")):
         with pytest.raises(OptionError, match=says):
             fd.audit(policies(300), **ROLES, features=[feature])
-
-
-def priced(*, follows):
-    rng = np.random.default_rng(0)
-    age, hidden, chance = rng.normal(size=(3, 1_200))
-    price = 100 + 10 * hidden + follows * age
-    claims = price * rng.gamma(2, 0.5, size=len(age))
-    return pd.DataFrame({"price": price, "age": age, "near": age + 0.5 * chance, "claims": claims})
-
-
-@pytest.mark.parametrize("follows", [8.0, 0.0])
-def test_strengths_take_dependence_down_and_move_nothing_that_does_not_follow(follows):
-    frame = priced(follows=follows)
-    table = AuditTable.of(frame, columns_of("price", "age", outcome="claims"))
-    figures, prices = repaired(table)
-    by_knowledge = figures.set_index(["s at pricing", "strength"])
-    known, other = by_knowledge.loc["known"], by_knowledge.loc["not known"]
-    assert known.loc[0.0, "mean change"] == 0
-    assert prices["s known, strength 0.5"].mean() == pytest.approx(frame["price"].mean(), rel=0.01)
-    if follows:
-        assert known.loc[0.0, "dependence"] > 0.5
-        assert known.loc[1.0, "dependence"] < known.loc[1.0, "floor"] + 0.05
-        # What is near age tells most of it, and not all.
-        assert known.loc[1.0, "dependence"] < other.loc[1.0, "dependence"] < 0.5
-        assert known.loc[1.0, "mean change"] == pytest.approx(0.08 * np.sqrt(2 / np.pi), rel=0.15)
-        assert known.loc[1.0, "error"] > known.loc[0.0, "error"]
-    else:
-        assert figures["mean change"].max() < 0.02
-        assert figures["moved by a tenth"].max() < 0.05
 
 
 def test_what_is_reached_without_the_attribute_is_said():
