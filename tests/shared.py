@@ -3,8 +3,6 @@
 In a session the first process that asks for one makes it, and the others wait for it and read it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping

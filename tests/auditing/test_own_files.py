@@ -92,6 +92,17 @@ def test_levels_go_by_their_names_and_unknown_ones_are_counted(rows, in_this_pro
         read_model(content, table=["age", "power", "bonus", "band"])
 
 
+def test_truth_values_are_levels_as_catboost_hashes_them(rows, tmp_path):
+    catboost = pytest.importorskip("catboost")
+    x = rows[["age"]].assign(new=rows["power"] > 7)
+    model = catboost.CatBoostRegressor(
+        iterations=9, depth=2, cat_features=["new"], verbose=False, allow_writing_files=False
+    ).fit(x, 100.0 + 50 * x["new"])
+    model.save_model(tmp_path / "model.cbm")
+    read = read_model((tmp_path / "model.cbm").read_bytes(), table=["new", "age"])
+    np.testing.assert_allclose(read.predict(x), model.predict(x))
+
+
 def test_ordered_categories_of_pandas_are_found_by_the_cells(rows):
     content = file("lightgbm", "poisson, ordered categories", "txt")
     model = read_model(content, table=INPUTS)

@@ -23,7 +23,7 @@ from fairdash.training.sweep import default_plan
 from fairdash.ui import cached
 from fairdash.ui.cached import link_of
 from fairdash.utils.text import amount
-from tests.data.test_rate import ROLES, claims
+from tests.data.test_codes import ROLES, claims
 from tests.data.workbooks import formula, workbook
 from tests.tiers import few
 from tests.ui.conftest import box, calm, charts, click, named, open_page, words

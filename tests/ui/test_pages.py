@@ -29,7 +29,7 @@ from fairdash.storage import LOCAL
 from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.sweep import Sweep
-from fairdash.ui import state
+from fairdash.ui import keys
 from fairdash.ui.frame import enlarged
 from fairdash.ui.keys import Keys
 from fairdash.ui.pages import PAGES
@@ -282,7 +282,7 @@ def test_two_files_never_have_the_same_keys(tmp_path):
 
 
 def test_the_examples_hold():
-    assert doctest.testmod(state).failed == 0
+    assert doctest.testmod(keys).failed == 0
 
 
 def test_a_title_of_several_lines_moves_down_and_has_more_room():
