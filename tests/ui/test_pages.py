@@ -35,7 +35,7 @@ from fairdash.ui.keys import Keys
 from fairdash.ui.pages import PAGES
 from fairdash.ui.train.searching import GRID, METHOD, OBJECTIVE
 from fairdash.views.figures.theme import LIGHT, new_figure
-from tests.data.test_classes import people
+from tests.data.test_dataset import people
 from tests.runs.finished import QUICK, finished
 from tests.runs.test_runs import wait
 from tests.serving import served
