@@ -1,4 +1,4 @@
-"""Command ``bench``: methods side by side, by one protocol."""
+"""Command ``bench``, which compares methods by one protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bench(
     Parameters
     ----------
     method
-        Methods, comma-separated, or classes of yours as module:Class; by default all that suit the data.
+        Methods, comma-separated, or your own classes as module:Class; by default all that suit the data.
     splits
         Number of splits into training and test rows.
     random_state

@@ -40,7 +40,7 @@ class LessonScene:
     right
         The correct choice.
     learned
-        The recap's sentence.
+        Sentence of the recap.
     """
 
     title: str
@@ -143,7 +143,7 @@ _CELLS = 20_000
 
 
 def curve_scene(points: Points) -> Scene:
-    """Return rows about the curve."""
+    """Return rows around the curve."""
     return Scene(pattern=POINTS, points=points, n=CURVE_ROWS, noise=CURVE_NOISE)
 
 
@@ -336,8 +336,9 @@ OBJECTIVES = {
 def payers_points(objective: str) -> pd.DataFrame:
     """Return one row per weight, 0 first: ``lam``, ``rmse`` in € and ``hgr``, means over the splits.
 
-    And ``rmse_se``, ``hgr_se``, their standard errors; ``edge``, what independence stays below in 95 % of
-    cases; ``rmse_of_average``, the error in € of predicting the average for everyone.
+    It also has ``rmse_se`` and ``hgr_se``, their standard errors; ``edge``, the value that independence does
+    not exceed in 95 % of cases; and ``rmse_of_average``, the error in € of predicting the average for
+    everyone.
     """
     return select("payers", objective=objective).sort_values("lam", ignore_index=True)
 
@@ -345,7 +346,7 @@ def payers_points(objective: str) -> pd.DataFrame:
 def payers_floor(objective: str) -> float:
     """Return the noise floor for sentence and picture, the mean of the weights' edges.
 
-    Each weight's edge estimates the same thing from shuffles of its own.
+    The edges of all weights estimate the same quantity from different shuffles.
     """
     return float(payers_points(objective)["edge"].mean())
 
@@ -365,7 +366,7 @@ def payers_ages(objective: str) -> pd.DataFrame:
 
 
 def payers_sentence(objective: str, lam: float) -> str:
-    """Say who pays what at this weight, against the standard model, in Markdown."""
+    """State who pays how much at this weight, compared with the standard model, in Markdown."""
     point, standard = (row_of(payers_points(objective), "lam", each) for each in (lam, 0.0))
     ada, ben = (f"{name} ({age})" for name, age in PEOPLE.items())
     if lam == 0:

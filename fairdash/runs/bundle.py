@@ -1,20 +1,20 @@
 """Bundle a refitted model or a fair tariff in one zip that opens anywhere and executes nothing.
 
-Of a model:
+Bundle of a model:
 model.safetensors   the model, as :meth:`fairdash.training.regressor.FairRegressor.save` writes it
 model.json          its card: data, roles, settings, seeds, versions, figures and limits
 model_card.md       the card in words, under the field's headings
-load_model.py       the few lines that load it and predict for a table
+load_model.py       a short script that loads it and predicts for a table
 README.txt          the same in plain words
 
-Of a tariff:
-tariff.xlsx, tariff.csv   the table of relativities, by which :func:`fairdash.rate` rates
-glm.csv                   the tariff at λ = 0 of the same factors, to compare with
+Bundle of a tariff:
+tariff.xlsx, tariff.csv   the table of relativities, for :func:`fairdash.rate`
+glm.csv                   the tariff at λ = 0 with the same factors, for comparison
 tariff.json               its card
 model_card.md             the card in words
-README.txt                how to rate by it, in plain words
+README.txt                how to rate with it, in plain words
 
-Of a repaired price:
+Bundle of a repaired price:
 repaired_prices.csv   the price of each row before and after, by strength, with s at pricing and without
 repair.csv            dependence, error and changes by strength
 repair.json           its card
@@ -155,7 +155,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
     Parameters
     ----------
     card
-        As :func:`card_of` gives it.
+        As returned by :func:`card_of`.
     """
     set_aside = card["data"]["rows_set_aside_to_stop_early"]
     included = card["data"]["rows_of_the_confirmation_included"]
@@ -235,9 +235,9 @@ def card_of(
     model
         Fitted on the rows of `dataset`.
     plan
-        The sweep whose settings and seed it has.
+        The sweep with its settings and seed.
     run
-        Id of the run that carried the sweep out.
+        Id of the run that executed the sweep.
     figures
         Figures shown to the user, by name: numbers, texts, or None.
     """
@@ -299,7 +299,7 @@ def card_of_tariff(
 def card_of_repair(
     table: AuditTable, plan: AuditPlan, figures: pd.DataFrame, *, audit: str, title: str
 ) -> dict[str, Any]:
-    """Describe a repaired price as :func:`card_of` does; `figures` has a row a way and strength."""
+    """Describe a repaired price as :func:`card_of` does; `figures` has one row per way and strength."""
     from fairdash.auditing.models.averages import reach_in_words  # with measures that other cards don't need
 
     ways = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")

@@ -106,7 +106,7 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
     Parameters
     ----------
     hashes
-        File to SHA-256, of what lies beside the report.
+        File to SHA-256, of the files next to the report.
     command
         Command that reproduces the evidence.
     """
@@ -177,7 +177,7 @@ def verdict_of(result: Findings) -> list[Block]:
 
 
 def notes_of(result: Findings) -> list[str]:
-    """Return all notes besides the remark on units."""
+    """Return all notes except the remark on units."""
     return [note for note in result.every_note if note != result.units_remark]
 
 

@@ -10,9 +10,9 @@ from fairdash.utils.options import option, options_of
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFile:
-    """Model's file whose price is audited, as evidence and stored audits name it: its hash and options.
+    """File of the audited model, as named in evidence and stored audits: its hash and options.
 
-    `columns` is empty for all of the table's.
+    `columns` is empty if the model uses all columns of the table.
     """
 
     sha256: str

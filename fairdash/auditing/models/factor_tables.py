@@ -44,7 +44,7 @@ Row = tuple[Any, Any, Any]
 
 
 def read_factors(content: bytes, link: Link) -> NamedModel:
-    """Read a tariff in a workbook or in delimited text; parameters as those of the readers of trees."""
+    """Read a tariff in a workbook or in delimited text; the parameters are those of the readers of trees."""
     is_book = content.startswith(b"PK")
     try:
         sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
@@ -162,7 +162,7 @@ class FactorTable(NamedModel):
             raise DataError(*(replace(each, hint=hint) for each in error.problems)) from error
 
     def unknown_levels(self, _: pd.DataFrame) -> tuple[str, ...]:
-        """Return nothing: rating refuses levels that are not in the table, by name."""
+        """Return nothing, because rating refuses levels that are not in the table, by name."""
         return ()
 
 
@@ -192,7 +192,7 @@ def _place(names: list[str], wanted: tuple[str, ...]) -> int | None:
 
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
-    """Place of a table's values, and their kind."""
+    """Column of a table's values, and their kind."""
     for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
         if (place := _place(names, wanted)) is not None:
             return place, what
@@ -229,7 +229,7 @@ def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) 
 
 
 def _refuse_terms(rows: Cells, place: int) -> None:
-    """Refuse terms without numbers, and those that do not have one intercept."""
+    """Refuse terms without numbers, and tables that do not have exactly one intercept."""
     # One text turns a column of numbers into texts.
     numbers = pd.to_numeric(pd.Series([row[place] for row in rows]), errors="coerce")
     if none := [str(row[0]) for row, lacks in zip(rows, numbers.isna(), strict=True) if lacks]:

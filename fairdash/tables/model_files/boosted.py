@@ -108,7 +108,7 @@ class LightGBMModel(_Boosted):
             self.open += (f"Which columns have these levels: {listed}. fairdash finds them in the table.",)
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Find the columns whose levels the file lists in their order: those whose cells are among them."""
+        """Find the columns whose levels the file lists in order, by comparing cells with the levels."""
         if not self._is_open:
             return
         cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
@@ -254,7 +254,7 @@ class CatBoostModel(_Boosted):
         return made
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that are priced as one that no training can have held."""
+        """Return sentences on levels that are priced as a level that no training data can contain."""
         said = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
         own = self.priced(values)
@@ -274,7 +274,7 @@ class CatBoostModel(_Boosted):
 
 
 def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:
-    """Levels of a feature as XGBoost 3.1 and later write them: bytes with their ends, or numbers."""
+    """Levels of a feature in the format of XGBoost 3.1 and later: bytes with their ends, or numbers."""
     if "offsets" not in enc:
         return tuple(as_levels(pd.Series(enc["values"])).tolist())
     held = bytes(each % 256 for each in enc["values"])

@@ -40,7 +40,7 @@ class LinearModel(NamedModel):
     Attributes
     ----------
     terms
-        Coefficients with what they are multiplied by.
+        Coefficients with their factors.
     undo
         Inverse of the link.
     """
@@ -118,7 +118,7 @@ class CoefficientTable(LinearModel):
         self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each term: the longest name that it begins with. The rest is its level."""
+        """Find the column of each term: the longest column name at its beginning. The rest is its level."""
         if twice := sorted({name for name, n in Counter(name for name, _ in self._named).items() if n > 1}):
             raise refused(f"it has several rows of {few(twice)}", "Keep one row for each term.")
         terms: list[Term] = []
@@ -140,7 +140,7 @@ class CoefficientTable(LinearModel):
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on the levels taken as the base; refused where a factor has several."""
+        """Return sentences on the levels used as the base; a factor with several base levels is refused."""
         for each, column in zip(self.inputs, self.columns, strict=True):
             if each.levels is None:
                 continue

@@ -50,8 +50,8 @@ def parser_of(content: bytes) -> tuple[str, str] | None:
 def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav, .zsav) file.
 
-    A column whose codes all have a text (a value label) becomes text, dates become dates, times text. What
-    the file declares as missing is missing.
+    A column whose codes all have a text (a value label) becomes text, dates become dates, times text. Values
+    that the file declares as missing are missing.
 
     Raises
     ------

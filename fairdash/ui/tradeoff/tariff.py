@@ -128,7 +128,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
 
 
 def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
-    """The control and its table, where the run has a price that stands."""
+    """The control and its table, if the run has an existing price."""
     if PRICE not in set(comparison.front.baselines["method"]):
         return
     most = st.number_input(
@@ -164,7 +164,7 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
 
 
 def _cap_shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.DataFrame:
-    """Return the two rows as people read them."""
+    """Return the two rows in display form."""
     # Headers are not Markdown.
     called = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
