@@ -328,7 +328,7 @@ class StackedAdam:
 
     @property
     def buffers(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Weights and both moments of their gradients, (K, P) each; together with `steps` the complete state."""
+        """Weights and both moments of their gradients, (K, P) each; with `steps` the complete state."""
         return self._weights, self._mean, self._square
 
     @property

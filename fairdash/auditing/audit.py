@@ -266,7 +266,7 @@ def carry_out(
 
 
 def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the rows to audit, and a note if they are a sample: more rows would hardly narrow an interval."""
+    """Return the rows to audit, and a note if they are a sample: more rows hardly narrow an interval."""
     n, groups = len(frame), plan.columns.groups
     if n <= MAX_ROWS:
         return frame, ()

@@ -140,9 +140,9 @@ def noise_in_words(gap: Gap, mean: float) -> str:
 def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, pd.DataFrame]:
     """Test the largest gap of a curve against a threshold δ, in units of y; return the curve with a band.
 
-    The band's columns are at, share, kind, and value, low, high in units of y, one row per point. It contains the
-    whole curve in 95 % of samples if the curve is smooth. A jump inside the range is smoothed, and the band
-    does not contain it. docs/audit.md has the measurements.
+    The band's columns are at, share, kind, and value, low, high in units of y, one row per point. It contains
+    the whole curve in 95 % of samples if the curve is smooth. A jump inside the range is smoothed, and the
+    band does not contain it. docs/audit.md has the measurements.
     """
     values, covariance = curve.values, curve.covariance
     drawn = _draw(covariance, random_state)

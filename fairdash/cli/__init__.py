@@ -71,8 +71,8 @@ _VERBS = {
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
     "measure": ("measuring:measure", "Measure the dependence between two columns of a file."),
     "audit": ("auditing:audit", _AUDIT),
-    "rules": ("auditing:rules", "List the rules that an audit may be filed under."),
-    "models": ("auditing:models", "Say what a model's file is, and what it does not tell."),
+    "rules": ("auditing:rules", "List the rules under which an audit can be filed."),
+    "models": ("auditing:models", "Describe a model's file, and list what it does not state."),
     "check": ("measuring:check", _CHECK),
     "bench": ("benching:bench", "Compare methods by their error at equal dependence."),
     "search": ("training:search", "Compare settings of the networks by cross-validation."),
@@ -253,7 +253,7 @@ AsJson = Annotated[bool, Parameter(name="--json", negative=(), help="Print all f
 
 
 def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], Verb]:
-    """Add to a command the options of its plans (:mod:`fairdash.utils.options`), which it takes as keywords."""
+    """Add to a command the options of its plans (:mod:`fairdash.utils.options`), passed as keywords."""
 
     def add(verb: Verb) -> Verb:
         signature, made = inspect.signature(verb), []

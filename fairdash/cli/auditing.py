@@ -150,7 +150,7 @@ def audit(
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
-        Column in which levels such as male and Male are replaced by the most common of them; repeatable.
+        Column in which levels such as male and Male are replaced by the most common one; repeatable.
     against
         Evidence of an earlier audit: adds the changes since.
     out
@@ -295,7 +295,7 @@ def models(file: Path, /, *, as_json: AsJson = False) -> int:
     lines = [f"{name.capitalize()}: {about[name]}" for name in ("kind", "objective", "output", "size")]
     lines += [f"Outputs: {', '.join(about['outputs'])}", f"Inputs ({len(inputs)}):", *inputs]
     unknown = [f"  {each}" for each in about["unknown"]]
-    say(about, (*lines, "What the file does not tell:", *(unknown or ["  nothing"])), as_json=as_json)
+    say(about, (*lines, "Not stated in the file:", *(unknown or ["  nothing"])), as_json=as_json)
     return 0
 
 

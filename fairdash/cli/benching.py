@@ -52,7 +52,7 @@ def _table(found: pd.DataFrame, splits: int) -> Iterator[str]:
         reached=[f"{row.reached} of {row.splits}" for row in found.itertuples()],
     ).drop(columns=["splits", "error_low", "error_high", "more", "more_low", "more_high"])
     yield from str(shown.to_string(index=False, float_format="{:.4g}".format)).split("\n")
-    yield "λ is chosen on validation rows. “dependence” is what test rows then show. Intervals: 95 %."
+    yield "λ is chosen on validation rows. “dependence” is measured on test rows. Intervals: 95 %."
 
 
 def _show(method: str) -> None:

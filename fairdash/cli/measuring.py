@@ -76,7 +76,7 @@ def measure(
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
-        Column in which levels such as male and Male are replaced by the most common of them; repeatable.
+        Column in which levels such as male and Male are replaced by the most common one; repeatable.
     permutations
         Number of permutations for floor and p-value.
     bootstrap
@@ -169,7 +169,7 @@ def check(
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
-        Column in which levels such as male and Male are replaced by the most common of them; repeatable.
+        Column in which levels such as male and Male are replaced by the most common one; repeatable.
     """
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): name for name in frame.columns}

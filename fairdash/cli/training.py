@@ -78,7 +78,7 @@ class DataOptions:
     missing
         For a file: cells that count as missing, besides the usual marks: 999, or age=999 for one column.
     one_spelling
-        For a file: columns in which levels such as male and Male are written as the commonest of them.
+        For a file: columns in which levels such as male and Male are replaced by the most common one.
     """
 
     dataset: str | None = None

@@ -171,7 +171,7 @@ def _measured(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """HGR, or χ² for `which` = 1, of the smoothed distribution of each pair, (...), or permutation, (K, B)."""
+    """HGR, or χ² for `which` = 1, after smoothing, of each pair, (...), or permutation, (K, B)."""
     xp = array_namespace(u, v)
     if not isinstance(u, np.ndarray):
         f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)

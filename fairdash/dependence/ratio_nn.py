@@ -127,7 +127,7 @@ def _log_mean_exp(x: Tensor) -> Tensor:
 
 
 class _Ratio:
-    """The log ratio h of M members, on samples of the joint distribution and of the product of the margins."""
+    """The log ratio h of M members, on samples of the joint distribution and the product of the margins."""
 
     def __init__(self, members: int, settings: Settings) -> None:
         widths, seeds = [2, *settings.hidden, 1], [settings.seed] * members
@@ -137,7 +137,7 @@ class _Ratio:
 
     @staticmethod
     def samples(rows: Rows, shifts: int, first: int = 1) -> Tensor:
-        """Return the rows, and then each u with the v of other rows, (M, 2, (1 + shifts) n), in random order."""
+        """Return the rows, then each u with the v of other rows, (M, 2, (1 + shifts) n), in random order."""
         n = rows.u.shape[2]
         steps = [(first + k * max(1, n // shifts)) % n or 1 for k in range(shifts)]
         v = torch.cat([rows.v, *(rows.v.roll(step, dims=2) for step in steps)], dim=2)

@@ -88,7 +88,7 @@ def hgr_rdc(
 
 
 def _directions(x: Array, weight: Array | None, drawn: Array, scale: float) -> Basis:
-    """Principal directions of the sines of the ranks, with variance 1; zeros for directions lost to rounding."""
+    """Principal directions of the sines of the ranks, with variance 1; zeros if lost to rounding."""
     columns = x[:, :, None] if x.ndim == 2 else x
     *slopes, shifts = drawn[-1 - columns.shape[2] :] * scale / (1 + columns.shape[2])
     if weight is None and x.ndim == 2:

@@ -351,7 +351,7 @@ class _Parts:
         return pd.concat(independent(unit, tasks), ignore_index=True)
 
     def baselines(self, find_plan: Callable[[], Sweep]) -> tuple[pd.DataFrame, Array]:
-        """Members and predictions of the baselines, and tariffs if requested, at the weights of `find_plan`."""
+        """Members and predictions of the baselines, and requested tariffs, at the weights of `find_plan`."""
         plan, is_tariffs = self.plan, FAIR_TARIFF in self.plan.methods
 
         def trained() -> tuple[pd.DataFrame, Array]:

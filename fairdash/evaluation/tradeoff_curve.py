@@ -92,7 +92,7 @@ def blend(
 
 
 def _short(lam: float, low: float, high: float) -> float:
-    """λ with the fewest digits, at least three, that distinguish it from both neighbours and the next blends."""
+    """λ with the fewest digits, at least three, that distinguish it from neighbours and the next blends."""
     digits = 3 if high - low > 0.02 * high else 6
     return float(f"{lam:.{digits}g}")
 

@@ -162,7 +162,7 @@ def compute_steps(
                 n_broken += 1
                 if n_broken > MAX_BROKEN or not is_own:
                     raise RunError.of(
-                        "The processes that compute this were ended again and again",
+                        "The processes that compute this were stopped repeatedly",
                         "Close other programs, or take a sample of the rows: the memory may not suffice.",
                     ) from error
                 log.warning("a process has ended; unfinished steps are computed again")
@@ -316,7 +316,7 @@ class StepPool:
                         raise Cancelled from None
                     with self._lock:
                         self._folder = None if self._pool is pool else self._folder
-            raise RunError.of("The processes of a machine were ended again and again", "Give it more memory.")
+            raise RunError.of("The processes of a machine were stopped repeatedly", "Give it more memory.")
         except FairdashError as error:
             return ["", 0.0, str(error), [to_plain(each) for each in error.problems]]
         except Cancelled:

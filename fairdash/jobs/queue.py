@@ -342,10 +342,10 @@ def in_words() -> Iterator[None]:
         ):
             raise AwayError.of(
                 "the job database can't be reached",
-                "See that the PostgreSQL of FAIRDASH_DATABASE answers. Jobs at work wait for it.",
+                "Check that the PostgreSQL of FAIRDASH_DATABASE answers. Jobs at work wait for it.",
             ) from error
         hint = (
-            "See that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."
+            "Check that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."
             if is_shared()
             else f"See that {data_folder('jobs.sqlite')} can be written. If it is damaged, move it away."
         )

@@ -349,9 +349,9 @@ def to_files(found: Found) -> dict[str, bytes]:
             pd.testing.assert_frame_equal(again[name], frame, check_exact=True, check_freq=False)
         same = all(_is_same(again[name], array) for name, array in arrays.items())
     except (AssertionError, TypeError, ValueError, KeyError, NotImplementedError, SafetensorError) as error:
-        raise ValueError("what a step has found can't be stored as it is") from error
+        raise ValueError("the result of a step can't be stored") from error
     if not same or list(map(str, plain)) != list(plain):
-        raise ValueError("what a step has found can't be stored as it is")
+        raise ValueError("the result of a step can't be stored")
     return files
 
 
@@ -369,7 +369,7 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Return whether two arrays have the same bits, compared block by block, because they may have gigabytes."""
+    """Return whether two arrays have the same bits, block by block, because they may have gigabytes."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     one, other = a.reshape(-1), b.reshape(-1)

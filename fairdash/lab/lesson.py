@@ -63,22 +63,22 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
         "2": LessonScene(
             title="2 Straighten the cloud",
             question="Which two functions turn this cloud into a line?",
-            guesses=("None: it is a hump", "f alone, of age", "f of age and g of the price"),
+            guesses=("None, because it is a hump", "f alone, of age", "f of age and g of the price"),
             right="f of age and g of the price",
             learned="HGR is the correlation after the best transformation of both variables.",
         ),
         "3": LessonScene(
             title="3 Memorising noise",
             question="An adversary reports 0.7. Is that high?",
-            guesses=("Yes, a strong link", "It depends on rows and steps", "No, it is always that"),
+            guesses=("Yes, a strong link", "It depends on rows and steps", "No, 0.7 is normal"),
             right="It depends on rows and steps",
             learned="Only a value above the noise floor is evidence of a link.",
         ),
         "4": LessonScene(
             title="4 The duel",
             question="How does a predictor become fair?",
-            guesses=("It forgets age", "An adversary hunts it", "It adds noise"),
-            right="An adversary hunts it",
+            guesses=("It forgets age", "An adversary looks for a link", "It adds noise"),
+            right="An adversary looks for a link",
             learned="An adversary trains a predictor to be fair. A new estimator then judges it.",
         ),
         "5": LessonScene(

@@ -174,7 +174,7 @@ def printed_threshold() -> float:
 
 
 def bound_crossing(base: str) -> float:
-    """Return the χ² at which the bound 1 − 2^(−2 log(1 + χ²)) crosses χ²; in bits the golden ratio minus 1."""
+    """Return the χ² at which the bound 1 − 2^(−2 log(1 + χ²)) equals χ²; in bits the golden ratio minus 1."""
     return float(brentq(lambda x: float(upper(np.array(x), base)) - x, 0.05, 5.0))
 
 

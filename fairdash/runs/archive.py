@@ -96,7 +96,7 @@ def export_run(run: Run) -> bytes:
     """
     status, look = run.status, run.available_result
     if not status.is_over:
-        raise RunError.of("this run is still at work", "Wait until it has finished, or stop it.")
+        raise RunError.of("this run is still in progress", "Wait until it has finished, or stop it.")
     if look is None:
         raise RunError.of("this run has no results to export", "Resume it, or start it again.")
     # Damaged files are named, and not exported.

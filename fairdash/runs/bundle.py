@@ -64,8 +64,8 @@ A model made with fairdash {fairdash}
 
 What is in here
   model.safetensors   the model: numbers and names, and nothing that can be executed
-  model.json          what it was fitted on, how, what to expect of it, and its limits
-  model_card.md       the same in words, with what you have yet to write of it
+  model.json          its data, method, expected accuracy and limits
+  model_card.md       the same in words, with fields for you to complete
   load_model.py       predicts for the rows of a table
 
 How to use it
@@ -80,7 +80,7 @@ How to use it
 
   The table needs the columns that model.json names under "data", "roles", "features", under the same
   names and in the same units, prepared as the notes there say. Columns may stand in any order, others may
-  be there too, and the sensitive ones are not needed. predictions.csv then holds a number a row.
+  be there too, and the sensitive ones are not needed. predictions.csv then has one number per row.
 
 How it was made
   It was fitted on all {rows:,} rows of the data set{set_aside}, with the weight
@@ -95,11 +95,11 @@ A tariff made with fairdash {fairdash}
 
 What is in here
   tariff.xlsx, tariff.csv   the table of relativities: everything needed for rating
-  glm.csv                   the same factors at lambda = 0: a GLM, to compare with
-  tariff.json               what it was fitted on, how, what to expect of it, and its limits
-  model_card.md             the same in words, with what you have yet to write of it
+  glm.csv                   the same factors at lambda = 0: a GLM, for comparison
+  tariff.json               its data, method, expected accuracy and limits
+  model_card.md             the same in words, with fields for you to complete
 
-How to rate by it
+How to rate with it
 {formula}
 
 With fairdash {fairdash}:
@@ -139,7 +139,8 @@ _LIMITS_OF_TARIFF = (
 )
 _LIMITS_OF_REPAIR = (
     "The repair of each row was fitted on other rows. To price new rows, fit fairdash.FairPostprocessor.",
-    "Without the sensitive attribute at pricing, the price follows it as far as other columns reveal it.",
+    "Without the sensitive attribute at pricing, the price follows it to the extent that other columns "
+    "reveal it.",
     "It repairs the dependence on this attribute only. Other attributes and combinations may show more.",
     "It claims no compliance with any rule.",
 )
@@ -168,7 +169,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
     readme = _README_OF_MODEL.format(
         fairdash=__version__,
         rows=card["data"]["rows"],
-        set_aside=f" but {set_aside:,} that told when to stop" if set_aside else "",
+        set_aside=f" but {set_aside:,} used for early stopping" if set_aside else "",
         confirmation=textwrap.fill(confirming, 100) + "\n" if confirming else "",
         lam=card["model"]["lam"],
         limits=_lines(card["limits"], first="  - "),

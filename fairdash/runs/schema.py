@@ -388,7 +388,7 @@ def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
 
 
 def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], what: str) -> None:
-    """Raise a SchemaError that states `what` unless each expected row occurs exactly once, and no other row."""
+    """Raise a SchemaError that states `what` unless exactly the expected rows occur, each once."""
     found = _keys(frame, columns)
     require(set(found) == wanted and len(found) == len(wanted), what)
 

@@ -250,7 +250,7 @@ class Job(Generic[Spec]):
 
     @contextmanager
     def _result_folder(self, name: str = RESULT) -> Iterator[Path]:
-        """Folder for the result, which is stored completely or not at all; StorageError if the disk is full."""
+        """Folder for the result, stored completely or not at all; StorageError if the disk is full."""
         with whole_folder(self.folder / name) as folder:
             yield folder
             seal(folder)

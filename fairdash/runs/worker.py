@@ -244,7 +244,7 @@ WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
 
 
 def executor_for(run: Run, dataset: Dataset) -> tuple[Callable[[], Executor], Callable[[], int]] | None:
-    """Return a function that creates the executor of a run's steps, and its width; None to compute them here."""
+    """Return a function that creates the executor of a run's steps, and its width; None for no executor."""
     from fairdash.jobs.parallel import QueueExecutor, local_pool
 
     spec = run.spec

@@ -324,7 +324,7 @@ def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str
 
 
 def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return a column whose levels in :func:`spellings` are merged into the most common of them, with a note."""
+    """Return a column with levels of :func:`spellings` merged into the most common of them, with a note."""
     alike = spellings(values)
     first = {other: group[0] for group in alike for other in group}
     changed = values.astype(object).map(lambda cell: first.get(cell, cell))

@@ -395,7 +395,7 @@ def _even_steps(levels: Floats) -> Floats | None:
 
 
 def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
-    """The slope of the narrowest strip that contains all rows, and their positions in it; None if it is wide."""
+    """The slope of the narrowest strip with all rows, and their positions in it; None if it is wide."""
     from scipy.optimize import linprog
 
     x = steps[codes]

@@ -391,7 +391,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         words = in_words(self.relativities())
         few = any((each < MIN_CLAIMS).any() for each in self.claims_)
         if few and self.credibility:
-            words += f"\nEach counts {self.credibility:g} further claims at the base's frequency."
+            words += f"\nEach gets {self.credibility:g} additional claims at the base's frequency."
         if self.monotone_cost_ is not None:
             words += f"\n{cost_in_words(self._fit_options().monotone, self.monotone_cost_)}"
         return words

@@ -346,12 +346,14 @@ def _check_values(table: pd.DataFrame, value: str) -> None:
     above = " above 0" if value == RELATIVITY else ""
     no_number = ~np.isfinite(table[value]) | (table[value] <= 0 if above else False)
     checks = Checks(DataError)
-    checks.require((kinds == BASE).sum() == 1, "kind", "The tariff's table has not one base", "Keep one row.")
+    checks.require(
+        (kinds == BASE).sum() == 1, "kind", "The tariff's table must have exactly one base", "Keep one row."
+    )
     for column, wrong, what, hint in (
         ("kind", ~kinds.isin(KINDS), f"hold another kind than {', '.join(KINDS)}", "Correct them."),
         (value, no_number, f"hold no number{above}", "Correct them."),
         ("factor", nameless, "name none", "Name the column."),
-        ("level", untold, "do not say of which level or breakpoint they are", _FILL),
+        ("level", untold, "do not name their level or breakpoint", _FILL),
     ):
         checks.require(not wrong.any(), column, f"{_rows_in_words(wrong)} of the tariff's table {what}", hint)
     checks.finish()
@@ -369,7 +371,7 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     own = rows[rows["kind"] != MISSING]
     kinds = own["kind"].unique()
     checks = Checks(DataError)
-    hint = "Keep one row a value, all of one kind."
+    hint = "Keep one row per value, all of the same kind."
     checks.require(len(kinds) <= 1, name, "Its relativities are of several kinds", hint)
     checks.require(len(missing) <= 1, name, "Missing cells have several relativities", hint)
     checks.finish()

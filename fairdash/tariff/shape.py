@@ -192,7 +192,7 @@ def _require_curves(
             what = f"“{name}” is in an interaction, whose relativities could undo it"
             hint = f"{leave}, or out of interactions."
         elif is_curve(factors[name]):
-            what, hint = f"“{name}” has no direction", "Give +1 where it may only rise, −1 where only fall."
+            what, hint = f"“{name}” has no direction", "Give +1 if it may only rise, −1 if it may only fall."
             fits = not isinstance(given, (bool, Sequence)) and given in (1, -1)
             checks.require(fits, "monotone", what, hint)
             continue
@@ -207,7 +207,7 @@ def _require_curves(
 def _order_problem(factor: Factor, given: object) -> tuple[str, str]:
     """Return the error in the order of a category's levels, "" without one, and the remedy."""
     name = factor.column
-    hint = f"List its levels, that of the lowest relativity first: {few(factor.cells)}."
+    hint = f"List its levels, starting with the lowest relativity: {few(factor.cells)}."
     if isinstance(given, str) or not isinstance(given, Sequence):
         return f"“{name}” is a category, whose levels have no order", hint
     levels = [level_text(level) for level in given]

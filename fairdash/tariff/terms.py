@@ -228,7 +228,7 @@ class Factor:
         return np.concatenate([line, coefficients[:, steps:]], axis=1)
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """Return each row's contribution to η, (K, n), from values (K, n_values); 0 for rows without a value."""
+        """Return each row's contribution to η, (K, n), from values (K, n_values); 0 without a value."""
         places = self.places(table)
         values_there = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
         if self.kind != BREAKPOINT:
@@ -296,7 +296,7 @@ class Interaction:
         return values
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """Return each row's contribution to η, (K, n), from values (K, n_values); 0 for rows without a value."""
+        """Return each row's contribution to η, (K, n), from values (K, n_values); 0 without a value."""
         return np.insert(values, len(self.shares), 0.0, axis=1)[:, self.places(table)]
 
 

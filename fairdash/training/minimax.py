@@ -183,7 +183,7 @@ class Batches:
 
 
 def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
-    """Return the first `used` of n row numbers in random order, followed by further random orders as needed."""
+    """Return the first `used` of n row numbers in random order, then further random orders as needed."""
     return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
 
 

@@ -255,7 +255,7 @@ def _prepared(
 def _minimax_trainer(
     data: StackData, models: Sequence[StackedModel], tables: Tables, *, objective: str, device: str
 ) -> tuple[MinimaxTrainer, StackData]:
-    """Predictors, adversaries and their optimisers, and the rows on `device`, with s encoded for the penalty."""
+    """Predictors, adversaries, their optimisers, and the rows on `device`, with s encoded for the penalty."""
     ((method, _),) = {(model.method, model.settings.stack_key) for model in models}
     settings, seeds = models[0].settings, [model.seed for model in models]
     # Ranks and similar values are computed in double precision, which not every device has.

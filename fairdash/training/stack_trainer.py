@@ -185,7 +185,7 @@ class StackTrainer:
         return memory.models_that_fit(self.device, n_splits=len(self.splits))
 
     def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
-        """Return the rows of the splits `used` in the form for the stack's models; the last result is cached."""
+        """Return the rows of the splits `used` for the stack's models; the last result is cached."""
         import torch
 
         from fairdash.training.stack import StackData

@@ -92,7 +92,7 @@ def _id_of(how: str, *who: object) -> str:
     if not all(isinstance(part, str) and part.strip() for part in who):
         raise NotSignedInError.of(
             "the sign-in in front of this server does not identify you",
-            "Open fairdash at its usual address. If you did, tell its administrator.",
+            "Open fairdash at its usual address. If you already did, tell the administrator.",
         )
     return sha256(json.dumps([how, *who]).encode())[:32]
 

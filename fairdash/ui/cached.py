@@ -123,7 +123,7 @@ def _once_a_server(
 
 
 def _ask_for(thing: object, owner: str | None = None) -> None:
-    """Refuse a file or a run that was deleted or belongs to somebody else; `owner` as in :func:`dataset_of`."""
+    """Refuse a deleted file or run, or one of somebody else; `owner` as in :func:`dataset_of`."""
     if isinstance(thing, UploadSource):
         check_kept(thing.sha256, owner=owner or current_owner())
     elif isinstance(thing, Run):

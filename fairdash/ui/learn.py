@@ -60,7 +60,10 @@ def show_data_set() -> None:
         )
         chart(figure, key=KEY("front", data), alt="Error of each method against its dependence.")
     else:
-        st.info("The standard network does not follow the attribute beyond noise. There is nothing to lower.")
+        st.info(
+            "The standard network's predictions do not follow the attribute beyond noise. There is no "
+            "dependence to reduce."
+        )
     st.dataframe(errors_of(table, data), hide_index=True, alt="Errors of all methods at equal dependence")
     st.caption(
         "Each cell gives the error and half the width of its 95 % interval over the splits. ↑ and ↓ mark an "
@@ -69,7 +72,7 @@ def show_data_set() -> None:
     download(table, label="All results (CSV)", name="methods", key=KEY("csv"))
     lacking = [f"{name}: {why}." for name, why in missing(table).items()]
     if lacking:
-        with st.expander("Methods that lack data sets"):
+        with st.expander("Methods without results on some data sets"):
             st.markdown("\n".join(f"- {safe(each)}" for each in lacking))
 
 

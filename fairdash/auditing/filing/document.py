@@ -319,7 +319,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
             "sets this price.",
             "small",
         ),
-        Text("Your price beside others", "section"),
+        Text("Your price compared with others", "section"),
         *_beside_others(result),
         Text("What changes your price", "section"),
         *_by_column(result),
@@ -396,8 +396,9 @@ def _through(result: Findings) -> Iterator[Block]:
 def _unsaid(name: str) -> list[str]:
     return [
         "Each comparison changes one thing and leaves the others. A customer with such values may not exist.",
-        "It says what the model does with your values. It does not say what you will cost, nor whether the "
-        "values are right. If one is wrong, say so: a right value can give another price.",
-        f"What varies with “{name}” may have a reason of its own. This page can’t separate the two.",
+        "It shows how the model uses your values. It does not show what you will cost, nor whether the "
+        "values are right. If a value is wrong, tell us, because the right value may give another price.",
+        f"A column that varies with “{name}” may have a separate justification. This page can’t distinguish "
+        "the two.",
         "It does not decide whether a difference is lawful.",
     ]

@@ -76,7 +76,7 @@ class FactorTable(NamedModel):
         self.inputs = tuple({each.name: each for each in self.inputs}.values())
         self.size = f"{counted(len(self.inputs), 'factor')}, {counted(len(self._table), 'row')}"
         self.open = (
-            "The exposure that the base is for, and rules beyond the table, such as caps and rounding.",
+            "The exposure to which the base refers, and rules outside the table, such as caps and rounding.",
         )
 
     def _as_tariff(self, sheets: dict[str, Cells], link: Link) -> pd.DataFrame:
@@ -221,7 +221,8 @@ def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) 
     is_told = names[place] in (*_RELATIVITY, *_COEFFICIENT)
     if link == "log" and not is_told and min(value for _, value in by_term) > 0:
         raise refused(
-            "all of its numbers are above 0, and its header does not tell coefficients from relativities",
+            "all of its numbers are above 0, and its header does not say whether they are coefficients or "
+            "relativities",
             "Call their column “coefficient” or “relativity”.",
         )
     terms = [("" if _is_base(name) else name, value) for name, value in by_term]
@@ -235,7 +236,7 @@ def _refuse_terms(rows: Cells, place: int) -> None:
     if none := [str(row[0]) for row, lacks in zip(rows, numbers.isna(), strict=True) if lacks]:
         raise refused(
             f"{few(none)} has no number" if len(none) == 1 else f"{few(none)} have no numbers",
-            "Correct these cells. Leave out terms without a coefficient, as R's NA.",
+            "Correct these cells. Leave out terms without a coefficient, such as R's NA.",
         )
     raise refused(
         "it has no base rate, or intercept, or several",

@@ -145,7 +145,7 @@ class ForeignModel:
 
     def _refusal(self, *, is_late: bool) -> Exception:
         """Error for a process that gave no answer."""
-        hint = "Compute the prices where the model is at home, and audit their column."
+        hint = "Compute the prices with the model's own software, and audit a column of these prices."
         try:
             code = self._process.wait(0 if is_late else 5)
         except subprocess.TimeoutExpired:
@@ -161,7 +161,7 @@ class ForeignModel:
         # A Python exception is our mistake; a signal means that a library crashed on a bad file.
         if code > 0 and "Traceback" in words:
             return RuntimeError(f"the process that reads the model's file failed:\n{words}")
-        return refused("the process that reads it ended: it is damaged, or too large", hint)
+        return refused("the process that reads it stopped: the file is damaged or too large", hint)
 
 
 def _end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
@@ -230,7 +230,7 @@ def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         if isinstance(error, errors.FairdashError):
             raise
-        why = f"it is incomplete, or of a form that is not read here ({type(error).__name__}: {cause(error)})"
+        why = f"it is incomplete, or of a form not supported ({type(error).__name__}: {cause(error)})"
         raise refused(why, "Save it again.") from error
 
 

@@ -119,7 +119,7 @@ def priced(
 
 
 def _predicts_logs(model: Any) -> bool:
-    """Return whether an object is a plain CatBoost model, whose predict returns logarithms for these losses."""
+    """Return whether an object is a plain CatBoost model, which predicts logarithms for these losses."""
     return type(model).__name__ == "CatBoost" and (
         str(model.get_all_params().get("loss_function", "")).partition(":")[0] in LOG_LOSSES
     )

@@ -209,7 +209,7 @@ def in_words(
     name: str,
     called: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
-    """Answer question 3 in words; the points of a gap in two halves are chosen on the other half of the rows."""
+    """Answer question 3 in words; points of a gap in two halves are chosen on the other half of the rows."""
     low, high = (" or ".join(dict.fromkeys(map(called, ends))) for ends in zip(*points, strict=True))
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     whole = parts["gap"]
@@ -335,7 +335,7 @@ def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """Return the answer and further sentences; `any_link` is the p-value of no link, equal everywhere or not."""
+    """Return the answer in sentences; `any_link` is the p-value of no link, equal everywhere or not."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}.",

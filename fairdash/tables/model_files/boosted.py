@@ -37,8 +37,8 @@ _CHANCES = (
     "CrossEntropy MultiClass MultiClassOneVsAll"
 ).split()
 _NO_OFFSET = (
-    "An offset or exposure of the training (init_score, base_margin, baseline): prices are those of an "
-    "offset of 0."
+    "An offset or exposure used in training (init_score, base_margin, baseline). Prices are for an offset "
+    "of 0."
 )
 _NO_TARGET = "Whether the outcome was transformed before the training, for instance to its logarithm."
 
@@ -59,9 +59,9 @@ class _Boosted(NamedModel):
         elif objective in _AS_IT_IS and is_told:
             self.response = "the price, as the model was fitted to it"
         elif objective in ("", *_AS_IT_IS) or "Custom" in objective or "UserDefined" in objective:
-            self.response = "raw scores of an objective that the file does not tell"
+            self.response = "raw scores of an objective that the file does not state"
             if link == "auto":
-                raise refused("it does not tell its objective, so its output may be a logarithm", NAME_LINK)
+                raise refused("it does not state its objective, so its output may be a logarithm", NAME_LINK)
         else:
             self.response = "no price"
             hint = "Audit a model of a mean, such as Poisson, gamma or Tweedie, or a column of prices."
@@ -180,7 +180,7 @@ class XGBoostModel(_Boosted):
         self.open += ("A value that stood for missing cells in training, unless it was NaN.",)
         if objective == "reg:squarederror":
             self.open += (
-                "Whether its objective was one of your own: XGBoost notes that as reg:squarederror.",
+                "Whether it was trained with a custom objective, which XGBoost records as reg:squarederror.",
             )
         self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
                        if kind == "c" and each.levels is None]  # fmt: skip
@@ -227,7 +227,7 @@ class CatBoostModel(_Boosted):
         of_levels = set(self._model.get_cat_feature_indices())
         if self._model.get_text_feature_indices() or self._model.get_embedding_feature_indices():
             raise refused(
-                "it takes texts or embeddings, of which fairdash changes nothing", "Audit its prices."
+                "it takes texts or embeddings, which fairdash does not support", "Audit its prices."
             )
         names = self._model.feature_names_
         self.inputs = tuple(Input(name, is_text=k in of_levels) for k, name in enumerate(names))

@@ -129,8 +129,8 @@ class CoefficientTable(LinearModel):
             strange += [name] if None in parts else []
         if strange:
             raise refused(
-                f"its terms {few(strange)} are neither columns of the table nor a column with a level, as "
-                "zoneB is for B of “zone”",
+                f"its terms {few(strange)} are neither columns of the table nor a column with a level, such "
+                "as zoneB for level B of “zone”",
                 "Name the columns as in the training, or give a relativity for each factor and level.",
             )
         self.terms = terms

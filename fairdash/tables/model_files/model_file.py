@@ -38,12 +38,12 @@ _NO_PICKLE = (
     "Save the model by its library's own save_model, or export it as ONNX, for example with skl2onnx. "
     "fairdash never loads pickles, because they can run any program."
 )
-_ITS_PRICES = "Compute the prices where the model is at home, and audit their column."
+_ITS_PRICES = "Compute the prices with the model's own software, and audit a column of these prices."
 #: First bytes of files that are not supported: their type, and the next step.
 _OTHER_FILES = (
     (b"\x80", "it is a pickle", _NO_PICKLE),
     (b"binf", "it is XGBoost's old binary format", "Save the model by save_model with the ending .json."),
-    (b"\x1f\x8b", "it is compressed, as R's .rds and .RData are", f"Unpack it. Of an R model: {_ITS_PRICES}"),
+    (b"\x1f\x8b", "it is compressed, like R's .rds and .RData", f"Unpack it. Of an R model: {_ITS_PRICES}"),
     (b"RD", "it is R's own format", f"fairdash runs no code. {_ITS_PRICES}"),
     (b"\x89HDF", "it is HDF5, as Keras writes it", "Export the model as ONNX."),
 )
@@ -95,12 +95,12 @@ def kind_of(content: bytes) -> str:
     if begin.startswith(b"<"):
         if b"<PMML" in begin[:5_000] and b"<!DOCTYPE" not in begin[:5_000]:
             return "pmml"
-        raise refused("it is XML, but no plain PMML", "Export the model as PMML or ONNX.")
+        raise refused("it is XML, but not plain PMML", "Export the model as PMML or ONNX.")
     if begin.startswith(b"PK\x03\x04"):
         if b"xl/workbook" in content:
             return "factors"
         if b"model.ini" in content:
-            raise refused("it is a MOJO of H2O, which only H2O's own program prices", _ITS_PRICES)
+            raise refused("it is a MOJO of H2O, which only H2O's own software can run", _ITS_PRICES)
         raise refused("it is a zip archive that is no workbook", "Unpack it.")
     is_text = b"\x00" not in begin and begin.count(b"\n") > 1 and re.search(rb"[,;\t]", begin)
     return "factors" if is_text else "onnx"
@@ -145,7 +145,8 @@ def cause(error: Exception) -> str:
 #: Names that libraries give to the columns of an array.
 _PLACE = re.compile(r"(?:Column_|f|x|feature_?)?\d+", re.IGNORECASE)
 NAME_LINK = (
-    "Say what it gives: “identity” for the price, “log” for its logarithm (model_link; on the page, “Output "
+    "State what it gives: “identity” for the price, “log” for its logarithm (model_link; on the page, "
+    "“Output "
     "of the model”)."
 )
 

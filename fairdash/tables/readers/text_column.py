@@ -55,7 +55,7 @@ class TextColumn:
         self.unit = self._take_unit()
 
     def _take_negatives(self) -> np.ndarray:
-        """Mask of distinct cells that are negative amounts, for example in brackets; they get a minus sign."""
+        """Mask of distinct cells that are negative amounts, such as in brackets; they get a minus sign."""
         is_negative = np.zeros(len(self._texts), dtype=bool)
         if not any(self._trimmed.hold(sign).any() for sign in ("(", "-", "\u2212", "\u2013")):
             return is_negative
@@ -69,7 +69,7 @@ class TextColumn:
         return is_negative
 
     def _take_unit(self) -> str:
-        """The only currency or percent sign around numbers, which is removed from the cells before parsing."""
+        """The only currency or percent sign around numbers; it is removed from the cells before parsing."""
         known = np.flatnonzero(~self.is_missing)
         if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""

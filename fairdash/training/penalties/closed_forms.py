@@ -116,7 +116,7 @@ def _kernels(x: Tensor, bandwidth: Tensor) -> Tensor:
 
 
 class _Kernels(torch.autograd.Function):
-    """exp(−(line − x)²) as one node of autograd, in place, because new memory costs more than the arithmetic."""
+    """exp(−(line − x)²) as one node of autograd, in place, because new memory costs more than arithmetic."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, line: Tensor) -> Tensor:

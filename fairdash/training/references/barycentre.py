@@ -394,7 +394,7 @@ class _Around:
 
 
 def _node_ranks(rank: Array, weight: Array, bandwidth: float) -> Array:
-    """Ranks at which distributions are stored: four per bandwidth, or every distinct rank if there are fewer."""
+    """Ranks at which distributions are stored: four per bandwidth, or all distinct ranks if fewer."""
     distinct = np.unique(rank)
     count = math.ceil(4 / bandwidth)
     if len(distinct) <= count:

@@ -206,7 +206,7 @@ def _ask_for_inputs(
     if about is not None:
         st.caption(safe(f"{about['kind']}. Objective: {about['objective']}. It gives {about['output']}."))
         for each in about["unknown"]:
-            st.caption(safe(f"Not told by the file: {each}"))
+            st.caption(safe(f"Not stated in the file: {each}"))
     outputs, inputs = ([], []) if about is None else (about["outputs"], about["inputs"])
     listed = [each["name"] for each in inputs]
     output = None
@@ -336,7 +336,7 @@ def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
-    done = "used, though parts of the price" if used else "left out of the factors"
+    done = "used, although parts of the price" if used else "left out of the factors"
     say(f"**{columns}** {done}: {safe(why)}.")
     button.button(
         f"Leave out {columns}" if used else f"Use {columns} anyway",

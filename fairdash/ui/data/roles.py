@@ -357,7 +357,7 @@ def decide(columns: Sequence[str], use: bool, key: str) -> None:
 
 
 def _decided(key: str) -> str:
-    """Session key of the user's decisions against the suggestion, a map of columns to whether they are used."""
+    """Session key of the user's decisions against the suggestion, a map of columns to their use."""
     return KEY("decided", key)
 
 

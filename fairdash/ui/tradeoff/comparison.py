@@ -51,8 +51,8 @@ def choose(run: Run) -> Comparison:
             format_func=lambda each: safe(result.names.get(each, each)),
             key=Address.SENSITIVE,
             bind="query-params",
-            help="“×” is what the combination of two attributes adds. The slider opens where half of the "
-            "chosen dependence is gone.",
+            help="“×” is the dependence that the combination of two attributes adds. The slider opens where "
+            "half of the chosen dependence has been removed.",
         )
         # An address may contain an empty parameter.
         sensitive = first if sensitive is None else sensitive

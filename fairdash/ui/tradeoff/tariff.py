@@ -139,8 +139,8 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
         step=1.0,
         placeholder="no cap",
         key=KEY("most"),
-        help="All premiums are multiplied by one level and capped at both ends. Total income does not "
-        "change. The cap applies after rating, so the table of relativities does not change.",
+        help="All premiums are multiplied by one common factor and capped at both ends. Total income does "
+        "not change. The cap applies after rating, so the table of relativities does not change.",
     )
     if most is None:
         return

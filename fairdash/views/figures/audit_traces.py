@@ -246,7 +246,7 @@ def measures(table: pd.DataFrame) -> list[str]:
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw cells of price and s, coloured by cost minus price in standard errors, so that noise stays pale."""
+    """Draw cells of price and s, coloured by cost minus price in standard errors; noise stays pale."""
     most = float(table["b"].abs().max()) or 1.0
     clear = table["b"].abs() > 2 * table["standard_error"]
     marker = {
@@ -343,7 +343,7 @@ def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: The
             figure.add_trace(
                 line([own[low], own[high]], [name] * 2, colour=theme.chosen, width=width, **look)
             )
-        look |= {"colour": theme.standard, "hover": f"{name}, the middle policy: %{{x:.1f}} %"}
+        look |= {"colour": theme.standard, "hover": f"{name}, the median policy: %{{x:.1f}} %"}
         ring = {"line": {"color": theme.text, "width": 1}}
         figure.add_trace(dots([own["q50"]], [name], size=11, marker=ring, **look))
     figure.update_yaxes(autorange="reversed", ticks="", type="category")

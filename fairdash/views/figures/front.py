@@ -363,7 +363,7 @@ def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) 
 
 
 def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
-    """Fit axes from zero, or from negative held-out figures, to just beyond the furthest mean, with all of y."""
+    """Fit axes from zero, or negative held-out figures, to just beyond the furthest mean, with all of y."""
     # A corrected value is exactly 0 where nothing shows above noise; all of them may be.
     far = float(across.max()) or 0.1
     x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)

@@ -80,9 +80,9 @@ def summary(table: pd.DataFrame) -> list[str]:
         place = list(ranks.index).index(DEFAULT_METHOD) + 1
         lowest = ", ".join(f"{ranks[level].idxmin()} at {100 * level:.0f} %" for level in LEVELS)
         made.append(
-            f"On the sets with {words}, the default, {DEFAULT_METHOD}, is number {place} of {len(ranks)} by "
-            f"its mean rank among the methods that need no s for a price. The lowest mean ranks are those of "
-            f"{lowest}."
+            f"On the sets with {words}, the default, {DEFAULT_METHOD}, has place {place} of {len(ranks)} by "
+            "mean rank among the methods that need no s for a price. The methods with the lowest mean ranks "
+            f"are {lowest}."
         )
     known = table[table["more_low"].notna()]
     above, below = known[known["more_low"] > 0], known[known["more_high"] < 0]
@@ -91,8 +91,8 @@ def summary(table: pd.DataFrame) -> list[str]:
     best = best_at_half(table)
     worse = int((best["more_high"] < 0).sum())
     made.append(
-        f"At half the gap, the default's error is above the smallest one by more than chance on {worse} of "
-        f"the {len(best)} sets with a link. The table says of how many splits the intervals are."
+        f"At half the gap, the default's error exceeds the smallest error by more than chance on {worse} of "
+        f"the {len(best)} sets with a link. The table gives the number of splits for each interval."
     )
     made.append(
         f"An interval compares another method's error with the default's on the same splits in {len(known)} "
@@ -113,11 +113,11 @@ def missing(table: pd.DataFrame) -> dict[str, str]:
         one = name in RIVALS and not RIVALS[name].multivariate
         one |= name in PATHS and not PATHS[name].multivariate
         if name == FAIR_TARIFF:
-            found[name] = "it is for claims and premiums"
+            found[name] = "it models only claims and premiums"
         elif one and set(left) <= joint:
-            found[name] = "it takes one attribute"
+            found[name] = "it accepts only one attribute"
         elif name == "ccdcov" and not set(left) & joint:
-            found[name] = "with one attribute it is jdcov"
+            found[name] = "with one attribute it equals jdcov"
         else:
             found[name] = f"not measured on {', '.join(map(str, left))}, because of the computing time"
     return found
