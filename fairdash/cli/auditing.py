@@ -146,7 +146,7 @@ def audit(
         File with a model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of
         factors; `models` describes it. --price then names this price. Pickles are never loaded.
     sheet
-        Sheet of a workbook, or data frame of an R file.
+        Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling

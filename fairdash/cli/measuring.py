@@ -72,7 +72,7 @@ def measure(
     given
         Column to condition on in a further test; repeatable.
     sheet
-        Sheet of a workbook, or data frame of an R file.
+        Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
@@ -165,7 +165,7 @@ def check(
     group
         Column that groups rows, such as a policy number.
     sheet
-        Sheet of a workbook, or data frame of an R file.
+        Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling

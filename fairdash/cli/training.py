@@ -74,7 +74,7 @@ class DataOptions:
     below_zero
         For a file: use amounts below zero (recoveries) unchanged, count them as 0, or leave their rows out.
     sheet
-        For a file: sheet of a workbook, or data frame of an R file.
+        For a file: sheet of a workbook, or table of an R file or a SAS transport file.
     missing
         For a file: cells that count as missing, besides the usual marks: 999, or age=999 for one column.
     one_spelling
