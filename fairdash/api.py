@@ -354,25 +354,27 @@ def bench(
 ) -> pd.DataFrame:
     """Compare methods by their error at equal dependence, on the same splits.
 
-    Each method is trained at several weights λ. On validation rows its path is followed to where the
-    dependence is 75, 50 and 25 % of the standard network's, by a straight line between two weights, and its
-    error is read there on test rows. Dependence is read in three ways that no method minimises: HGR_RDC,
-    mutual information by nearest neighbours, and the gap of averages of tenths by s, each less its floor.
+    Each method is trained at several weights λ. On validation rows, its path is interpolated linearly between
+    two weights, to find the points at which the dependence is 75, 50 and 25 % of the standard network's. Its
+    error at these points comes from test rows. Dependence is measured in three ways that no method minimises:
+    HGR_RDC, mutual information by nearest neighbours, and the gap of averages of tenths by s. The noise floor
+    of each is subtracted.
 
     Parameters
     ----------
     dataset
-        With several sensitive columns, a model is judged by the column that its predictions depend on most,
-        and by all together, such as ``"gap_joint"``: as one vector, and by the cells of the crossed columns.
+        With several sensitive columns, a model is judged by the column on which its predictions depend most,
+        and by all columns together (such as ``"gap_joint"``): as one vector, and by the cells of the crossed
+        columns.
     methods
         Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or
         classes by ``"module:Class"``; by default all that suit the data.
     others
-        Methods of yours: name to a class or function that is called with λ and returns an object with
+        Your own methods: name to a class or function that is called with λ and returns an object with
         ``fit(X, y, sensitive_features=…)`` and ``predict(X)``. If `predict` has a parameter
-        ``sensitive_features``, it gets them, and so does `fit` the ``sample_weight``. An attribute ``lams``
-        names the weights, ascending from 0; by default 0, 0.1, 0.3, 1, 3 and 10. With ``repairs = True``, X
-        is the standard network's prediction.
+        ``sensitive_features``, it receives s. If `fit` has a parameter ``sample_weight``, it receives the
+        weights. An attribute ``lams`` names the weights, ascending from 0; by default 0, 0.1, 0.3, 1, 3 and
+        10. With ``repairs = True``, X is the standard network's prediction.
     n_splits, random_state, settings
         As in :func:`sweep`.
     progress
@@ -380,7 +382,7 @@ def bench(
 
     Returns
     -------
-    DataFrame, a row a method, reading and level
+    DataFrame, one row per method, reading and level
         ``method``, ``reading``, ``level``, ``splits``, ``reached`` (splits in which the method comes down to
         the level on validation rows; the figures are their means), ``dependence`` (on test rows, divided by
         the standard network's), ``error``, ``error_low``, ``error_high`` (the loss on test rows divided by

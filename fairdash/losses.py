@@ -48,7 +48,7 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Raises
     ------
     OptionError
-        Shapes that don't fit, or values that are not finite.
+        Shapes don't match, or values are not finite.
 
     Notes
     -----

@@ -29,24 +29,24 @@ from torch import Tensor, nn
 class Activation:
     """Activation of a unit, tanh or ReLU, in the form required by handwritten gradients.
 
-    A unit's output is ``factor * a + shift`` of the a that is kept, so that its affine part goes into the
-    next layer's small matrices and no pass over the batch is needed for it.
+    A unit's output is ``factor * a + shift`` of the stored a. Its affine part goes into the next layer's
+    small matrices, which saves a pass over the batch.
 
     Parameters
     ----------
     function
-        The output itself, for what is not written by hand.
+        The output itself, for code without handwritten gradients.
     scale
         Factor of z before `keep`.
     keep
-        The kept a from ``scale * z``, in place.
+        Function that computes the stored a from ``scale * z``, in place.
     factor, shift
         The output is ``factor * a + shift``.
     gain, slope
         The output's derivative by z is ``gain * slope(a)``.
     first, inner, last
-        Squares of the bounds of uniform initial weights, times the number of inputs: of the first layer,
-        those between, and the output's; None for Xavier's bound, which knows the outputs too.
+        Squares of the bounds of uniform initial weights, times the number of inputs: of the first layer, the
+        inner layers, and the output layer; None for Xavier's bound, which also uses the number of outputs.
     bias
         Initial biases of hidden units are uniform between ± this.
     """
@@ -104,8 +104,7 @@ class StackedMLP(nn.Module):
     widths
         Number of units of each layer, inputs first, outputs last: ``[p, 32, 16, 1]``.
     seeds
-        One seed a network, K in all. Networks with equal seeds start from equal weights,
-        whatever stack they are in.
+        One seed per network, K in total. Networks with equal seeds start from equal weights in every stack.
     first_layer_gain
         Factor on the first layer's initial weights: above 1, the network starts with steeper
         functions of its inputs.
@@ -153,8 +152,8 @@ class StackedMLP(nn.Module):
         Parameters
         ----------
         x : (T, batch, widths[0]) tensor
-            T divides K: the first K / T networks see the first table, the next ones the second, and so
-            on. One table a network, T = K, is the plain case; fewer spare copies of the inputs.
+            T divides K: the first K / T networks see the first table, the next ones the second, and so on.
+            Usually there is one table per network, T = K; fewer tables avoid copies of the inputs.
         masks
             For each hidden layer a (K, batch, units) factor on its units' outputs, for dropout.
         """
@@ -168,11 +167,12 @@ class StackedMLP(nn.Module):
 
 
 class _Perceptrons(torch.autograd.Function):
-    """All layers of a stack as one node of autograd, with its gradient worked by hand.
+    """All layers of a stack as one node of autograd, with a handwritten gradient.
 
-    Inside, the batch lies last, (K, units, batch), and the hidden layers hold what the activation keeps: for
-    tanh(z) = 2σ(2z) − 1 that is σ(2z). The twos and ones go into the next layer's small matrices,
-    2(W tanh + b) = 4Wσ + 2(b − W1), so that each layer passes over the batch as rarely as it can.
+    Internally, the batch is the last dimension, (K, units, batch), and the hidden layers hold the stored
+    values of the activation: for tanh(z) = 2σ(2z) − 1 that is σ(2z). The twos and ones go into the next
+    layer's small matrices, 2(W tanh + b) = 4Wσ + 2(b − W1), so that each layer passes over the batch as
+    rarely as possible.
     """
 
     @staticmethod
@@ -263,30 +263,29 @@ def _corrections() -> NDArray[np.float64]:
 class StackedAdam:
     """Adam (Kingma and Ba 2015) over a stack: one fused update of all parameters of all K networks.
 
-    torch's own Adam sees a stack as one model. Here each network has its own learning rate and weight
-    decay, and one that diverges is left at its last finite weights while the others go on. All parameters
-    lie in one (K, P) buffer, so that a step costs a handful of large operations however many layers
-    there are.
+    torch's own Adam sees a stack as one model. Here each network has its own learning rate and weight decay,
+    and a network that diverges keeps its last finite weights while the others continue. All parameters are in
+    one (K, P) buffer, so that a step needs only a few large operations for any number of layers.
 
-    The number of steps and what follows from it lie on the device, so that a step can be captured in a CUDA
-    graph: it reads no number of the host's that changes.
+    The number of steps and derived values are on the device. A step can therefore be captured in a CUDA
+    graph, because it reads no changing number from the host.
 
     Parameters
     ----------
     parameters
-        Parameters with the leading dimension K. Their storage moves into this optimiser's buffer:
-        build it after the networks are on their device.
+        Parameters with the leading dimension K. Their storage moves into this optimiser's buffer: create it
+        after the networks are on their device.
     lr
-        Learning rate; a number, or a tensor of shape (K,), one a network.
+        Learning rate; a number, or a tensor of shape (K,), one per network.
     weight_decay
-        Added to each gradient is this times the weight, as in torch.optim.Adam: an L2 penalty, which
-        pulls weights with small gradients hardest; a number or (K,), on the CPU.
+        Factor of the weight that is added to each gradient, as in torch.optim.Adam; an L2 penalty, which
+        affects weights with small gradients most; a number or (K,), on the CPU.
     maximize
-        Go up the gradient instead of down.
+        Ascend the gradient instead of descending.
     alive
-        (K,) bool, changed in place: set to False for a network whose gradient is not finite at some
-        step; it keeps the weights that it had before that step. Optimisers that share this tensor
-        stop a network together.
+        (K,) bool, changed in place: set to False for a network whose gradient is not finite at some step. The
+        network keeps its weights from before this step. Optimisers that share this tensor stop a network
+        together.
     """
 
     def __init__(
@@ -329,12 +328,12 @@ class StackedAdam:
 
     @property
     def buffers(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Weights and both moments of their gradients, (K, P) each: with `steps` the complete state."""
+        """Weights and both moments of their gradients, (K, P) each; with `steps` the complete state."""
         return self._weights, self._mean, self._square
 
     @property
     def steps(self) -> int:
-        """Number of steps taken, as far as they are told apart; reading it waits for the device."""
+        """Number of steps taken, up to the length of the tables; reading it waits for the device."""
         return int(self._taken)
 
     @steps.setter
@@ -342,7 +341,7 @@ class StackedAdam:
         self._taken.fill_(number)
 
     def follow(self, factors: NDArray[np.float64]) -> None:
-        """Set the factor of every learning rate at each step, (T,); steps after these have the last one."""
+        """Set the factor of every learning rate at each step, (T,); later steps use the last factor."""
         corrections = _corrections()[np.arange(len(factors)).clip(max=_STEPS_CORRECTED - 1)]
         # One row per step: the factor of the learning rate, and the divisor of the second moment's root.
         rates = torch.from_numpy(np.stack([factors / corrections[:, 0], corrections[:, 1]], axis=1))
@@ -385,8 +384,8 @@ def side_by_side(
 ) -> tuple[Tensor, Tensor]:
     """Return both results; on a GPU the second is computed on another stream, and so is its gradient.
 
-    They must not share what either allocates: memory that one stream frees is used again by the same stream,
-    whatever the other one still reads.
+    They must not share memory that either allocates: memory freed by one stream is reused by this stream even
+    while the other still reads it.
     """
     if device.type != "cuda":
         return first(), second()

@@ -128,14 +128,14 @@ def measure_many(
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedFunctions:
-    """Learned f and g at the rows, with mean 0 and variance 1; g rises with v overall, and f rises with g.
+    """Learned f and g at the rows, with mean 0 and variance 1; g rises with v overall, and f with g.
 
     Attributes
     ----------
     u, f : (n,) arrays
         Sorted by u: f as a curve.
     v : (n,) or (n, d) array
-        Sorted by v where it is one column.
+        Sorted by v if it is one column.
     g : (n,) array
     """
 
@@ -304,9 +304,9 @@ class Estimator:
     measure
         Estimand and implementation.
     options
-        Of the measure.
+        Options of the measure.
     random_state
-        The seed, where the measure draws; the same for every pair.
+        Seed, if the measure draws random numbers; the same for every pair.
     """
 
     measure: Measure
@@ -321,11 +321,10 @@ class Estimator:
     def null(self, pairs: Pairs, permutations: Index) -> Array:
         """Return the measure of u with each permutation (B, n) of v: (1, K, B), or (2, K, B) with weights.
 
-        A weight that depends on one of the two variables must not be torn from it: otherwise the permuted
-        data have other weighted margins than the real ones. So there are two null distributions, the weight
-        kept with u and kept with v, and a test for noise takes the larger p-value. That
-        holds its level where the weight depends on u alone, on v alone or on neither; a weight that depends
-        on both is not covered by either.
+        A weight that depends on one of the two variables must stay with it. Otherwise the weighted margins of
+        the permuted data differ from those of the real data. There are therefore two null distributions, with
+        the weight kept with u or with v, and a test takes the larger p-value. The test keeps its level if the
+        weight depends on u alone, on v alone or on neither. A weight that depends on both is not covered.
         """
         ways = (False,) if pairs.weight is None else (False, True)
         return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
@@ -333,9 +332,9 @@ class Estimator:
     def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
         """Return the measure of u with each permutation of v, (K, B), by the measure's shortcut if any.
 
-        The weight stays with u, or moves with v. A weighted margin changes as the weights move past it, which
-        a short cut must know of. The one without weights does not hold either where groups of unlike sizes
-        exchange their values, since the margin of v changes.
+        The weight stays with u, or moves with v. A weighted margin changes when the weights are permuted, and
+        a shortcut must allow for this. The shortcut without weights is also invalid if groups of different
+        sizes exchange their values, because the margin of v changes.
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
         taken = keywords(self.measure.load())
@@ -391,7 +390,9 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
 
 
 def _keep_margin(permutations: Index, groups: Index | None) -> bool:
-    """Return whether every order (B, n) has each row once; orders of groups of unlike sizes repeat some."""
+    """Return whether every order (B, n) has each row once; orders of groups of different sizes repeat some
+    rows.
+    """
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 

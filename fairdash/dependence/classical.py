@@ -22,7 +22,7 @@ def mid_ranks(
     Parameters
     ----------
     x : (..., n) array
-        Values; ties get the same rank whatever the order of the rows.
+        Values; ties get the same rank, independent of the order of the rows.
     sample_weight : (..., n) array, optional
         Non-negative weights. A weight of 2 counts as two copies of the row.
 
@@ -138,14 +138,14 @@ def hgr_witsenhausen(u: Array, v: Array, *, sample_weight: Array | None = None) 
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Variables with few distinct values; others are refused before they come here. Several columns are one
-        variable: the cells of their crossing.
+        Variables with few distinct values; other variables are refused earlier. Several columns form one
+        variable, whose values are the cells of their crossing.
     sample_weight : (K, n) array, optional
 
     Returns
     -------
     (K,) array
-        In [0, 1]: the maximal correlation of the empirical law, without any approximation.
+        In [0, 1]: the exact maximal correlation of the empirical distribution.
     """
     weight = np.ones(u.shape) if sample_weight is None else sample_weight
     if v.ndim == 3:
@@ -167,23 +167,23 @@ def _of_table(u: Array, v: Array, weight: Array) -> float:
 def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     """Return the mutual information of each pair of a stack, in nats.
 
-    For values without ties this is scikit-learn's ``mutual_info_regression``. That one adds noise to ties, so
-    that its value follows the order of the rows; here ties are counted (Gao et al. 2017, for discrete and
-    mixed variables).
+    For values without ties this is scikit-learn's ``mutual_info_regression``. scikit-learn adds noise to
+    ties, so its value depends on the order of the rows. Here ties are counted (Gao et al. 2017, for discrete
+    and mixed variables).
 
     Parameters
     ----------
     u : (K, n) array
-        Standardised inside, as each column of v.
+        Standardised internally, like each column of v.
     v : (K, n) or (K, n, d) array
-        Of several columns the largest distance counts.
+        With several columns, the largest distance counts.
     n_neighbours
         k; more neighbours give less variance and more bias.
 
     Returns
     -------
     (K,) array
-        At least 0 (negative estimates become 0); without an upper end.
+        At least 0 (negative estimates become 0); without an upper bound.
 
     Raises
     ------
@@ -269,11 +269,12 @@ class RankLink:
     Parameters
     ----------
     value
-        From −1 to 1; 0 where neither rises or falls with the other.
+        From −1 to 1; 0 if neither rises or falls with the other.
     stays_within
-        Detection limit: its size stays below it under independence in 19 of 20 tables of so many rows.
+        Detection limit: under independence, 19 of 20 tables with this number of rows have a smaller absolute
+        value.
     smallest
-        The smallest size that such tables would detect, at that level, in 4 of 5 cases.
+        The smallest absolute value that such tables would detect at that level in 4 of 5 cases.
     n
         Rows.
     """
@@ -287,16 +288,16 @@ class RankLink:
 def rank_link(u: Array, v: Array, sample_weight: Array | None = None, units: Index | None = None) -> RankLink:
     """Return Spearman's correlation with its detection limit, by a sort and without permutations.
 
-    With standardised mid-ranks a and b the correlation is Σ w a b / Σ w. If v has nothing to do with u and
-    the weight, its variance is Σ w² a² / (Σ w)², and vice versa; the larger of the two is taken, as
-    of two permutation tests, one of which keeps the weight with u and the other with v. Without weights it
-    is 1 / n (Hotelling and Pabst 1936). A weight on which both depend is not covered. The products of a unit
-    add up before they are squared, so rows that share both count as one.
+    With standardised mid-ranks a and b the correlation is Σ w a b / Σ w. If v is independent of u and the
+    weight, its variance is Σ w² a² / (Σ w)², and vice versa. The larger of the two is used, as in two
+    permutation tests that keep the weight with u and with v. Without weights it is 1 / n (Hotelling and Pabst
+    1936). A weight on which both depend is not covered. The products of a unit add up before they are
+    squared, so rows that share both count as one.
 
     Parameters
     ----------
     u, v : (n,) array
-        Finite. A constant has value 0, and nothing would show.
+        Finite. A constant has value 0, and no link can be detected.
     sample_weight : (n,) array, optional
         Above 0; scale does not matter.
     units : (n,) array, optional

@@ -1,4 +1,4 @@
-"""Conditional dependence of u on s given columns C, by double residuals.
+"""Conditional dependence of u on s given columns C, from residuals of both.
 
 Regressions on C are subtracted from u and from functions ψ of s; the residuals must be uncorrelated. Products
 with functions of C reveal effects of opposite sign at different C, which would otherwise cancel.
@@ -62,20 +62,20 @@ class ConditionalDependence:
     Attributes
     ----------
     statistic
-        Largest |t| of the mean products of residuals; mostly 1 to 3 without dependence.
+        Largest |t| of the mean products of residuals; usually 1 to 3 without dependence.
     p_value
         In [1 / (1 + n_draws), 1]. Under E[u|C, s] = E[u|C] it is at most α in about a share α of samples.
     size
-        In [0, 1]: what functions of s, alone and times functions of C, tell of what C leaves of u, on rows
-        that did not fit: √(1 − squared error ÷ variance), a partial correlation ratio. 0: nothing that can be
-        used on new rows; 1: given C, u is such a function of s.
+        In [0, 1]: how well functions of s, alone and times functions of C, predict the residual of u given C,
+        on held-out rows: √(1 − squared error ÷ variance), a partial correlation ratio. 0 means no prediction
+        on new rows, and 1 means that, given C, u is such a function of s.
     u_explained, s_explained
-        Share of the variance of u, and on average of the smooth functions of s, that C tells, on rows that
-        did not fit; in [0, 1]. Where `s_explained` is near 1 there are hardly equals to compare.
+        Share of the variance of u, and on average of the smooth functions of s, that C explains on held-out
+        rows; in [0, 1]. If `s_explained` is near 1, there are hardly any equals to compare.
     varies_with
-        The given column, or two such as "area and bonus", whose functions weighted the largest product: there
-        the link differs along it, or along the two together. ``None`` where the largest is that of all rows
-        alike.
+        The given column, or two such as "area and bonus", whose functions weighted the largest product. The
+        link then differs along this column, or along the two together. ``None`` if the largest product has no
+        such weight.
     given
         The given columns that vary.
     regressions
@@ -83,11 +83,11 @@ class ConditionalDependence:
     n
         Rows with a weight above 0.
     n_used
-        Rows behind every number here: fewer than `n` with trees on many rows.
+        Rows used for every number here; fewer than `n` with trees on many rows.
     n_products
-        Mean products of residuals that were looked at.
+        Number of mean products of residuals in the test.
     n_draws
-        Draws behind the p-value.
+        Draws for the p-value.
     """
 
     statistic: float
@@ -236,11 +236,12 @@ class DoubleResiduals:
     u : (n,) array
         u − E[u|C], in the units of u.
     psi : (n, J) array
-        ψ(s) − E[ψ(s)|C]; the functions have variance 1, the smooth ones of each column of s first.
+        ψ(s) − E[ψ(s)|C]. The functions have variance 1, and the smooth functions of each column of s come
+        first.
     smooth : (J,) array of bool
         Mask of smooth functions: the others are indicators of the ends of s.
     left_of_u, left_of_psi : float, (J,) array
-        Share of the variance that is left.
+        Share of the variance that remains.
     weight : (n,) array
         With mean 1.
     rows : (n,) array of int
@@ -271,7 +272,8 @@ def double_residuals(
 ) -> DoubleResiduals:
     """Return residuals of u and of functions of s given C; see :func:`assess_conditional_dependence`.
 
-    The conditional mean of u along s among equals is to be fitted on these (Robinson 1988, Econometrica 56).
+    The conditional mean of u along s among equals is fitted on these residuals (Robinson 1988, Econometrica
+    56).
 
     Raises
     ------
@@ -330,7 +332,9 @@ def double_residuals(
 
 
 def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """ψ of every column, products of the first ones of two columns, indicators of the ends; (n, J), (J,)."""
+    """ψ of every column, products of the first functions of two columns, and indicators of the ends; (n, J),
+    (J,).
+    """
     smooth = [smooth_functions(column, _SMOOTH) for column in s.T if varies(column)]
     if not smooth:
         raise OptionError.of("The sensitive column is constant", "Choose another.", column="s")
@@ -355,9 +359,9 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
 def weight_functions(given: Given) -> tuple[Array, list[str]]:
     """Return the non-constant weight functions h of C, (n, K), and the column of each.
 
-    The two smoothest functions of the ranks of a number, an indicator of each of the common levels; then
-    products of those of two columns, of which the smoothest and commonest of every pair come first: an effect
-    whose sign two columns decide together is 0 on average along each of them.
+    They are the two smoothest functions of the ranks of each number and an indicator of each common level.
+    Products of functions of two columns follow, with the smoothest and most common of every pair first. They
+    detect an effect whose sign depends on two columns together, which is 0 on average along each column.
     """
     parts: list[Array] = []
     names: list[str] = []
@@ -375,7 +379,7 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
 
 
 def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, str]]:
-    """Products of functions of two columns, (n,) each, and whose they are; the first of each pair first."""
+    """Products of functions of two columns, (n,) each, and the two columns; the first of each pair first."""
     n = len(parts[0])
     kept: list[tuple[Array, str]] = []
     candidates = [

@@ -48,10 +48,10 @@ class Given:
     Attributes
     ----------
     names : tuple of str
-        Of the columns that vary.
+        Numeric columns that vary.
     numbers : dict of str to (n,) array
     levels : dict of str to (n,) array of int
-        From the commonest level, 0, on.
+        Level codes; 0 is the most common level.
     """
 
     names: tuple[str, ...]
@@ -78,7 +78,7 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
     Raises
     ------
     OptionError
-        Not one row for each of u, missing or infinite values, or no column that varies.
+        The number of rows differs from that of u, values are missing or infinite, or no column varies.
     """
     if isinstance(given, pd.DataFrame):
         frame = given
@@ -127,9 +127,9 @@ def _by_size(column: pd.Series) -> Index:
 def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = WIDTH) -> Array:
     """Return the smoothest functions of the normal scores of x, from smooth to rough; (n, P).
 
-    There are at most `count`, and one fewer than x has values: more would be sums of these. A function that
-    is smooth in x rises without end at the ends of its ranks, where normal scores leave it room: bias there
-    would go together in u and in s.
+    There are at most `count` functions, and fewer than x has values, because further functions would be sums
+    of these. A function that is smooth in x rises steeply at the ends of its ranks. Normal scores give it
+    room there, which avoids a common bias in u and in s.
     """
     scores = normal_scores(x, weight)
     place = (scores - scores.min()) / (scores.max() - scores.min())
@@ -206,14 +206,14 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
     ----------
     functions : (n, p) array
     penalty : (p,) array
-        Positive; relative to each other.
+        Positive; only their ratios matter.
     targets : (n, T) array
     weight : (n,) array
     folds : (n,) array of int
 
     Notes
     -----
-    The ridge of a target is the one with the least weighted squared error over all held-out rows.
+    The ridge penalty of a target is the one with the smallest weighted squared error over all held-out rows.
     """
     n = len(functions)
     scaled = np.column_stack([np.full(n, 1 / np.sqrt(_NEXT_TO_NOTHING)), functions / np.sqrt(penalty)])
@@ -271,8 +271,8 @@ def _fault(what: str, hint: str, count: int | None = None) -> OptionError:
 def require_differences(given: Given, s: Array, groups: Index | None = None) -> None:
     """Check that s (n, d) differs among rows that are equal in each given category, and in all of them.
 
-    A regression does not show it if most categories have too few rows for a mean of their own, or are whole
-    numbers, such as a post code.
+    A regression can't show this if most categories have too few rows for a separate mean, or are whole
+    numbers, such as postcodes.
 
     Raises
     ------

@@ -23,9 +23,9 @@ class FairQuant:
     Attributes
     ----------
     value
-        In the units of u; 0 when all groups have the same average.
+        In the units of u; 0 if all groups have the same average.
     n_quantiles
-        Groups used: at most the number asked for.
+        Groups used, at most the requested number.
     """
 
     value: float
@@ -86,10 +86,10 @@ def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: Array
     Parameters
     ----------
     s : (..., n) array
-        Equal values share a group, so the order of the rows can't matter; without ties sizes differ by at
+        Equal values share a group, so the order of the rows has no effect. Without ties, sizes differ by at
         most one.
     n_quantiles
-        Groups wanted, at least 2.
+        Requested number of groups, at least 2.
     sample_weight : (..., n) array, optional
         Groups then have equal weight instead of equal size.
 

@@ -32,7 +32,7 @@ def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
     Raises
     ------
     OptionError
-        Not one value a row, a missing one, or a single group.
+        The number of values is not that of the rows, a value is missing, or there is only one group.
     """
     if groups is None:
         return None
@@ -55,9 +55,9 @@ class Blocks:
     Attributes
     ----------
     order : (n,) array
-        Row numbers, group by group; in a group as in the table.
+        Row numbers, group by group, in the order of the table within a group.
     starts, sizes : (G,) arrays
-        Where each group begins in `order`, and how many rows it has.
+        Start of each group in `order`, and its number of rows.
     strata : (G,) array
         Groups of the same number exchange their values.
 
@@ -67,15 +67,14 @@ class Blocks:
     Notes
     -----
     Groups of the same size exchange their whole blocks of s, row by row in the order of the table. The
-    p-value (1 + b) / (1 + B) is then exact where, among groups of a size, the blocks of s are exchangeable
-    given u. Where s is constant within every group, sizes of fewer than :data:`MIN_GROUPS` groups join
-    the next larger ones: exact where the groups' values are exchangeable given u among groups of these sizes.
-    A group that has none to exchange with keeps its values, which costs power alone.
+    p-value (1 + b) / (1 + B) is then exact if, among groups of the same size, the blocks of s are
+    exchangeable given u. If s is constant within every group, sizes with fewer than :data:`MIN_GROUPS` groups
+    are merged with the next larger sizes. The p-value is then exact if the groups' values are exchangeable
+    given u among groups of these sizes. A group without a partner keeps its values, which only costs power.
 
-    Where s varies within groups, most of whose rows have no other group of their size, neighbouring sizes
-    exchange as well: a block is cut off where it is longer, and begins again where it is shorter. That keeps
-    how alike the rows of a group are, but it is no permutation of the rows, and p-values are approximate
-    (benchmarks/grouped_null.py).
+    If s varies within groups and most rows are in groups of a unique size, neighbouring sizes exchange values
+    as well: a longer block is cut off, and a shorter block is repeated. This keeps the similarity of the rows
+    of a group. It is not a permutation of the rows, so p-values are approximate (benchmarks/grouped_null.py).
     """
 
     order: Index
@@ -109,7 +108,9 @@ class Blocks:
         return blocks
 
     def draw(self, rng: np.random.Generator) -> Index:
-        """Draw, for each row, the row whose s it gets, (n,); a permutation if all groups have one size."""
+        """Draw, for each row, the row whose s it receives, (n,); a permutation if all groups have the same
+        size.
+        """
         base = np.argsort(self.strata, kind="stable")
         source = np.empty_like(base)
         source[base] = np.lexsort((rng.random(len(base)), self.strata))
@@ -150,7 +151,7 @@ def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Inde
     Parameters
     ----------
     at_most
-        Rows. The first group drawn is kept whatever its size.
+        Rows. The first group drawn is kept, regardless of its size.
     """
     sizes = np.bincount(groups)
     drawn = rng.permutation(len(sizes))
@@ -174,9 +175,9 @@ def by_rank(s: Array, order: Index, own: Array) -> Index:
     s : (n,) array
         The values of all rows.
     order : (m,) array
-        For each of m rows the row whose value it gets.
+        For each of m rows, the row whose value it receives.
     own : (m,) array
-        The values that the m rows are to keep among them; in the order of s[order] they get these.
+        Values to be assigned to the m rows, in the order of s[order].
     """
     order_now = np.empty(len(order), dtype=np.intp)
     # Ties of s get random ranks, by the place from which the exchanged values come.

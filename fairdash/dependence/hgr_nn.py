@@ -51,12 +51,12 @@ def hgr_nn(
     random_state
         Seed of initial weights, folds and batches; the same for every member.
     evaluation
-        ``"cross_fit"``: five folds; each is scored by networks that were trained on three others and
-        stopped where the fourth scored best. Signed: noise gives values on either side of 0.
-        ``"in_sample"``: trained on all rows and scored on the same, as published; noise gives a large
-        positive value that grows with the number of steps.
+        ``"cross_fit"``: five folds; each is scored by networks that were trained on three others and stopped
+        where the fourth scored best. Signed: noise gives values on either side of 0. ``"in_sample"``: trained
+        and scored on all rows, as published; noise gives a large positive value that grows with the number of
+        steps.
     inputs
-        What the networks see: evenly spread ``"ranks"``, so that heavy tails and units don't matter, or
+        Inputs of the networks: evenly spread ``"ranks"``, so that heavy tails and units have no effect, or
         ``"standardised"`` values, as published.
     hidden
         Units of the hidden layers of f and of g. The paper has (10, 10, 10).
@@ -66,7 +66,7 @@ def hgr_nn(
     Returns
     -------
     (K,) array
-        At most 1, which a deterministic link reaches if the networks can follow it; 0 for independence.
+        At most 1, the value of a deterministic link that the networks can represent; 0 for independence.
 
     Raises
     ------
@@ -199,7 +199,7 @@ class HGRNetwork(nn.Module):
     hidden
         Units of the hidden layers of f and of g.
     seeds
-        One seed a member of the stack.
+        One seed per member of the stack.
     n_sensitive
         Number of columns of V.
     """
@@ -232,9 +232,9 @@ class HGRNetwork(nn.Module):
 
     @torch.no_grad()
     def gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
-        """Return the gradients of J, one per parameter, by hand and in the same memory each time.
+        """Return the gradients of J, one per parameter, computed by hand in reused memory.
 
-        They take half as long as those of autograd, which have a graph to make and fresh memory to fetch.
+        This takes half as long as autograd, which builds a graph and allocates new memory.
         """
         share = shares(sample_weight)
         part = None if share is None else share.transpose(1, 2)
@@ -269,7 +269,9 @@ def standardise(x: Tensor, share: Tensor | None = None) -> Tensor:
 
 
 class _Standardise(torch.autograd.Function):
-    """One node of autograd: the gradient through mean and variance in four operations instead of twenty."""
+    """It is one node of autograd, which computes the gradient through mean and variance in four operations
+    instead of twenty.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, share: Tensor | None) -> Tensor:

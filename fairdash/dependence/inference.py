@@ -1,8 +1,8 @@
 """Independence floors, p-values and intervals of a measure, by permutations and bootstrap.
 
 A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The variable that
-keeps the weight has the same weighted margin in every order, and the other's margin changes. All models share
-one s, so its orders are prepared once.
+keeps the weight has the same weighted margin in every order, and the margin of the other variable changes.
+All models share one s, so its orders are prepared once.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ def weighted_orders(
     Parameters
     ----------
     prepared
-        Prepared values of one variable, from its values and weights (B, n).
+        Function that prepares one variable, from its values and weights (B, n).
     value
-        From what is prepared of u, of one member or of B, that of v and the weights: (B, ...).
+        Function of the prepared u (of one member or of B), the prepared v and the weights; returns (B, ...).
     u, v, weight : (K, n) arrays
     orders : (B, n) array
-        Rows of v; one may come several times.
+        Rows of v; a row may occur several times.
     prepared_u
-        As `prepared`, where it needs something else of u.
+        As `prepared`, if u is prepared differently.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
     piece
-        Permuted rows that are held at a time.
+        Number of permuted rows in memory at a time.
     """
     by_pair: list[list[Array]] = [[] for _ in u]
     prepared_u = prepared_u or prepared
@@ -87,11 +87,11 @@ class IndependenceFloor:
     Attributes
     ----------
     mean : (K,) array
-        Average over the permutations; with weights the larger of two, see
+        Average over the permutations; with weights the larger of two values, see
         :meth:`fairdash.dependence.api.Estimator.null`.
     q95 : (K,) array
-        The value that independence exceeds in 5 % of the permutations (of the absolute value, for signed
-        measures whose sign is a direction); with weights the larger of two.
+        The value that independence exceeds in 5 % of the permutations (of the absolute value, if the sign of
+        a measure is a direction); with weights the larger of two values.
     n_permutations
         Number of permutations.
     """
@@ -189,22 +189,22 @@ class DependenceEstimate:
         don't learn.
     floor, floor_q95
         Mean of the measure under independence (v permuted), and the value exceeded in 5 % of the
-        permutations. Of absolute values where the sign is a direction.
+        permutations. Absolute values are used if the sign is a direction.
     p_value
-        (1 + b) / (1 + B), with b of B permutations reaching the value: under independence it is at most
-        α in at most a share α of samples. With weights the larger of two, see ``sample_weight`` below.
+        (1 + b) / (1 + B), with b of B permutations reaching the value: under independence it is at most α in
+        at most a share α of samples. With weights it is the larger of two, see ``sample_weight`` below.
     ci_low, ci_high
-        95 % interval from half-samples, corrected for bias. When independence is not rejected at 5 %
-        (``bound_only``) it would be no interval: then the lowest value of the measure and an upper bound
-        of 95 %. Of what it is an interval, :attr:`interval_of` says.
+        95 % interval from half-samples, corrected for bias. If independence is not rejected at 5 %
+        (``bound_only``), they are the lowest value of the measure and a 95 % upper bound. :attr:`interval_of`
+        names the quantity of the interval.
     bound_only
         Whether the interval is only an upper bound.
     n
         Rows of the data.
     n_used
-        Rows used for every number here: fewer than ``n`` when a sample was drawn for speed.
+        Rows used for every number here; fewer than ``n`` if a sample was drawn for speed.
     n_permutations, n_bootstrap
-        Permutations, and half-samples; 0 half-samples give no interval (NaN).
+        Numbers of permutations and half-samples; without half-samples there is no interval (NaN).
     """
 
     id: str

@@ -33,11 +33,11 @@ def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Columns of 0 and 1 of which no row has two are the classes of one attribute.
+        Several columns of 0 and 1 are the classes of one attribute if no row has more than one 1.
     form
-        ``"standardised"``: u and every attribute have variance 1 (that of classes is summed over them), and
-        only the terms with u count. The root of their sum, with its sign. ``"published"``: JdCov² with c = 1
-        as in the authors' code, in the units of the columns. Dependence among the attributes then counts.
+        ``"standardised"``: u and every attribute have variance 1 (summed over classes), and only the terms
+        with u count. The value is the root of their sum, with its sign. ``"published"``: JdCov² with c = 1 as
+        in the authors' code, in the units of the columns. Dependence among the attributes is then included.
 
     Returns
     -------
@@ -75,9 +75,9 @@ def attributes(columns: Array) -> list[list[int]]:
 
 
 def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:
-    """Return columns (K, n, d) beside products of the ranks of every two of different attributes.
+    """Return columns (K, n, d) and products of the ranks of every two columns of different attributes.
 
-    Of many products, the 8 with the largest variance over the stack. `alone` leaves the columns out.
+    At most 8 products are used, those with the largest variance over the stack. `alone` omits the columns.
     """
     of_each = attributes(v.reshape(-1, v.shape[2]).T)
     pairs = [pair for two in itertools.combinations(of_each, 2) for pair in itertools.product(*two)]
@@ -114,7 +114,7 @@ def scaled(
 
 
 def distances(x: Array, to: Array) -> Array:
-    """Return Euclidean distances of rows (m, k) from others (n, k); (m, n)."""
+    """Return Euclidean distances of rows (m, k) from other rows (n, k); (m, n)."""
     if x.shape[1] == 1:
         return np.abs(x - to[:, 0])
     total = np.zeros((len(x), len(to)))

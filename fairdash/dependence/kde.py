@@ -1,5 +1,5 @@
-"""Maximal correlation and χ² divergence of a kernel-smoothed law (Mary et al. 2019), in numpy and torch, for
-raw values or normal scores.
+"""Maximal correlation and χ² divergence of a kernel-smoothed distribution (Mary et al. 2019), in numpy and
+torch, for raw values or normal scores.
 
 The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices: O(Gn)
 exponentials instead of O(G²n). One implementation serves numpy arrays (without importing torch) and torch
@@ -61,30 +61,30 @@ def hgr_kde(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """Return the maximal correlation (Hirschfeld–Gebelein–Rényi) of the kernel-smoothed law of each pair.
+    """Return the maximal correlation (Hirschfeld–Gebelein–Rényi) of each pair after kernel smoothing.
 
-    The second singular value of Q = p(i, j) / √(p(i) p(j)) (paper, Witsenhausen's theorem; Mary et al. 2019).
+    It is the second singular value of Q = p(i, j) / √(p(i) p(j)) (paper, Witsenhausen's theorem; Mary et al.
+    2019).
 
     Parameters
     ----------
     u, v : (..., n) arrays of numpy or torch
-        Standardised inside, so units don't matter.
+        Standardised internally, so units have no effect.
     sample_weight : (..., n) array, optional
         Non-negative weights of the rows.
     grid
-        ``"cover"``: spaced one bandwidth, three bandwidths beyond the data on either side; 1,000 lines at
-        most, on whose ends lie the rows that are further from the mean. ``"published"``:
-        at most 50 points on ±2.5 standard deviations, as in the published code; what lies outside it is not
-        seen.
+        ``"cover"``: points one bandwidth apart, up to three bandwidths beyond the data on either side. There
+        are at most 1,000 points, and rows further from the mean count at the ends. ``"published"``: at most
+        50 points on ±2.5 standard deviations, as in the published code, which ignores values outside.
     permutations : (B, n) array, optional
-        Orders of the rows of v, for numpy arrays (K, n); with weights, a row may come several times.
+        Orders of the rows of v, for numpy arrays (K, n); with weights, a row may occur several times.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------
     (...) array, or (K, B) of permutations
-        In [0, 1]; 0 for independence, or for a constant input; 1 for a deterministic link that the bandwidth
+        In [0, 1]; 0 for independence or a constant input; 1 for a deterministic link that the bandwidth
         resolves.
 
     Raises
@@ -105,14 +105,15 @@ def chi2_kde(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """Return the χ² divergence of each pair's kernel-smoothed law from the product of margins: ΣQ² − 1.
+    """Return the χ² divergence of each pair's kernel-smoothed distribution from the product of its margins:
+    ΣQ² − 1.
 
     Parameters and errors as :func:`hgr_kde`.
 
     Returns
     -------
     (...) array, or (K, B) of permutations
-        At least 0, without an upper end; at least the square of :func:`hgr_kde`.
+        At least 0, without an upper bound; at least the square of :func:`hgr_kde`.
     """
     return _measured(1, 0.0, u, v, sample_weight, grid, permutations, weight_moves)
 
@@ -127,16 +128,16 @@ def hgr_kde_scores(
 ) -> Array:
     """Return HGR_KDE of Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each pair of a stack.
 
-    HGR does not change under increasing maps of u or of v; its kernel estimate on raw values does, since one
+    HGR does not change under increasing maps of u or of v, but its kernel estimate on raw values does. One
     bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed variable and too
-    narrow for its tail. Normal scores (van der Waerden) have the same law whatever the data.
+    narrow for its tail. Normal scores (van der Waerden) always have the same distribution.
 
     Parameters
     ----------
     u, v : (K, n) arrays
-        Only their mid-ranks count; ties share one.
+        Only their mid-ranks count; ties share a rank.
     sample_weight : (K, n) array, optional
-        Non-negative; ranks are weighted too.
+        Non-negative; ranks are weighted, too.
     permutations : (B, n) array, optional
         Orders of the rows of v.
     weight_moves
@@ -170,7 +171,7 @@ def _measured(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """HGR, or χ² for `which` = 1, of the smoothed law of each pair, (...), or of each permutation, (K, B)."""
+    """HGR, or χ² for `which` = 1, after smoothing, of each pair, (...), or permutation, (K, B)."""
     xp = array_namespace(u, v)
     if not isinstance(u, np.ndarray):
         f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
@@ -236,7 +237,7 @@ def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
 
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
-    """Kernel of every row at every grid point, (..., G, n); one for all where a stack's members are alike."""
+    """Kernel of every row at every grid point, (..., G, n); shared if all members of a stack are equal."""
     if isinstance(x, np.ndarray) and x.ndim == 2 and _are_alike(x) and _are_alike(sample_weight):
         # Models share one s, whose kernels are the larger part of the work.
         x, sample_weight = x[:1], None if sample_weight is None else sample_weight[:1]
@@ -244,7 +245,7 @@ def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
 
 
 def _are_alike(x: Any) -> bool:
-    """Return whether the rows of (K, n) are all the same; of nothing they are."""
+    """Return whether the rows of (K, n) are all equal; True for an empty array."""
     return x is None or bool((x[1:] == x[:1]).all())
 
 
@@ -290,8 +291,8 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
 def _gaussians(t: Array, count: int) -> Array:
     """Return exp(−(t − j)² / 2) for the lines j = 0 … count − 1, (..., count, n), of places t (..., n).
 
-    Few exponentials are taken: exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2), one factor after
-    the other. Beyond :data:`_FAR` lines it is another number next to nothing.
+    This needs few exponentials: exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2), one factor after
+    the other. Beyond :data:`_FAR` lines the result is inexact, but negligibly small.
     """
     kernels = np.empty((*t.shape[:-1], count, t.shape[-1]))
     width = 2 * _BESIDE + 1

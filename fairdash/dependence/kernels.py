@@ -78,7 +78,7 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1); what the regularisation leaves of the maximal correlation.
+        In [0, 1); the maximal correlation, reduced by the regularisation.
     """
 
     def features(x: Array) -> Array:
@@ -162,13 +162,12 @@ def distance_correlation(u: Array, v: Array) -> Array:
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Of several columns, each is standardised before Euclidean distances are taken.
+        Several columns are standardised before Euclidean distances are computed.
 
     Returns
     -------
     (K,) array
-        In [0, 1]; 1 when v is u times a number plus a number. On few rows the value under independence is
-        well above 0.
+        In [0, 1]; 1 if v is a linear function of u. On few rows the value under independence is well above 0.
     """
     u = standardised(u)
     if v.ndim == 3:
@@ -190,7 +189,7 @@ def _in_order(u: Array, v: Array) -> tuple[Array, Array]:
 
 
 def _centred(mean_product: Array, rows_u: Array, rows_v: Array) -> Array:
-    """Mean product of doubly centred distances, from plain ones: S1 + S2 − 2 S3, equation 2.18."""
+    """Mean product of doubly centred distances, from plain distances: S1 + S2 − 2 S3, equation 2.18."""
     return mean_product + rows_u.mean(axis=-1) * rows_v.mean(axis=-1) - 2 * (rows_u * rows_v).mean(axis=-1)
 
 
@@ -216,9 +215,9 @@ def _mean_distances(x: Array) -> Array:
 def _mean_product(u: Array, v: Array) -> Array:
     """Mean over all pairs of rows of |u_i − u_j||v_i − v_j|, for rows in ascending order of u; O(n^(4/3)).
 
-    Both variables are cut into blocks of as many ranks. Pairs that share a block of either are taken one by
-    one. Those of two cells that share none have a known order: (u_j − u_i)(v_j − v_i), multiplied out, needs
-    sums over cells alone.
+    Both variables are cut into blocks with equal numbers of ranks. Pairs of rows that share a block of either
+    variable are computed one by one. Other pairs have a known order, so (u_j − u_i)(v_j − v_i), multiplied
+    out, needs only sums over cells.
     """
     return np.array([_mean_product_of(a, b) for a, b in zip(u, v, strict=True)])
 
@@ -247,7 +246,7 @@ def _mean_product_of(u: Array, v: Array) -> float:
 
 
 def _sum_in_blocks(u: Array, v: Array, block: int, known: Index | None = None) -> float:
-    """Sum of |u_i − u_j||v_i − v_j| over the pairs of each block of rows, less those alike in `known`."""
+    """Sum of |u_i − u_j||v_i − v_j| over the pairs of each block of rows, without pairs equal in `known`."""
     total, step = 0.0, max(1, _CACHED // block**2) * block
     for start in range(0, len(u), step):
         rows = slice(start, start + step)
@@ -294,17 +293,16 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
     Returns
     -------
     (K,) array
-        In [0, 1]; 0 in the limit of many rows only if u is independent of the columns together. Of one
-        column it is the distance correlation. Noise keeps it above 0.
+        In [0, 1]; 0 in the limit of many rows only if u is independent of the columns together. With one
+        column it is the distance correlation. Noise makes it positive.
 
     Notes
     -----
-    With A and Bⱼ the doubly centred distances, with their sign turned, of u and of the j-th column, each
-    divided by its root mean square, K = Πⱼ(Bⱼ + 1) and H its double centring, it is
-    √(mean(A·H) ÷ √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K): those terms of the
-    (scale-invariant, c = 1) joint distance covariance of u and all columns that hold u (Chakraborty and Zhang
-    2019, JASA 114); dependence among the columns alone does not count. Both A and K being positive
-    semi-definite, mean(A·H) is not below 0.
+    With A and Bⱼ the negative doubly centred distances of u and of the j-th column, each divided by its root
+    mean square, K = Πⱼ(Bⱼ + 1) and H its double centring, it is √(mean(A·H) ÷ √(mean(A²) mean(H²))). Since A
+    is centred, mean(A·H) = mean(A·K). These are the terms with u in the (scale-invariant, c = 1) joint
+    distance covariance of u and all columns (Chakraborty and Zhang 2019, JASA 114); dependence among the
+    columns alone does not count. A and K are positive semi-definite, so mean(A·H) is not below 0.
     """
     if v.ndim == 2:
         return distance_correlation(u, v)

@@ -26,10 +26,11 @@ class Measure:
         The range of the quantity estimated. A held-out or unbiased estimate may fall below
         ``lower`` by chance.
     signed
-        Whether the sign is a direction, so that far below 0 is as much dependence as far above.
+        Whether the sign is a direction, so that values far below 0 show as much dependence as values far
+        above 0.
     symmetric
         Whether exchanging u and v leaves the value unchanged to the last digit. Cross-fitted values change by
-        chance, because the folds are dealt anew.
+        chance, because the folds are assigned again.
     rank_based
         Whether increasing maps of u or v leave the value unchanged.
     rank_based_s
@@ -50,28 +51,28 @@ class Measure:
     multivariate
         Whether v may have several columns.
     recorded
-        What a run writes down of how its values are estimated, so that later versions can say where theirs
-        differ; empty for measures that never changed.
+        Note in a run on how its values are estimated, so that later versions can state differences; empty for
+        measures that never changed.
     interval_of
         Quantity that an interval covers, if it differs from the title.
     zero, one
         Meaning of the values 0 and 1.
     fails_when
-        When its estimate misleads, in plain words.
+        Cases in which its estimate misleads, in plain words.
     source
-        Where the definition comes from.
+        Source of the definition.
     implementation
-        ``"module:function"``; the function takes stacks ``(K, n)`` and returns ``(K,)``. Where permuting is
-        cheaper than starting again, it has the keyword ``permutations`` (B, n), orders of the rows of v, and
-        returns ``(K, B)``; with ``weight_moves``, whether weights go with v or stay with u, that holds with
-        weights above 0, too, and for orders in which rows come several times.
+        ``"module:function"``; the function takes stacks ``(K, n)`` and returns ``(K,)``. If permuting is
+        cheaper than a new computation, it has the keyword ``permutations`` (B, n), orders of the rows of v,
+        and returns ``(K, B)``. With ``weight_moves`` (whether weights move with v or stay with u), this also
+        works with weights above 0, and for orders in which rows occur several times.
     learned
-        The same for the learned transformations f and g, where there are any.
+        The same for the learned transformations f and g, if there are any.
     on_request
-        Whether pages that show every measure leave it out: it says nearly what another does, or what is asked
-        for by name only.
+        Whether pages that show every measure omit it, because it nearly repeats another measure or is needed
+        only by name.
     floats_per_row
-        About how many numbers a row of one pair needs in memory; stacks are cut into pieces by it.
+        Approximate number of floats per row of one pair in memory, by which stacks are cut into pieces.
     """
 
     id: str

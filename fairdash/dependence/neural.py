@@ -67,15 +67,15 @@ class Rows:
         return Rows(self.u, self.v, self.weight * factor[:, None])
 
     def chosen(self, mask: Tensor) -> Rows:
-        """Return the rows that a (K, n) mask keeps, filled up where it keeps fewer with rows of weight 0."""
+        """Return the rows that a (K, n) mask keeps; shorter selections are padded with rows of weight 0."""
         most = int(mask.sum(dim=1).max())
         index = mask.argsort(dim=1, descending=True, stable=True)[:, :most]
         return self.rows(index).weighing(mask.gather(1, index))
 
 
 def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Array, Array, Index]:
-    """Return rows sorted by u, then v, then weight, and that order, so that the table's row order can't
-    affect training.
+    """Return rows sorted by u, v and weight, and this order, so that the order of the table can't affect
+    training.
 
     Returns
     -------
@@ -158,7 +158,7 @@ class Settings:
 
 
 def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Deal n rows to folds; fold k is scored when k is left out, and fold k + 1 stops the training.
+    """Assign n rows to folds; fold k is scored when it is left out, and fold k + 1 stops the training.
 
     Returns
     -------
@@ -180,14 +180,14 @@ def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
 class BufferedMLP:
     """Stack of M perceptrons with tanh layers, one linear output, and handwritten gradients.
 
-    A measure trains thousands of tiny networks for hundreds of steps, and autograd's fresh tensors cost more
-    than the arithmetic: here buffers are used again. Rows lie last, (M, units, rows), so that every
-    elementwise operation runs along them.
+    A measure trains thousands of tiny networks for hundreds of steps, and autograd's new tensors cost more
+    than the arithmetic, so buffers are reused here. Rows are the last dimension, (M, units, rows), so that
+    every elementwise operation runs along them.
 
     Parameters
     ----------
     start
-        The networks to begin as; their weights are copied, or shared if `shares`.
+        Initial networks; their weights are copied, or shared if `shares` is true.
 
     Attributes
     ----------
@@ -223,8 +223,8 @@ class BufferedMLP:
     def forward(self, x: Tensor) -> Tensor:
         """Evaluate into the buffers, which :meth:`gradients` then uses.
 
-        With tanh(z) = 2σ(2z) − 1 the buffers hold σ(2z); twos and ones go into the small matrices of the
-        next layer: 2(W tanh + b) = 4Wσ + 2(b − W1). Each spared pass over the rows counts.
+        With tanh(z) = 2σ(2z) − 1 the buffers hold σ(2z); factors of two and ones go into the small matrices
+        of the next layer: 2(W tanh + b) = 4Wσ + 2(b − W1). This saves passes over the rows.
         """
         self._kept = [x]
         last = len(self.layers) - 1
@@ -265,9 +265,9 @@ class BufferedMLP:
 def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: float) -> None:
     """Spread the first layer's steps evenly over the inputs, from gentle to steep.
 
-    A default start gives functions that hardly bend between −2 and 2. A unit tanh(a(x − c)) bends at c
-    over a width 1/a: here the c are spread evenly over ±1.8 and the a are drawn log-uniformly from
-    ``slowest`` to ``steepest``, so that fast links are within reach from the first step.
+    The default initialisation gives functions that are nearly straight between −2 and 2. A unit tanh(a(x −
+    c)) bends at c over a width 1/a: here the c are spread evenly over ±1.8 and the a are drawn log-uniformly
+    from ``slowest`` to ``steepest``, so that fast links can be learned from the first step.
     """
     weight, bias = net.weights[0], net.biases[0]
     _, units, n_in = weight.shape
@@ -298,8 +298,8 @@ class Learner(Protocol):
 def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None = None) -> None:
     """Maximise each member's objective by Adam on the training rows: a short warm-up, then cosine decay to 0.
 
-    A step sees all rows, or a random ``BATCH`` of many. With `held` rows each member is left with the
-    parameters that scored best on them: early stopping.
+    A step sees all rows, or a random ``BATCH`` of many. With `held` rows, each member keeps the parameters
+    that scored best on them (early stopping).
     """
     count, n_steps, parameters = learned.u.shape[2], settings.n_steps, learner.parameters
     optimiser = StackedAdam(parameters, lr=_LEARNING_RATE, maximize=True)
@@ -344,7 +344,7 @@ def in_chunks(rows: Rows, members: int, value: Callable[[Rows], list[Tensor]]) -
     members
         Networks or copies of the rows that a pair needs.
     value
-        From some of the pairs to their values.
+        Function from some of the pairs to their values.
     """
     count, _, n = rows.u.shape
     at_once = max(1, AT_ONCE // (members * min(n, 2 * BATCH)))

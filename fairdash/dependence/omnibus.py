@@ -59,9 +59,9 @@ class Component:
     id, title
         Its name in results, and in plain words.
     called
-        The same inside a sentence; ``{u}`` and ``{v}`` stand for the names of the two.
+        Its name inside a sentence; ``{u}`` and ``{v}`` stand for the names of the two variables.
     sees
-        The links that it is for.
+        The links that it detects.
     """
 
     id: str
@@ -122,17 +122,17 @@ class IndependenceTest:
     Attributes
     ----------
     p_value
-        Of the least of the measures' p-values, in [1 / (1 + B), 1]; under independence it is at most α in at
-        most a share α of samples. 1 where u or v is constant.
+        p-value of the smallest of the measures' p-values, in [1 / (1 + B), 1]; under independence it is at
+        most α in at most a share α of samples. 1 if u or v is constant.
     p_values
-        Id in :data:`COMPONENTS` to the p-value of that measure alone; the least of them is no p-value of the
-        whole. With weights those of the way that has the larger `p_value`.
+        Id in :data:`COMPONENTS` to the p-value of that measure alone; the smallest of them is not a valid
+        p-value of the test. With weights they belong to the run with the larger `p_value`.
     n
         Rows that count.
     n_permutations
         B, permutations or multipliers.
     by_multipliers
-        Whether scores were multiplied, rather than rows permuted: of many rows, where the p-value holds its
+        Whether scores were multiplied instead of rows permuted, as with many rows; the p-value then holds its
         level approximately.
     """
 
@@ -146,7 +146,7 @@ class IndependenceTest:
     def p_at_best(self) -> tuple[float, float]:
         """Smallest possible p-values: if every measure detects a link, and if only one does.
 
-        Each of the others then puts an order of its own first.
+        Each of the other measures then ranks a different order first.
         """
         count = self.n_permutations + 1
         return 1 / count, min(len(COMPONENTS) / count, 1.0)
@@ -250,14 +250,14 @@ def least_p(values: Array) -> tuple[float, Array]:
     Parameters
     ----------
     values : (M, B + 1) array
-        Of M measures; that of the order at hand first. Their size is what counts.
+        Values of M measures; the observed order comes first. Only absolute values count.
 
     Returns
     -------
     p_value : float
-        Share of all B + 1 orders whose least p-value is at most that of the first one.
+        Share of all B + 1 orders whose smallest p-value is at most that of the first order.
     p_values : (M,) array
-        Of each measure alone: the share of all orders that reach the first one's value.
+        For each measure alone, the share of all orders that reach the value of the first order.
     """
     sizes = np.abs(values)
     count = sizes.shape[1]
@@ -279,14 +279,14 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
     v : (n,) array
         Numbers, or the functions of v.
     orders : (B, n) array
-        For each row the one whose v it gets; may be empty.
+        For each row, the row whose v it receives; may be empty.
     weight : (n,) array, optional
 
     Returns
     -------
     (W, M, K, B + 1) array
-        Of the M measures, that of v as it is first. W = 2 with weights, which stay with u or move with v,
-        1 without. Correlations have their sign, sums of squared ones are at least 0.
+        Values of the M measures; the unpermuted v comes first. W = 2 with weights, which stay with u or move
+        with v, 1 without. Correlations are signed, and sums of squared correlations are at least 0.
     """
     n = u.shape[1]
     every = np.concatenate([np.arange(n)[None], orders])
@@ -347,9 +347,9 @@ def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
 def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> tuple[Index, Signs]:
     """Draw each row's block, (n,), and random signs of the blocks, (B, blocks).
 
-    Rows of one code 0 … G-1, a row's own or its group's, lie in one block. Of very many codes several share a
-    block, at random: a block's sum of scores that are independent and have mean 0 may have one sign, as a row
-    may.
+    Rows of one code 0 … G-1, that of the row or of its group, are in one block. If there are very many codes,
+    several of them share a block at random. This is valid, because a sum of independent scores with mean 0
+    can share one sign.
     """
     require_count(n_permutations, column="n_permutations", called="number of permutations")
     rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
@@ -375,7 +375,7 @@ def multiplied_values(
     signs : (B, C) array
         1 or −1.
     weight : (n,) array, optional
-        There is no need of two ways: no weight moves.
+        A single run is enough, because no weight moves.
 
     Returns
     -------
@@ -431,5 +431,5 @@ def _of_sums(sums: Array, side: Side) -> Array:
 
 
 def _centred(functions: Array, share: Array) -> Array:
-    """Functions (n, P) less their weighted means, the constant aside."""
+    """Functions (n, P) minus their weighted means, except the constant."""
     return functions - share @ functions

@@ -1,7 +1,7 @@
 """Measures of the omnibus test, and the functions of u and v that they correlate.
 
 For classes, the functions are uncorrelated indicators of the class. The sum of squared correlations with them
-is that of an analysis of variance and does not depend on the order of the classes.
+equals that of an analysis of variance and does not depend on the order of the classes.
 """
 
 from __future__ import annotations
@@ -41,13 +41,14 @@ class Side(NamedTuple):
     Attributes
     ----------
     functions : (n, Q) array
-        The first is 1.
+        The first function is 1.
     narrow
-        The first so many of them are those that fast functions of u are multiplied with.
+        Number of leading functions that are multiplied with fast functions of u.
     blocks
         Pairs of functions of u and of v that are multiplied in scores.
     measures
-        From covariances of few functions of u with all of v, and of fast ones of u with few, to (M, K, B).
+        Function to (M, K, B) from covariances of few functions of u with all functions of v, and of fast
+        functions of u with few.
     """
 
     functions: Array
@@ -57,7 +58,7 @@ class Side(NamedTuple):
 
     @classmethod
     def of(cls, v: Array, *, are_classes: bool = False) -> Side:
-        """Make the side of numbers v (n,), or of class codes; two classes are the numbers 0 and 1."""
+        """Make the functions of numbers v (n,), or of class codes; two classes are the numbers 0 and 1."""
         if not are_classes or len(np.unique(v)) < 3:
             return cls(functions_of(v[None])[0], _SLOW.stop, _BLOCKS, _measures)
         found = category_basis(v.astype(np.intp))
@@ -74,7 +75,9 @@ class Side(NamedTuple):
 
 
 def _measures(tall: Array, wide: Array) -> Array:
-    """From covariances of few functions of u with all of v, and of fast ones of u with few; (M, K, B)."""
+    """Return the measures from covariances of few functions of u with all of v, and of fast functions of u
+    with few; (M, K, B).
+    """
 
     def squares(of_u: slice, of_v: slice) -> Array:
         return _squares(tall[:, of_u, :, of_v])
@@ -108,10 +111,11 @@ def _squares(block: Array) -> Array:
 
 
 def functions_of(x: Array) -> Array:
-    """Return the functions of each row of a stack, (K, n, P): 1, the values, slow ones, ends, fast ones.
+    """Return the functions of each row of a stack, (K, n, P): 1, the values, slow functions, ends, fast
+    functions.
 
-    Their ranks count every row once: weights come in where products are summed. All but the first have mean
-    0; variance is 1, or 0 where there are not so many functions of the values that there are.
+    Their ranks count every row once; weights enter when products are summed. All but the first have mean 0.
+    Their variance is 1, or 0 for functions that the distinct values do not support.
     """
     smooth = basis(x)
     ranks = mid_ranks(x)

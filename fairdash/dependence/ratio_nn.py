@@ -2,9 +2,9 @@
 pairs at once.
 
 The network h(u, v) estimates the logarithm of p(u, v) / (p(u) p(v)) by maximising the bound of Donsker and
-Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al. 2018), with P the joint law and Q the product of the
-margins. The same h gives both measures. For χ² it enters the dual form of Algorithm 1, E_P[f] − E_Q[f +
-f²/4], through f = 2(c eʰ − 1), where it is 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1. Direct ascent on that form, as
+Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al. 2018), with P the joint distribution and Q the product of
+the margins. The same h gives both measures. For χ² it enters the dual form of Algorithm 1, E_P[f] − E_Q[f +
+f²/4], through f = 2(c eʰ − 1), where it is 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1. Direct ascent on this form, as
 published, is unstable, because the largest ratio in the batch dominates its gradient.
 """
 
@@ -42,12 +42,13 @@ def chi2_nn(
     hidden: Sequence[int] = (32, 16),
     n_steps: int | None = None,
 ) -> Array:
-    """Return the χ² divergence of the joint law from the product of its margins, for each pair of a stack.
+    """Return the χ² divergence of the joint distribution from the product of its margins, for each pair of a
+    stack.
 
     Parameters
     ----------
     u, v : (K, n) arrays
-        Seen by the network as normal quantiles of their mid-ranks: the divergence is the same for any
+        The network sees normal quantiles of the mid-ranks, because the divergence is the same for any
         increasing map.
     random_state
         Seed of initial weights, folds and batches; the same for every member.
@@ -63,8 +64,8 @@ def chi2_nn(
     Returns
     -------
     (K,) array
-        0 for independence, without an upper end. A lower bound on average: of Gaussians with ρ = 0.6
-        about a tenth is missing, with ρ = 0.9 two fifths.
+        0 for independence, without an upper bound. It is a lower bound on average: about a tenth too low for
+        Gaussians with ρ = 0.6, and two fifths too low with ρ = 0.9.
 
     Raises
     ------
@@ -90,18 +91,18 @@ def mi_mine(
     Returns
     -------
     (K,) array
-        0 for independence, without an upper end. Cross-fitted, a lower bound on average: E_P[h] −
-        E_Q[eʰ] + 1 with h normed on the training rows. In-sample, the bound of Donsker and Varadhan as
-        published.
+        0 for independence, without an upper end. If cross-fitted, it is a lower bound on average: E_P[h] −
+        E_Q[eʰ] + 1 with h normalised on the training rows. In-sample, it is the bound of Donsker and Varadhan
+        as published.
     """
     return _estimate(u, v, random_state, evaluation, hidden, n_steps)[1]
 
 
 def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned: Tensor) -> Tensor:
-    """2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that is best on the learned rows, (M,).
+    """2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the best scale c on the training rows, (M,).
 
-    The ratio is capped at the number of learned rows n, the largest that n rows can show: beyond, one
-    sample of the product near a deterministic link would outweigh all others.
+    The ratio is capped at the number of training rows n, the largest ratio that n rows can show. Without the
+    cap, one sample of the product near a deterministic link would outweigh all others.
     """
     cap = (_log_mean_exp(product_learned) + math.log(joint_learned.shape[1])).unsqueeze(1)
     joint, product, joint_learned, product_learned = (
@@ -116,7 +117,7 @@ def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned
 
 
 def _mi(joint: Tensor, product: Tensor, _: Tensor, product_learned: Tensor) -> Tensor:
-    """E_P[h] − E_Q[eʰ] + 1 with h normed so that E_Q[eʰ] = 1 on the learned rows, (M,)."""
+    """E_P[h] − E_Q[eʰ] + 1 with h normalised so that E_Q[eʰ] = 1 on the training rows, (M,)."""
     norm = _log_mean_exp(product_learned)
     return joint.mean(dim=1) - norm - torch.expm1(_log_mean_exp(product) - norm)
 
@@ -126,7 +127,7 @@ def _log_mean_exp(x: Tensor) -> Tensor:
 
 
 class _Ratio:
-    """The log ratio h of M members, on samples of the joint law and of the product of the margins."""
+    """The log ratio h of M members, on samples of the joint distribution and the product of the margins."""
 
     def __init__(self, members: int, settings: Settings) -> None:
         widths, seeds = [2, *settings.hidden, 1], [settings.seed] * members
@@ -136,14 +137,14 @@ class _Ratio:
 
     @staticmethod
     def samples(rows: Rows, shifts: int, first: int = 1) -> Tensor:
-        """Return the rows, then each u with others' v, (M, 2, (1 + shifts) n); rows come in random order."""
+        """Return the rows, then each u with the v of other rows, (M, 2, (1 + shifts) n), in random order."""
         n = rows.u.shape[2]
         steps = [(first + k * max(1, n // shifts)) % n or 1 for k in range(shifts)]
         v = torch.cat([rows.v, *(rows.v.roll(step, dims=2) for step in steps)], dim=2)
         return torch.cat([rows.u.repeat(1, 1, 1 + shifts), v], dim=1)
 
     def __call__(self, rows: Rows, shifts: int) -> tuple[Tensor, Tensor]:
-        """h on the joint law (M, n) and on the product of the margins (M, shifts * n)."""
+        """h on the joint distribution (M, n) and on the product of the margins (M, shifts * n)."""
         h, n = self.net(self.samples(rows, shifts))[:, 0], rows.u.shape[2]
         return h[:, :n], h[:, n:]
 
@@ -197,7 +198,7 @@ def _trained(u: Array, v: Array, settings: Settings) -> Array:
 
 
 def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
-    """Means over the folds of both values on rows left out, (K,) each."""
+    """Means over the folds of both values on held-out rows, (K,) each."""
     count, _, n = rows.u.shape
     training, stopping, scoring = neural.parts(n, settings.seed)
     folds = len(training)
@@ -213,6 +214,6 @@ def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
 
 
 def _places(mask: Tensor) -> Tensor:
-    """Indices of the rows of each mask; the longer ones lose their last row, so that all have as many."""
+    """Indices of the rows of each mask; longer masks lose their last row, so that all have equal length."""
     fewest = int(mask.sum(dim=1).min())
     return torch.stack([row.nonzero()[:fewest, 0] for row in mask])

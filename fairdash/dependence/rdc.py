@@ -38,8 +38,8 @@ def hgr_rdc(
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Of several columns the sines are those of random sums of their ranks. Only mid-ranks count: ties
-        share one, so the order of the rows does not matter.
+        For several columns, the sines are applied to random sums of their ranks. Only mid-ranks count, and
+        ties share a rank, so the order of the rows has no effect.
     sample_weight : (K, n) array, optional
     random_state
         Seed of the projections. All members of a stack, and both u and v, use the same.
@@ -48,7 +48,7 @@ def hgr_rdc(
     scale
         Standard deviation of a projection's coefficients, times two (s in the source).
     repeats
-        Number of draws, of which the median is given.
+        Number of draws, whose median is returned.
     permutations : (B, n) array, optional
         Orders of the rows of v.
     weight_moves
@@ -57,8 +57,8 @@ def hgr_rdc(
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1]. Sines this slow are close to polynomials of low degree in the ranks: fast associations are
-        missed.
+        In [0, 1]. Such slow sines are close to polynomials of low degree in the ranks, so the measure misses
+        fast associations.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def hgr_rdc(
 
 
 def _directions(x: Array, weight: Array | None, drawn: Array, scale: float) -> Basis:
-    """Principal directions of the sines of the ranks, with variance 1; zeros for those lost in rounding."""
+    """Principal directions of the sines of the ranks, with variance 1; zeros if lost to rounding."""
     columns = x[:, :, None] if x.ndim == 2 else x
     *slopes, shifts = drawn[-1 - columns.shape[2] :] * scale / (1 + columns.shape[2])
     if weight is None and x.ndim == 2:
@@ -124,7 +124,7 @@ def _principal(features: Array, mass: Array) -> Array:
 def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None = None) -> Array:
     """The largest correlation of the directions of each pair, (K,), or of each permutation of v, (K, B).
 
-    One member of f alone goes with every one of g.
+    A single member of f is used with every member of g.
     """
     values = []
     for k in range(len(g.member)):

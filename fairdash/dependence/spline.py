@@ -52,34 +52,32 @@ def hgr_spline(
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Of several columns, g is a sum of one function of each and of one of each product of two columns'
-        ranks, so that it sees combinations (:func:`fairdash.dependence.joint.with_products`). The normal
-        scores are then among the functions of both sides.
+        With several columns, g is a sum of one function of each column and one of each product of two
+        columns' ranks, so that it detects combinations (:func:`fairdash.dependence.joint.with_products`). The
+        normal scores are then among the functions of both sides.
     sample_weight : (K, n) array, optional
         Weights of the rows.
     groups : (n,) array, optional
-        Which of the groups 0 … G-1 each row belongs to; a group stays in one fold, and the correction counts
-        rows of a group that are alike as fewer rows.
+        Group, 0 … G-1, of each row; a group stays in one fold, and the correction counts similar rows of a
+        group as fewer rows.
     evaluation
-        ``"corrected"``: the in-sample value without what noise adds to it, as far as the rows are evidence
-        of more than two functions a side, see :mod:`fairdash.dependence.spline_corrected`. If v has
-        one column, step functions are added, which capture jumps and the ends of the range. Over the links of
+        ``"corrected"``: the in-sample value, corrected for noise, with more than two functions on each side
+        only if the rows support them, see :mod:`fairdash.dependence.spline_corrected`. If v has one column,
+        step functions are added, which capture jumps and the ends of the range. Over the links of
         docs/estimators.md its error is the smallest of the three on average; under independence it is 0 in
-        about three samples of five, and a test is needed to tell a link. ``"cross_fit"``: ten folds; the
-        correlation of f(u) and g(v) on rows left out
-        when f, g and their smoothness were chosen. Signed: noise gives values on either side of 0.
-        ``"in_sample"``: the first canonical correlation on the rows that chose it; noise gives a positive
-        value.
+        about three of five samples. Only a test shows whether there is a link. ``"cross_fit"``: ten folds;
+        the correlation of f(u) and g(v) on rows not used to choose f, g and their smoothness. Signed: noise
+        gives values on either side of 0. ``"in_sample"``: the first canonical correlation on the rows used
+        for fitting; noise gives a positive value.
     permutations : (B, n) array, optional
-        Orders of the rows of v. The corrected value keeps its functions as they are; what is cross-fitted
-        chooses its folds anew.
+        Orders of the rows of v. The corrected value keeps its functions. Cross-fitted values use new folds.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        At most 1, which a deterministic link reaches if splines can follow it; 0 for independence.
+        At most 1, the value of a deterministic link that splines can represent; 0 for independence.
 
     Raises
     ------
@@ -209,13 +207,13 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
 
 
 def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> tuple[Index, Index, Array]:
-    """Places in the tables of u and of v, and mass, of the rows of each fold; all (K, folds, most rows).
+    """Positions in the tables of u and of v, and masses, of the rows of each fold; all (K, folds, most rows).
 
-    A row's fold comes from the ranks of its u and its v and its number among equal rows, scrambled, so that
-    neither the order of the table nor the units matter. Equal rows are dealt at random, not evenly: folds
-    that hold the same shares of every cell would repeat each other's noise. Groups are dealt by scrambled
-    numbers, the largest first, to the fold with the fewest rows, as scikit-learn's GroupKFold does; so all
-    members have the same folds. Rows of mass 0 fill each fold that is short.
+    A row's fold is a hash of the ranks of its u and its v and of its number among equal rows, so neither the
+    order of the table nor the units have an effect. Equal rows are assigned at random, not evenly, because
+    folds with the same shares of every cell would repeat each other's noise. Groups are assigned in hashed
+    order, the largest first, to the fold with the fewest rows, as in scikit-learn's GroupKFold, so all
+    members have the same folds. Rows of mass 0 pad shorter folds.
     """
     count, n = f.position.shape
     if groups is None:
@@ -246,7 +244,7 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
 
 
 def _at_random(key: NDArray[np.uint64], weight: Array | None) -> Index:
-    """Order of the rows of each member, (K, n), that looks drawn, whatever their order in the table."""
+    """Pseudo-random order of the rows of each member, (K, n), independent of their order in the table."""
     by = np.argsort(key, axis=-1, kind="stable") if weight is None else np.lexsort((weight, key))
     ordered, place = np.take_along_axis(key, by, axis=-1), np.arange(key.shape[1])
     starts = np.zeros_like(by)
@@ -257,7 +255,7 @@ def _at_random(key: NDArray[np.uint64], weight: Array | None) -> Index:
 
 
 def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a fixed mixing of 64 bits (splitmix64, Steele et al. 2014): neighbours land far apart."""
+    """Return a fixed hash of 64 bits (splitmix64, Steele et al. 2014), which maps neighbours far apart."""
     key = key + np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

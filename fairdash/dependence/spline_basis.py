@@ -46,11 +46,11 @@ class Basis:
     Attributes
     ----------
     tables : list of (n, P) arrays
-        Values at the rows in ascending order of x; a column of zeros where ties leave no further function.
+        Values at the rows in ascending order of x; a column of zeros if ties leave no further function.
     member : (K,) array of int
-        Table of each member: members with the same ties share one.
+        Table of each member; members with the same ties share a table.
     position : (K, n) array of int
-        Place of each row in ascending order.
+        Position of each row in ascending order.
     dense : (K, n) array of int
         Rank of each row's value among the distinct values.
     """
@@ -65,7 +65,7 @@ class Basis:
         return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
 
     def repeated(self, count: int) -> Basis:
-        """Repeat the only member's functions this number of times."""
+        """Repeat the functions of the only member this number of times."""
         shape, member = (count, self.position.shape[1]), np.zeros(count, dtype=np.intp)
         return Basis(
             self.tables, member, np.broadcast_to(self.position, shape), np.broadcast_to(self.dense, shape)
@@ -83,14 +83,14 @@ def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) 
     Parameters
     ----------
     x : (K, n) or (K, n, d) array
-        Only the order of the values matters; equal values get equal rows whatever their order. Of
-        several columns, the functions are sums: the smoothest of every column come first, d of them.
+        Only the order of the values matters; equal values get equal rows whatever their order. With several
+        columns, the functions are sums, and the d smoothest functions, one per column, come first.
     sample_weight : (K, n) array, optional
-        Weights under which the functions have mean 0, variance 1 and no correlation. Their knots stay
-        where the rows themselves put them.
+        Weights under which the functions have mean 0, variance 1 and no correlation. The weights do not move
+        the knots.
     tails
-        Whether the normal score is the first function, in the place of the roughest spline: splines of ranks
-        don't follow a straight line into the tails. Of several columns it always is.
+        Whether the normal score is the first function and replaces the roughest spline, because splines of
+        ranks don't follow a straight line into the tails. With several columns it always is.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
     Returns
     -------
     Basis
-        Of one member. More levels than a spline has functions are one level together, the rarest ones.
+        Basis of one member. If there are more levels than spline functions, the rarest levels are merged.
     """
     _, level, counts = np.unique(codes, return_inverse=True, return_counts=True)
     rank = np.empty(len(counts), dtype=np.intp)
@@ -160,9 +160,10 @@ def tabulated(
     ----------
     x : (K, n) array
     functions
-        From the masses of the m distinct values, in ascending order, to the (m, P) values of the functions.
+        Function from the masses of the m distinct values, in ascending order, to the (m, P) values of the
+        functions.
     untied
-        From n to the (n, P) values for n different values; a shorter way for that common case.
+        Function from n to the (n, P) values for n distinct values, a shortcut for this common case.
     """
     n = x.shape[1]
     if len(x) > 1 and x.strides[0] == 0:
@@ -212,7 +213,7 @@ def _additive(x: Array, sample_weight: Array | None) -> Basis:
 
 @lru_cache(maxsize=4)
 def untied_table(n: int) -> Array:
-    """Functions at n different values; kept, because every sample of that size shares it."""
+    """Functions at n distinct values, cached because all samples of that size share them."""
     mass = np.full(n, 1 / n)
     table = orthonormal(splines(axis_of(mass)), mass)
     table.flags.writeable = False
@@ -220,14 +221,16 @@ def untied_table(n: int) -> Array:
 
 
 def axis_of(mass: Array) -> Array:
-    """Return each distinct value's place in (0, 1): its mid-rank, with heaps limited to a largest share."""
+    """Return each distinct value's position in (0, 1): its mid-rank, with the share of heavily tied values
+    limited.
+    """
     cut = np.minimum(mass, _MAX_ATOM)
     cut = cut / cut.sum()
     return np.cumsum(cut) - cut / 2
 
 
 def splines(place: Array, *, count: int = WIDTH) -> Array:
-    """Return the ordered functions, not yet uncorrelated, at places in [0, 1]; ``(m,) -> (m, count)``."""
+    """Return the ordered functions, not yet uncorrelated, at points in [0, 1]; ``(m,) -> (m, count)``."""
     coefficients, result = _from_smooth_to_rough()[:, :count], np.empty((len(place), count))
     for start in range(0, len(place), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
@@ -250,7 +253,7 @@ def orthonormal(functions: Array, mass: Array) -> Array:
 
 
 def _one_by_one(centred: Array, mass: Array) -> Array:
-    """The same by Gram and Schmidt on the functions themselves, twice each, which is slower and stable."""
+    """Do the same by Gram–Schmidt on the functions themselves, twice each, which is slower but stable."""
     root = np.sqrt(mass)[:, None]
     scaled, result = root * centred, np.zeros_like(centred)
     kept = np.zeros_like(centred)
@@ -265,7 +268,7 @@ def _one_by_one(centred: Array, mass: Array) -> Array:
 
 
 def _inverse_root(gram: Array) -> Array | None:
-    """Upper triangular R with RᵀGR = 1, (P, P); None where a function brings next to nothing new."""
+    """Upper triangular R with RᵀGR = 1, (P, P); None if a function is nearly a combination of the others."""
     try:
         lower = np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
@@ -274,7 +277,7 @@ def _inverse_root(gram: Array) -> Array | None:
 
 
 def _step_by_step(gram: Array) -> Array:
-    """The same with a column of zeros where nothing new is left."""
+    """The same with a column of zeros for such a function."""
     width = len(gram)
     r, products = np.zeros((width, width)), np.zeros((width, width))
     for j in range(width):
@@ -418,9 +421,8 @@ def leading(c: Array) -> tuple[Array, Array, Array]:
 def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
     """Predict the correlation on new rows from the largest singular value s; p and q are functions per row.
 
-    The singular value of a signal in noise exceeds the signal's, and its vectors are tilted away. Correcting
-    for both gives √((s² − p − q)² − 4pq) / s, and 0 where noise alone reaches s (Gavish and Donoho 2017,
-    equation 7).
+    Noise increases the singular value of a signal and rotates its vectors. Correcting for both gives √((s² −
+    p − q)² − 4pq) / s, and 0 if noise alone reaches s (Gavish and Donoho 2017, equation 7).
     """
     inside = np.maximum((s**2 - p - q) ** 2 - 4 * p * q, 0.0)
     signal = s > np.sqrt(p) + np.sqrt(q)

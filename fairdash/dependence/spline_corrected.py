@@ -2,8 +2,8 @@
 
 The value starts with two functions on each side, whose contribution always counts. Further functions, and
 then steps, raise it if the rows support them: their gain has a weight that grows continuously from 0 to 1
-with the evidence, so a weak link does not profit from the best of many sizes by chance. Where both columns
-have ties, such as many zeros, a correlation may rest on few rows, and then only these count.
+with the evidence, so a weak link is not inflated by the best of many sizes. If both columns have ties, such
+as many zeros, a correlation may depend on few rows, and then only these count.
 """
 
 from __future__ import annotations
@@ -131,11 +131,11 @@ def corrected_of(
 def _rows_of(
     kish: Array, u: Index, v: Index, weight: Array | None, columns: int, groups: Index | None
 ) -> tuple[Array, float]:
-    """Effective rows of each pair, and the fewest that they could be, which cells are made for.
+    """Effective number of rows of each pair, and its lower bound, for which cells are made.
 
-    Rows of a group are not independent where both u and v are alike in it. An average of f(u)·g(v) has
-    the variance of 1 + (m − 1)·ρ_u·ρ_v times fewer rows, m the mean size of a row's group and ρ the
-    intraclass correlations (Kish 1965, section 5.4, for a product), here of ranks.
+    Rows of a group are not independent if both u and v are similar within it. An average of f(u)·g(v) has the
+    variance of 1 + (m − 1)·ρ_u·ρ_v times fewer rows, m the mean size of a row's group and ρ the intraclass
+    correlations (Kish 1965, section 5.4, for a product), here of ranks.
     """
     if groups is None:
         return kish, float(kish.min())
@@ -188,7 +188,7 @@ def _smooth(
 
 
 def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Array) -> Array:
-    """Return the rows behind the correlations of p and q functions, which may be few of all rows.
+    """Return the effective number of rows behind the correlations of p and q functions.
 
     Parameters
     ----------
@@ -201,15 +201,15 @@ def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Ar
     -------
     (...) array
         Under independence the sum of the squared correlations has the variance 2pq / n² if the functions are
-        normal, and in general 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn) times that, by which the
-        rows are divided. If both columns are mostly zeros, few rows have a value in both.
+        normal, and in general 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn) times that. The number of
+        rows is divided by this factor. If both columns are mostly zeros, few rows have a value in both.
     """
     excess = [np.maximum(h - k * (k + 2), 0.0) for h, k in ((squares_u, p), (squares_v, q))]
     return np.asarray(rows / (1 + excess[0] * excess[1] / np.maximum(2 * p * q * rows, 1e-300)))
 
 
 def _supported(rows: Array, p: Array, squares: Array) -> Array:
-    """Weight of p functions, from 1 to 0 as the rows that they are far from 0 in become too few."""
+    """Weight of p functions, which falls from 1 to 0 as fewer rows have function values far from 0."""
     uneven = squares / np.maximum(p, 1.0) ** 2
     support = np.maximum(rows / (uneven * np.maximum(p, 1.0) * ROWS_A_CELL), _EVEN / np.maximum(uneven, 1.0))
     return _between(support, 2 / 3, 1.0)
@@ -256,13 +256,13 @@ def _functions(x: Basis) -> Array:
 
 
 def _between(x: Array, low: float, high: float) -> Array:
-    """0 up to `low`, 1 from `high`, smooth between (a cubic)."""
+    """0 up to `low`, 1 from `high`, and a cubic between."""
     t = np.clip((x - low) / (high - low), 0.0, 1.0)
     return t * t * (3 - 2 * t)
 
 
 def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
-    """Return the value of smooth functions, moved to that of steps as far as these predict more."""
+    """Return the value of smooth functions, moved towards that of steps as far as steps predict more."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     which = np.arange(len(least))
@@ -302,7 +302,7 @@ class Cells:
     tails : (K, n) array
         Cells between :func:`tail_edges`.
     fine : (K, n) array or None
-        Equal cells, as many as the rows allow; None where they allow fewer than are of use.
+        Equal cells, as many as the rows allow; None if they allow too few.
     n_tails, n_fine
         Number of cells.
     """
@@ -349,13 +349,13 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
     rows : (K,) array
         Effective rows.
     tied : (K,) array
-        Whether both variables have ties: some cells may then have most rows.
+        Whether both variables have ties, so that some cells may contain most rows.
 
     Returns
     -------
     list of (gram, p, q, rows)
         QᵀQ, (K, c, c), of the table Q = share / √(share of the row × share of the column), without the
-        constants; how many functions besides the constant either side had, (K,); and the rows behind their
+        constants; the number of functions on each side besides the constant, (K,); and the rows behind their
         correlations (:func:`rows_behind`).
     """
     tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
@@ -371,7 +371,9 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
 
 
 def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Return upper bounds of the first canonical correlation, p, q and rows for each cells; (k,) each."""
+    """Return upper bounds of the first canonical correlation, p, q and rows for each choice of cells; (k,)
+    each.
+    """
     for gram, p, q, rows in tables:
         power = gram if len(which) == len(gram) else gram[which]
         for _ in range(squarings):

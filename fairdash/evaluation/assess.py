@@ -94,47 +94,48 @@ def assess_predictions(
     splits
         Row numbers of each split.
     objective
-        What must not depend on the sensitive columns: ``"demographic_parity"`` or ``"equalized_residuals"``.
+        Quantity that must not depend on the sensitive columns: ``"demographic_parity"`` or
+        ``"equalized_residuals"``.
     loss
         Adds the measure ``deviance`` unless it is squared error.
     measures
-        Ids in :data:`fairdash.dependence.REGISTRY`; floors are of the same statistic as values.
+        Ids in :data:`fairdash.dependence.REGISTRY`; floors use the same statistic as values.
     n_permutations
-        Permutations of the sensitive columns behind each floor, at most; with many rows fewer do.
+        Largest number of permutations of the sensitive columns for each floor; with many rows fewer are
+        enough.
     parts
-        Parts to measure, among those that a split has.
+        Parts to measure, among those of a split.
     progress
-        Called with the share done, 0 to 1.
+        Called with the completed share, 0 to 1.
     unit
-        Asked for each split, by its number.
+        Called for each split, with its number.
 
     Returns
     -------
-    DataFrame, one row a model, part, measure and sensitive column
+    DataFrame, one row per model, part, measure and sensitive column
         ``method``, ``lam``, ``split``, ``part`` ("train", "validation" or "test"), ``diverged``, ``n`` rows,
-        ``measure``, ``column``, and the figures of :data:`fairdash.evaluation.figures.FIGURES` but the
-        standard error. Errors are of no column: ``mse``, mean squared error divided by that of the training
-        rows' average on the same rows (0 is perfect, 1 is what the average reaches); ``rmse`` in the target's
-        units; ``deviance`` divided by the average's. Floors are of this one split. Edge and p are the test of
-        the mean over all splits (:func:`fairdash.evaluation.verdict.add_verdicts`), alike in all of them.
-        ``verdict`` is one test of several measures, whatever `measures` are
-        (:class:`fairdash.evaluation.verdict.Verdict`). All of these are of test rows, NaN elsewhere: training
-        rows have been fitted to, their figures flatter the model, and validation rows are for choices between
-        models. :func:`fairdash.evaluation.wide` gives a row a model and part.
+        ``measure``, ``column``, and the figures of :data:`fairdash.evaluation.figures.FIGURES` except the
+        standard error. Errors have no column: ``mse``, mean squared error divided by that of the training
+        rows' average on the same rows (0 is perfect, and the average has 1); ``rmse`` in the target's units;
+        ``deviance`` divided by the average's. Floors belong to this split. Edge and p come from the test of
+        the mean over all splits (:func:`fairdash.evaluation.verdict.add_verdicts`) and are the same in all of
+        them. ``verdict`` is one test of several measures, independent of `measures`
+        (:class:`fairdash.evaluation.verdict.Verdict`). All of these are for test rows and NaN elsewhere:
+        figures on training rows are too optimistic, and validation rows are for choices between models.
+        :func:`fairdash.evaluation.wide` gives one row per model and part.
 
-        With several sensitive columns a measure has a row for each, and one without a column for all together
-        if it takes several. A column named “age × sex” stands for what the combination of two attributes adds
-        (:func:`fairdash.evaluation.crossed_cells.products_of`). Verdicts are of one column each; those of one
-        attribute's classes are one test of all classes at once.
+        With several sensitive columns, a measure has a row for each column, and one without a column for all
+        together if it accepts several. A column named “age × sex” stands for the dependence that the
+        combination of two attributes adds (:func:`fairdash.evaluation.crossed_cells.products_of`). Each
+        verdict belongs to one column; all classes of an attribute share one test.
 
-        Predictions that are constant but for rounding have dependence 0. Where a sensitive column has one
+        Predictions that are constant up to rounding have dependence 0. If a sensitive column has the same
         value in all rows of a part, dependence on it is undefined: NaN, and left out of means over splits.
 
         Rows of one group of the data set exchange the sensitive column together, and stay in one fold of a
-        measure that learns. Rows count by the data set's weight. A measure that takes no weights counts every
-        row once.
-        Dependence in a part of more than 5,000 rows is that of 5,000 of them, drawn at random, and the
-        verdict that of 50,000.
+        measure that learns. Rows have the data set's weights. A measure without weights counts every row
+        once. In a part with more than 5,000 rows, dependence is measured on 5,000 random rows, and the
+        verdict uses 50,000.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
 
@@ -224,8 +225,9 @@ class Judge:
     ) -> tuple[NDArray[np.float64], Nulls]:
         """Return the figures of each cell, (K, M, F), for `predictions` (K, n) in one part of a split.
 
-        And their values under independence. The split's number chooses the rows that are drawn from a large
-        part; the permutations are the same for all splits. Without permutations the floors are NaN.
+        Values under independence are returned, too. The split's number determines the rows that are drawn
+        from a large part; the permutations are the same for all splits. Without permutations the floors are
+        NaN.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
         squared = [
@@ -253,8 +255,8 @@ class Judge:
     ) -> Nulls:
         """Return the test measures for each order of each sensitive column: (W, M, K, B + 1).
 
-        Without permutations that of the order at hand alone, (W, M, K, 1). Orders, or signs where the table
-        has more than 20,000 rows, are those of the whole table, the same for all splits.
+        Without permutations, only the observed order, (W, M, K, 1). Orders, or signs if the table has more
+        than 20,000 rows, belong to the whole table and are the same for all splits.
         """
         rows = split.parts[part]
         if len(rows) > MAX_JUDGED_ROWS:
@@ -284,7 +286,7 @@ class Judge:
     def _orders(
         self, name: str, s: NDArray[np.float64], rows: NDArray[np.int64], count: int
     ) -> NDArray[np.intp]:
-        """Permutations of a part's rows by a sensitive attribute or column of that name, (count, m)."""
+        """Permutations of a part's rows, by the name of a sensitive attribute or column, (count, m)."""
         key = rows.tobytes()
         # The verdict and the floors of a part share permutations; those of the previous part are released.
         of, orders = self._drawn.get(name, (b"", np.empty((0, 0), dtype=np.intp)))
@@ -305,14 +307,14 @@ class Judge:
 
     @cached_property
     def _signs(self) -> tuple[NDArray[np.intp], Signs]:
-        """The block of each row of the table, and the blocks' signs; a group lies in one block."""
+        """The block of each row of the table, and the signs of the blocks; a group is in one block."""
         codes = np.arange(len(self.y)) if self.groups is None else self.groups
         return draw_signs(codes, VERDICT_PERMUTATIONS, self.random_state)
 
     def _audited(
         self, predictions: NDArray[np.float64], split: Split, rows: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Audited quantity, (K, m); exactly constant where it is so up to rounding."""
+        """Audited quantity, (K, m); made exactly constant if it is constant up to rounding."""
         u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
         # Networks compute in single precision and in these units.
         unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
@@ -356,7 +358,7 @@ class Judge:
 def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
     """Return the number of permutations for the floors of a part with `n` rows.
 
-    With weights each permutation counts twice: the weights stay with u, then move with v.
+    With weights each permutation is used twice: the weights stay with u, then move with v.
     """
     if has_weight:
         n_rows, most = 2 * n_rows, min(most, _MAX_WEIGHTED_PERMUTATIONS)
@@ -366,10 +368,10 @@ def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> in
 def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:
     """Null values of K models for one s, as :meth:`fairdash.dependence.api.Estimator.null`.
 
-    A measure of ranks has one law for all predictions without ties, as every order of the rows is as likely:
-    one model's values are drawn for all. A few ties, of rows that are alike or alike in single precision,
-    hardly move ranks and do not count. Where the weight stays with u, or rows belong together, the law is
-    each model's own.
+    A measure of ranks has the same distribution for all predictions without ties, because all orders of the
+    rows are equally likely. The values of one model are therefore drawn for all. A few ties, of rows that are
+    equal or equal in single precision, hardly change ranks and are ignored. If the weight stays with u, or
+    rows belong together, each model has its own distribution.
     """
     if not estimator.measure.rank_based or pairs.groups is not None:
         return estimator.null(pairs, orders)
@@ -394,7 +396,9 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
 def _columns(
     measures: Sequence[str], sensitive: Iterable[str], products: Mapping[str, pd.DataFrame]
 ) -> dict[Cell, tuple[Measure, list[str]]]:
-    """Each measure and sensitive column, product or all together, to the measure and its columns."""
+    """Map of each measure and sensitive column (or product, or all columns together) to the measure and its
+    columns.
+    """
     alone = [str(column) for column in sensitive]
     of_each = {column: [column] for column in alone} | {
         name: [*map(str, own)] for name, own in products.items()

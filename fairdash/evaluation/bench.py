@@ -1,4 +1,4 @@
-"""Compare methods by one protocol: their error at equal dependence, read by measures that none minimises."""
+"""Compare methods by one protocol: their error at equal dependence, by measures that no method minimises."""
 
 from __future__ import annotations
 
@@ -67,27 +67,28 @@ def compare_methods(
     lams: Mapping[str, Sequence[float]] | None = None,
     truth: Array | None = None,
 ) -> pd.DataFrame:
-    """Train methods at several weights on the same splits and read every model.
+    """Train methods at several weights on the same splits and evaluate every model.
 
     Parameters
     ----------
     methods, others, n_splits, random_state, settings
-        As :func:`fairdash.bench` has them.
+        As in :func:`fairdash.bench`.
     progress
-        Hears each method's name before it is trained.
+        Called with each method's name before training.
     lams
         Weights of methods that need no pilot, ascending, without 0.
     truth
-        Mean of the target of each row, (n,), where a simulation knows it: the error on test rows is then
-        that of the mean.
+        Mean of the target of each row, (n,), if a simulation knows it: the error on test rows is then
+        measured against this mean.
 
     Returns
     -------
-    DataFrame, a row a method, weight and split
+    DataFrame, one row per method, weight and split
         ``method``, ``lam``, ``split``, ``error`` (the loss on test rows divided by the constant's),
         ``test_to_train``, ``cpu_s`` (of all the method's models, by split, without the pilot), ``needs_s``,
         and for each reading its value above the floor on validation and test rows, such as
-        ``gap_validation``. Of several sensitive columns there are joint ones, too, as ``gap_joint_test``.
+        ``gap_validation``. With several sensitive columns there are also joint values, such as
+        ``gap_joint_test``.
     """
     plan = default_plan(
         dataset,
@@ -122,7 +123,7 @@ def compare_methods(
 
 
 def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
-    """Return the ids of all fair methods that take these sensitive columns, and of tariffs for prices."""
+    """Return the ids of all fair methods that accept these sensitive columns, and of tariffs for prices."""
     several = dataset.sensitive.shape[1] > 1
     fair = [name for name, each in METHODS.items() if each.penalty and (each.multivariate or not several)]
     rivals = [name for name, each in RIVALS.items() if each.multivariate or not several]
@@ -204,7 +205,7 @@ def _parameters(factory: Factory, function: str) -> Mapping[str, inspect.Paramet
 def _fit(
     dataset: Dataset, splits: Sequence[Split], factory: Factory, prices: Array, *, needs_s: bool
 ) -> tuple[pd.DataFrame, Array]:
-    """Models of somebody's class, on the training rows of each split."""
+    """Models of a user's class, on the training rows of each split."""
     s, y, members, predictions = dataset.sensitive, dataset.target.to_numpy(dtype=float), [], []
     weighs = dataset.weight is not None and "sample_weight" in _parameters(factory, "fit")
     for j, split in enumerate(splits):
@@ -221,9 +222,9 @@ def _fit(
 
 
 class _Judge:
-    """Read the error and the dependence of models on one data set's splits.
+    """Measure the error and the dependence of models on one data set's splits.
 
-    The standard network's floors are those of all models: the law of ranks is the same.
+    All models share the floors of the standard network, because ranks have the same distribution.
     """
 
     def __init__(self, dataset: Dataset, plan: Sweep, work: _Work, truth: Array | None) -> None:
@@ -291,7 +292,7 @@ class _Judge:
 
 
 def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array:
-    """Gap of averages of each model (K,) between groups (n,), less its mean with the groups permuted."""
+    """Gap of averages of each model (K,) between groups (n,), minus its mean with the groups permuted."""
     rng = rng_of(Stream.PAIR_PERMUTATIONS, seed)
     groups = np.unique(groups, return_inverse=True)[1]
 
@@ -304,7 +305,7 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
 
 
 def place_below(dependence: Array, wanted: float) -> float:
-    """Return where a path first comes down to a dependence, as a place between its models, or else NaN.
+    """Return the position between its models at which a path first falls to a dependence, or NaN.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5
@@ -319,16 +320,16 @@ def place_below(dependence: Array, wanted: float) -> float:
 
 
 def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the error of each method where its dependence is a share of the standard network's.
+    """Return the error of each method at shares of the standard network's dependence.
 
     Parameters
     ----------
     rows
-        As :func:`compare_methods` gives them.
+        As returned by :func:`compare_methods`.
 
     Returns
     -------
-    DataFrame, a row a method, reading and level
+    DataFrame, one row per method, reading and level
         As :func:`fairdash.bench` has it.
     """
     found = [each for method in rows["method"].unique() for each in _equal(rows, method)]
@@ -386,7 +387,7 @@ def _equal(
 def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, float]:
     """Return the mean of the finite values over splits, and its 95 % interval, by name; NaN without them.
 
-    The interval counts the rows that the splits share (Nadeau and Bengio 2003).
+    The interval allows for the rows that the splits share (Nadeau and Bengio 2003).
     """
     values = values[np.isfinite(values)]
     fields = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)

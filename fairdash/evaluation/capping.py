@@ -46,38 +46,38 @@ def cap_cost(
 ) -> pd.DataFrame:
     """Return test figures of premiums before and after :func:`fairdash.tariff.cap.cap_premiums`.
 
-    Each split's test rows are a portfolio of their own: today's price is brought to the income of the new
-    premiums by one factor, as a change of everybody's premium alike is no matter of a tariff, and the cap
-    keeps that income. No claim is looked at for either.
+    The test rows of each split form a separate portfolio. One factor scales today's price to the income of
+    the new premiums, because a uniform change is not part of a tariff. The cap keeps this income. Neither
+    step uses claims.
 
     Parameters
     ----------
     dataset
         Its `prediction` is today's price.
     predictions
-        (J, n) a split's premiums; only those of its test rows are used.
+        (J, n) premiums of each split; only those of its test rows are used.
     max_change
         Largest change, at least 0.
     objective, loss, measure, n_permutations, random_state
-        As :func:`fairdash.evaluation.assess_predictions` takes them, by which the figures are.
+        As in :func:`fairdash.evaluation.assess_predictions`.
     sensitive
-        The sensitive column in view; the first if None.
+        The sensitive column shown; the first if None.
 
     Returns
     -------
     DataFrame
         Two rows, :data:`BEFORE` and :data:`AFTER`, means over the splits: ``error``, the deviance ÷ the flat
-        premium's (mean squared error likewise for a loss without one); ``gap``, the largest difference
-        between the averages of tenths by the sensitive column, of what the objective looks at, ÷ the mean
-        premium, and ``gap_floor``, what that is on average with the column shuffled: few rows differ by
-        chance; ``dependence`` and its ``floor``, the mean under independence; ``changed``, the share of the
-        customers, by weight, whose premium changes by more than `max_change`; ``level``, ``at_lower`` and
-        ``at_upper`` of the cap; and ``brought``, what today's price was multiplied by.
+        premium's (or the mean squared error, for a loss without deviance); ``gap``, the largest difference
+        between tenths by the sensitive column, in averages of the quantity that the objective concerns, ÷ the
+        mean premium, and ``gap_floor``, its average with the column shuffled; ``dependence`` and its
+        ``floor``, the mean under independence; ``changed``, the share of the customers, by weight, whose
+        premium changes by more than `max_change`; ``level``, ``at_lower`` and ``at_upper`` of the cap; and
+        ``brought``, the factor applied to today's price.
 
     Raises
     ------
     DataError
-        The data set has no price that stands, or a premium is not above 0.
+        The data set has no existing price, or a premium is not above 0.
     """
     if dataset.prediction is None:
         raise DataError.of(

@@ -58,26 +58,26 @@ def by_group(
     y : (n,) array
         Prices or predictions.
     codes : (n,) array
-        Place of each row's class in `names`; every class has a row.
+        Position of each row's class in `names`; every class has a row.
     names
-        Of the classes.
+        Names of the classes.
     sample_weight : (n,) array, optional
         Row weights, above 0.
     units : (n,) array, optional
         Independent unit, 0 … U-1, of each row, such as a policy; each row by default.
     cut_off
-        What is at or below it is favourable, or with ``favourable="above"`` what is at or above it.
+        Values at or below it are favourable, or with ``favourable="above"`` values at or above it.
 
     Returns
     -------
-    DataFrame, one row a class
+    DataFrame, one row per class
         ``class``; ``rows``; ``share`` of the weight, in [0, 1]; ``mean`` with its 95 % interval ``low`` and
         ``high``; against all other rows ``difference`` of means, its interval ``difference_low`` and
         ``difference_high``, and its ``p_value`` by Holm's method over the classes; ``ratio`` of means (1:
         alike); ``standardized_difference``, the difference ÷ √((variance + the others' variance) / 2) (0:
-        alike; 0.2 counts as small; Austin 2009). With a cut-off ``selection_rate``, the favourable share in
-        [0, 1], and ``adverse_impact_ratio``, that ÷ the largest of all classes, in [0, 1]: below 0.8 fails
-        the four-fifths rule. Ratios are NaN where their divisor is 0.
+        alike; 0.2 counts as small; Austin 2009). With a cut-off, ``selection_rate`` is the favourable share
+        in [0, 1], and ``adverse_impact_ratio`` is this share ÷ the largest of all classes, in [0, 1]; a value
+        below 0.8 fails the four-fifths rule. Ratios are NaN if their divisor is 0.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     groups = _Means.of(y, codes, len(names), weight, units)
@@ -122,13 +122,13 @@ def between_groups(frame: pd.DataFrame, figure: str = "mean") -> dict[str, float
     frame
         Result of :func:`by_group`.
     figure
-        A column of it.
+        One of its columns.
 
     Returns
     -------
     dict
-        ``difference``: highest less lowest, 0 where all are alike; ``ratio``: lowest ÷ highest, 1 where all
-        are alike.
+        ``difference``: highest minus lowest, 0 if all are equal; ``ratio``: lowest ÷ highest, 1 if all are
+        equal.
     """
     values = frame[figure]
     ratio = _ratio(np.array([values.min()]), np.array([values.max()]))
@@ -146,7 +146,7 @@ def pairs_of_groups(
 
     Returns
     -------
-    DataFrame, one row a pair
+    DataFrame, one row per pair
         ``class``, ``other``, ``difference`` of their means with its 95 % interval ``low`` and ``high``,
         ``ratio`` of means, and ``p_value`` by Holm's method over the pairs.
     """
@@ -170,7 +170,7 @@ def pairs_of_groups(
 
 
 class _Means:
-    """Means of classes (k,), of squares too, their weights, and the covariance of the means (k, k)."""
+    """Means of classes (k,), means of squares, their weights, and the covariance of the means (k, k)."""
 
     def __init__(self, means: Array, square: Array, mass: Array, covariance: Array) -> None:
         self.means, self.square, self.mass, self.covariance = means, square, mass, covariance
@@ -253,25 +253,26 @@ def by_probability(
     p : (n, k) array
         Probability of each class, in [0, 1]; a row adds up to 1.
     names
-        Of the k classes.
+        Names of the k classes.
     sample_weight : (n,) array, optional
         Row weights, above 0.
     units : (n,) array, optional
         Independent unit, 0 … U-1, of each row; each row by default.
     known : (n,) array, optional
-        Place of the true class, −1 where it is not known. With it p is first mended by
-        :func:`recalibrated`, and intervals and bounds count the noise of that.
+        Position of the true class, −1 if unknown. If given, p is first corrected by :func:`recalibrated`, and
+        intervals and bounds include the noise of this step.
     random_state
-        Of the draws behind that noise.
+        Seed of the draws for this noise.
 
     Returns
     -------
-    DataFrame, one row a class
+    DataFrame, one row per class
         ``class``; ``expected_rows``, the sum of p; ``mean``, weighted by p; ``difference`` to the mean of all
         others, weighted by 1 − p, with its 95 % interval ``difference_low`` and ``difference_high`` and
-        ``p_value`` by Holm's method over the classes: all where class and y are unrelated among rows of equal
-        z. Without that ``bound_low`` and ``bound_high``, which hold the difference in at least 95 % of
-        samples. ``likeliest`` is the difference if each row had its likeliest class; NaN where it is none's.
+        ``p_value`` by Holm's method over the classes. These are valid if class and y are unrelated among rows
+        of equal z. Without this condition, ``bound_low`` and ``bound_high`` cover the difference in at least
+        95 % of samples. ``likeliest`` is the difference if each row had its most likely class; NaN if no row
+        has it.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
@@ -307,7 +308,7 @@ def by_probability(
 
 
 def _drawn(units: Index, rng: np.random.Generator) -> Index:
-    """Draw rows of as many units (n,) as there are, with replacement; without units in common, rows."""
+    """Draw the rows of all units (n,), with replacement; single rows if no unit has several."""
     count = int(units.max()) + 1
     times = np.bincount(rng.integers(count, size=count), minlength=count)
     return np.repeat(np.arange(len(units)), times[units])
@@ -320,7 +321,7 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
 
     Returns
     -------
-    DataFrame, one row a class
+    DataFrame, one row per class
         ``class``; ``known_rows``; ``expected`` and ``observed`` rows of the class; ``p_value`` of p being
         calibrated, by Holm's method: the score test of Cox's (1958) recalibration, logit p times a slope plus
         an intercept, with 2 degrees of freedom.
@@ -353,8 +354,8 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
 def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
     """Recalibrate p (n, k) on rows of known class, by a multinomial logistic model of log p.
 
-    Right where the known rows are like all others. `rows` are those that it learns from, by default all with
-    a known class.
+    This is valid if the known rows are like all others. `rows` are the rows used for the fit, by default all
+    with a known class.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -368,7 +369,7 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
 
 
 def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tuple[float, Array, Array]:
-    """Return a class's mean; the weighted difference, the least and the greatest; their standard errors."""
+    """Return a class's mean; the weighted difference and its bounds; their standard errors."""
     ours, rest = weight @ q, weight @ (1 - q)
     # ψ is the contribution of a row to the class's sum of y; the rest of y belongs to the others.
     low, high = -_highest(-y, q, weight), _highest(y, q, weight)
@@ -384,8 +385,8 @@ def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tu
 def _highest(y: Array, q: Array, weight: Array) -> Array:
     """Return the largest contribution of each row to the class's sum of y, (n,), within the bins of q.
 
-    A bin's rows of highest y fill its mass Σ w q: their sum is the least of Σ w ((y − t)₊ + t q) over t
-    (Rockafellar and Uryasev 2000), so that noise in t does not move it, to first order.
+    The rows with the highest y in a bin fill its mass Σ w q. Their sum is the minimum of Σ w ((y − t)₊ + t q)
+    over t (Rockafellar and Uryasev 2000), so noise in t has no effect to first order.
     """
     order = np.argsort(q, kind="stable")
     at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
@@ -401,7 +402,7 @@ def _highest(y: Array, q: Array, weight: Array) -> Array:
 
 
 def _apart(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:
-    """Mean inside less mean outside."""
+    """Mean inside minus mean outside."""
     sides: list[Any] = [inside, ~inside]
     if not all(side.any() for side in sides):
         return float("nan")

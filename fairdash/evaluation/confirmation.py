@@ -39,8 +39,9 @@ class Link:
     value, floor, floor_q95
         As in :class:`fairdash.dependence.inference.DependenceEstimate`.
     p_value
-        Of the one test of several measures (:func:`fairdash.dependence.omnibus.independence_test`), 0 to 1:
-        valid, since the rows had no say in the model. Columns of one attribute's classes share one test.
+        p-value of the joint test of several measures (:func:`fairdash.dependence.omnibus.independence_test`),
+        0 to 1. It is valid, because the rows were not used for the model. Columns of one attribute's classes
+        share one test.
     attribute
         Attribute of the column, if the column is one of several classes; else empty.
     """
@@ -60,19 +61,19 @@ class Confirmation:
     Parameters
     ----------
     number
-        Of the opening: 1 for the first, the only one that confirms anything.
+        Number of the opening; only the first, 1, confirms anything.
     point
-        The point that was chosen.
+        The chosen point.
     objective
-        Id of what must not depend on the sensitive columns.
+        Id of the objective, whose quantity must not depend on the sensitive columns.
     measure
-        Id of the measure that the values are of.
+        Id of the measure of the values.
     links
-        One a sensitive column.
+        One link per sensitive column.
     error
-        Mean loss divided by that of these rows' own average: 0 is perfect, 1 is what the average reaches.
+        Mean loss divided by that of these rows' own average: 0 is perfect, and the average has 1.
     error_of_standard
-        The same of the standard model.
+        The same for the standard model.
     n
         Rows set aside.
     """
@@ -128,23 +129,23 @@ def confirm_point(
     Parameters
     ----------
     aside
-        The rows and what models of all other rows predict for them.
+        The rows, and predictions for them by models of all other rows.
     method, lam
-        A trained weight or a blend of its neighbours, as
-        :func:`fairdash.evaluation.tradeoff_curve.curve_points` has them; λ = 0 is the standard model.
+        A trained weight or a blend of its neighbours, as in
+        :func:`fairdash.evaluation.tradeoff_curve.curve_points`; λ = 0 is the standard model.
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
     before
         Earlier openings of the same rows.
     loss
-        That was trained for.
+        Loss of the training.
 
     Raises
     ------
     OptionError
-        There is no such point, or a model beside it diverged.
+        There is no such point, or a neighbouring model diverged.
     DataError
-        A sensitive attribute has one value in these rows, which can't confirm anything then.
+        A sensitive attribute has the same value in all of these rows, so they can't confirm anything.
     """
     for each in before:
         if each.is_of(ModelKey(method, lam), objective=objective):
@@ -200,7 +201,7 @@ def confirm_point(
 
 
 def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64]:
-    """(m,) what the point predicts: a model's, or the blend of the two around it."""
+    """(m,) predictions of the point: those of a model, or the blend of its two neighbours."""
     get_entry(PATHS, method, option="method")
     members = aside.members
     usable = members[~members["diverged"]]

@@ -42,9 +42,9 @@ class Cells:
     Attributes
     ----------
     codes : (n,) array
-        Place of the row's cell in `names`; NaN where an attribute is missing.
+        Position of the row's cell in `names`; NaN if an attribute is missing.
     names
-        Of the cells, in order.
+        Names of the cells, in order.
     places : frame, a row per cell
         ``sensitive``, the first attribute, with the cell's ``band`` of it and that band's ``middle``;
         ``other``, the other attributes, with their ``group``. Both are “all others” for merged cells.
@@ -153,8 +153,8 @@ _MAX_ATTRIBUTES = 3
 def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return products of the centred ranks of every two of up to three attributes, by “age × sex”.
 
-    What follows such a product follows the combination. Of numbers and two classes it is one column of that
-    name; more classes have several.
+    A quantity that follows such a product follows the combination. Numbers and two classes give one column of
+    that name, and more classes give several.
 
     >>> made = pd.DataFrame({"age": np.arange(4), "sex": [0, 1, 0, 1]})
     >>> products_of(made)["age × sex"]["age × sex"].tolist()
@@ -185,7 +185,7 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
 
 
 def _pairs(each: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Name of every crossing of these attributes to its two; empty for one attribute, or too many."""
+    """Map of each crossing's name to its two attributes; empty for one attribute, or too many."""
     if len(each.columns) > _MAX_ATTRIBUTES:
         return {}
     return {CROSS.join(pair): pair for pair in itertools.combinations(map(str, each), 2)}
@@ -197,7 +197,9 @@ def _cells(each: pd.DataFrame, pair: tuple[str, str]) -> Classes:
 
 
 def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
-    """Map sensitive columns, crossings and all together to the column of a table of dependence on them."""
+    """Map of sensitive columns, crossings and all attributes together to their column in a table of
+    dependence.
+    """
     there = set(table["column"])
     pairs = itertools.combinations(attributes_of(sensitive), 2)
     crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in there]
@@ -207,7 +209,9 @@ def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
 
 
 def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
-    """Return the cells of a crossing, for all together of the first; None for a sensitive column."""
+    """Return the cells of a crossing, or of the first crossing for all attributes together; None for a
+    sensitive column.
+    """
     if view in sensitive:
         return None
     each = one_column_each(sensitive)

@@ -76,19 +76,19 @@ def execute_sweep(
     importance
         Compute the permutation importance of every feature in every model.
     references
-        Whether prices that are told s are trained, where the table is one for them.
+        Whether reference prices that use s are trained, if the table is suitable.
     is_preview
-        Rougher floors, none for benchmarks, no importance, references, tariffs or models to confirm by: what
-        seconds allow.
+        Compute within seconds: rough floors, no floors for benchmarks, and no importance, references, tariffs
+        or models for confirmation.
     share
-        The share of the rows to see, drawn at random: above 0, 1 for all of them.
+        Share of the rows to use, drawn at random: above 0, and 1 for all rows.
     progress
         May raise :class:`fairdash.errors.Cancelled`.
     on_curve
-        Hears of every epoch of the training, see :class:`fairdash.training.sweep.SweepProgress`.
+        Called for every epoch of the training, see :class:`fairdash.training.sweep.SweepProgress`.
     unit
-        Asked for every part of the work, a few seconds each on a small table; a run that goes on with what
-        is known of them equals one that was never ended.
+        Called for every part of the work, which takes a few seconds on a small table. A run that is resumed
+        with stored parts equals an uninterrupted run.
     """
     rows, n_rows, fingerprint = None, dataset.n_rows, dataset.fingerprint
     if share < 1:
@@ -228,10 +228,10 @@ def _objectives(plan: Sweep) -> list[str]:
 def with_lams_found(
     dataset: Dataset, plan: Sweep, *, progress: Progress = lambda *_: None, unit: Unit = at_once
 ) -> Sweep:
-    """Return the plan with its weights; if it asks for a pilot, a pilot finds as many.
+    """Return the plan with its weights; if it asks for a pilot, the pilot finds the same number.
 
-    They are those of its first fair method on its first split. It keeps its own where there is no dependence
-    to lose. `unit` is asked for ``"pilot"``.
+    They belong to its first fair method on its first split. The plan keeps its weights if there is no
+    dependence to reduce. `unit` computes ``"pilot"``.
     """
     method = piloted_method(plan)
     if method is None:
@@ -261,7 +261,7 @@ def with_lams_found(
 
 
 class _Parts:
-    """The parts of a run, each to be asked for alone and in any order."""
+    """The parts of a run, each computed separately and in any order."""
 
     def __init__(
         self,
@@ -300,7 +300,9 @@ class _Parts:
         n_permutations: int,
         progress: Callable[[int, float], None] = lambda *_: None,
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Frame and path by one objective; `progress` hears 0 or 1 for them and the share of it."""
+        """Frame and path by one objective; `progress` is called with 0 or 1 for frame or path, and the
+        completed share.
+        """
         unit = within(self.unit, f"assess/{objective}")
         front = partial(
             self.assess,
@@ -329,7 +331,7 @@ class _Parts:
     def assess_baselines(
         self, members: pd.DataFrame, predictions: Array, *, objective: str, n_permutations: int
     ) -> pd.DataFrame:
-        """Frame of the baselines by one objective: of test rows, and of tariffs also of validation rows."""
+        """Frame of the baselines by one objective, on test rows, and for tariffs also on validation rows."""
         unit = within(self.unit, f"assess-baselines/{objective}")
 
         def of_all() -> pd.DataFrame:
@@ -349,7 +351,7 @@ class _Parts:
         return pd.concat(independent(unit, tasks), ignore_index=True)
 
     def baselines(self, find_plan: Callable[[], Sweep]) -> tuple[pd.DataFrame, Array]:
-        """Members and predictions of the baselines, and tariffs if wanted, at the weights of `find_plan`."""
+        """Members and predictions of the baselines, and requested tariffs, at the weights of `find_plan`."""
         plan, is_tariffs = self.plan, FAIR_TARIFF in self.plan.methods
 
         def trained() -> tuple[pd.DataFrame, Array]:

@@ -1,4 +1,4 @@
-"""Tidy table of results: a row a model, split, part, measure and sensitive column.
+"""Tidy table of results: one row per model, split, part, measure and sensitive column.
 
 >>> models = pd.DataFrame({"method": ["standard"], "lam": [0.0], "split": [0], "part": ["test"]})
 >>> values = np.array([[[0.8], [0.3]]])
@@ -50,14 +50,14 @@ class Figure(NamedTuple):
 
 
 def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataFrame:
-    """Return a row a model and cell: the model's columns, ``measure``, ``column``, and its figures.
+    """Return one row per model and cell: the model's columns, ``measure``, ``column``, and its figures.
 
     Parameters
     ----------
     models
-        K rows: one a model, split and part.
+        K rows, one per model, split and part.
     cells
-        M measures and columns, the same for all of them.
+        M measures and columns, the same for all models.
     values : (K, M, F) array
         The first F of :data:`FIGURES`.
     """
@@ -69,7 +69,7 @@ def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataF
 
 
 def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
-    """Return models, cells and values of a table as :func:`tidy` takes them.
+    """Return models, cells and values of a table as arguments of :func:`tidy`.
 
     Raises
     ------
@@ -88,10 +88,11 @@ def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a model and part, with a column a figure: ``id``, ``id_floor``, ``id_edge`` and so on.
+    """Return one row per model and part, and one column per figure: ``id``, ``id_floor``, ``id_edge`` and so
+    on.
 
-    With several sensitive columns ``id[column]`` stands for each of them, and ``id`` for all together. The
-    columns of the verdict begin with ``verdict``. Those of tests are left out where nothing was tested.
+    With several sensitive columns, ``id[column]`` refers to one of them, and ``id`` to all together. The
+    columns of the verdict begin with ``verdict``. Columns of tests are omitted if nothing was tested.
     """
     models, cells, values = untidy(table)
     figures = dict(zip((each for each in FIGURES if each in table), np.moveaxis(values, 2, 0), strict=True))
@@ -118,7 +119,7 @@ def of_sensitive(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def of_measure(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the rows of one measure, one a model, in the models' order."""
+    """Return the rows of one measure, one per model, in the models' order."""
     return table[table["measure"] == measure].reset_index(drop=True)
 
 
@@ -133,14 +134,14 @@ def summarise_splits(table: pd.DataFrame, *, test_to_train: float | None = None)
     Parameters
     ----------
     table
-        As :func:`fairdash.evaluation.assess_predictions` gives it. Models that diverged are left out.
+        As returned by :func:`fairdash.evaluation.assess_predictions`. Models that diverged are left out.
     test_to_train
         Number of test rows divided by that of training rows; None if the table has both parts.
 
     Returns
     -------
     DataFrame
-        One row a method, λ, part, measure and column, with ``n_splits``, the means of the figures, and
+        One row per method, λ, part, measure and column, with ``n_splits``, the means of the figures, and
         ``se``, the Nadeau–Bengio standard error of the value (NaN with a single split). Splits in which a
         figure is undefined are left out of both.
     """

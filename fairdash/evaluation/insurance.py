@@ -30,7 +30,7 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     Parameters
     ----------
     price, outcome, weight : (n,) arrays
-        π and Y per unit of exposure, and the exposure. Rows of one price are one step.
+        π and Y per unit of exposure, and the exposure. Rows with the same price form one step.
 
     Returns
     -------
@@ -120,10 +120,10 @@ def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.
     Returns
     -------
     DataFrame
-        A row a deviance and price: deviance, power, price (its name), value, balanced (of the price at the
-        outcome's level), constant (of the mean outcome) and explained, 1 − balanced ÷ constant: 0 where the
-        price tells no more than the mean, 1 where it tells all. Missing where it is not defined: a price or
-        an outcome below 0, for a gamma one at 0.
+        One row per deviance and price: deviance, power, price (its name), value, balanced (with the price
+        scaled to the outcome's level), constant (of the mean outcome) and explained, 1 − balanced ÷ constant:
+        0 if the price explains no more than the mean, 1 if it explains everything. Missing if undefined: a
+        price or an outcome below 0, or a value of 0 for the gamma deviance.
     """
     mean = float(weight @ outcome / weight.sum())
     rows = []
@@ -146,8 +146,8 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     """Decompose a price's score into miscalibration and discrimination (Murphy 1973).
 
     The recalibrated price is the isotonic regression of the outcome on the price (Dimitriadis, Gneiting and
-    Jordan 2021). It is fitted on the rows that it is scored on, so that chance adds a little to
-    miscalibration and discrimination; the test of autocalibration does without.
+    Jordan 2021). It is fitted and scored on the same rows, so chance slightly increases miscalibration and
+    discrimination. The test of autocalibration avoids this.
 
     Parameters
     ----------
@@ -157,10 +157,11 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a score (squared_error and those of :data:`DEVIANCES` that are defined): score, value,
-        miscalibration (value less the recalibrated price's; 0 where rows of one price cost that price),
-        discrimination (the mean outcome's less the recalibrated price's; 0 where prices tell nothing) and
-        uncertainty (the mean outcome's). value = miscalibration − discrimination + uncertainty.
+        One row per score (squared_error and the defined ones of :data:`DEVIANCES`): score, value,
+        miscalibration (value minus that of the recalibrated price; 0 if rows of one price cost that price),
+        discrimination (score of the mean outcome minus that of the recalibrated price; 0 if prices carry no
+        information) and uncertainty (score of the mean outcome). value = miscalibration − discrimination +
+        uncertainty.
     """
     from sklearn.isotonic import IsotonicRegression
 

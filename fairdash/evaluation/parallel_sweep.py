@@ -44,16 +44,16 @@ def execute_in_parallel(
     on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
     **options: Any,
 ) -> SweepResult:
-    """Execute the plan of a sweep as :func:`execute_sweep` does, to the same bits.
+    """Execute the plan of a sweep with exactly the results of :func:`execute_sweep`.
 
     Parameters
     ----------
     folder
-        Folder of the results of the steps, which all processes see. What is there is not computed again.
+        Folder of the results of the steps, which all processes see. Stored results are not computed again.
     executor, width
-        As :func:`fairdash.jobs.parallel.compute_steps` has them.
+        As in :func:`fairdash.jobs.parallel.compute_steps`.
     progress, on_curve
-        Hear of the work; of training curves when a step is finished.
+        Called during the work; training curves are reported when a step is finished.
     options
         ``measures``, ``importance`` and ``references`` of :func:`execute_sweep`.
 
@@ -108,7 +108,7 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class _Task:
-    """A sweep as a process has it in memory, with the results of steps that were needed."""
+    """A sweep in the memory of a process, with the results of the steps needed so far."""
 
     dataset: Dataset
     plan: Sweep
@@ -117,7 +117,7 @@ class _Task:
 
 
 class _Latest(threading.local):
-    """Task that this thread had last, with its folder and the time of its file."""
+    """Last task of this thread, with its folder and the time of its file."""
 
     key: tuple[Path, int] | None = None
     task: _Task

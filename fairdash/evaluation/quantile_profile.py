@@ -33,28 +33,28 @@ def quantile_profile(
     Parameters
     ----------
     values : (J, n) array
-        Predictions or residuals of one model a split, for all rows.
+        Predictions or residuals of one model per split, for all rows.
     s : (n,) array
         The sensitive attribute; groups are cut on all rows, so that they are the same in every split.
     splits
         J splits; only their test rows are used.
     n_groups
-        Groups wanted; by default up to 20, fewer where a test part has under 20 rows a group.
-        Ties in `s` can leave fewer.
+        Requested number of groups; by default up to 20, fewer if a test part has under 20 rows per group.
+        Ties in `s` can reduce the number.
     groups
-        (n,) the rows' groups, numbered from 0 without gaps, where they are known already.
+        (n,) the rows' groups, numbered from 0 without gaps, if already known.
     weight : (n,) array, optional
-        Exposure: a row counts as often in the averages.
+        Exposure, the weight of a row in the averages.
     units : (n,) array, optional
         Independent unit, 0 … U-1, of each row, such as a policy; each row by default.
 
     Returns
     -------
-    DataFrame, one row a group
+    DataFrame, one row per group
         ``group``, ``s_low``, ``s_high``, ``s_mean`` (all rows of the group), ``n`` (test rows, mean over
         splits), ``mean`` (mean over splits of the group's average), ``error`` (its standard error) and
-        ``low``, ``high``: its 95 % interval by Student's t, for new rows and the models as they were
-        trained. A row that several splits test counts as one observation, not as several.
+        ``low``, ``high``: its 95 % interval by Student's t, for new rows and the trained models. A row that
+        several splits test counts as one observation, not as several.
     """
     if groups is None:
         fewest = min(len(split.test) for split in splits)
@@ -90,7 +90,8 @@ def blended_profiles(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return ``mean``, ``low`` and ``high`` of :func:`quantile_profile` for blends of two models, (P, G).
 
-    A group's average is linear in the predictions, and its variance quadratic: no blend is made.
+    A group's average is linear in the predictions, and its variance is quadratic, so the blends themselves
+    are not computed.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def blended_profiles(
     shares : (P,) array
         Share of `high` in each blend, 0 to 1.
     splits, groups, weight, units
-        As there.
+        As in that function.
     """
     rows = _TestRows.of(groups, splits, weight, units)
     (mean_low, a), (mean_high, b) = rows.averages(low), rows.averages(high)
@@ -117,13 +118,13 @@ class _TestRows:
     Parameters
     ----------
     groups, each
-        (n,) each row's group, and how much it counts.
+        (n,) each row's group and weight.
     cells, of_cells
-        (n,) the unit of each row within its group, and (C,) the group of each of these.
+        (n,) the unit of each row within its group, and (C,) the group of each unit.
     splits
         J splits.
     sizes, totals
-        (J, G) test rows of a group, and how much they count together.
+        (J, G) test rows of a group, and their total weight.
     """
 
     groups: NDArray[np.intp]
@@ -173,13 +174,15 @@ class _TestRows:
         return pd.DataFrame(means).mean().to_numpy(), moves
 
     def products(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums over the units of a group of the products of their moves a and b (n,), (G,)."""
+        """Sums, over the units of a group, of the products of their influences a and b (n,), (G,)."""
         first, second = (np.bincount(self.cells, weights=each) for each in (a, b))
         used = self.totals.shape[1]
         return np.asarray(np.bincount(self.of_cells, weights=first * second, minlength=used), dtype=float)
 
     def errors(self, squares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Standard errors of the means and half their 95 % intervals, from sums of squared moves (..., G)."""
+        """Standard errors of the means and half their 95 % intervals, from sums of squared influences (...,
+        G).
+        """
         used, counts = self.totals.shape[1], np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
             counts[split.test] += self.each[split.test] / self.totals[j, self.groups[split.test]]
@@ -230,22 +233,22 @@ def transfers_by_group(
     Parameters
     ----------
     before, after
-        Split to predictions (n,) of all rows; splits that one of them lacks are left out.
+        Split to predictions (n,) of all rows; splits missing in one of them are left out.
     s : (n,) array
-        The sensitive attribute; groups are cut on all rows, equal values are never parted.
+        The sensitive attribute; groups are cut on all rows, and equal values are never separated.
     splits
         All splits of the run.
     weight : (n,) array, optional
-        Exposure: a prediction counts as often.
+        Exposure, the weight of a prediction.
     groups
         (n,) the rows' groups, numbered from 0 without gaps, where they are known already.
 
     Returns
     -------
-    DataFrame, one row a group, means over the splits
+    DataFrame, one row per group, means over the splits
         ``group``, ``s_low``, ``s_high``, ``n`` (test rows), ``heads`` (their exposure), ``before`` and
-        ``after`` (average prediction), ``total`` (Σ w·(after − before), so that all groups together give the
-        change of the whole sum) and ``per_head`` (``total`` divided by ``heads``).
+        ``after`` (average prediction), ``total`` (Σ w·(after − before), so that the groups add up to the
+        total change) and ``per_head`` (``total`` divided by ``heads``).
     """
     used = sorted(before.keys() & after.keys())
     each = np.ones(len(s)) if weight is None else weight
@@ -286,7 +289,7 @@ def merged_groups(
 ) -> NDArray[np.intp]:
     """Return quantile groups, merged with neighbours until each has `fewest` rows in every part.
 
-    A single group is left where the parts are too small for two.
+    A single group remains if the parts are too small for two.
     """
     groups = quantile_groups(s, n_groups)
     count = int(groups.max()) + 1
@@ -321,14 +324,14 @@ def densities(
         Predictions or residuals of some rows, and their sensitive attribute; at most 4,000 of them, drawn at
         random, are used.
     grid
-        Where the densities are wanted, in the units of `values`.
+        Points at which densities are computed, in the units of `values`.
 
     Returns
     -------
-    DataFrame, one row a group and grid point
+    DataFrame, one row per group and grid point
         ``group`` ("low", "middle", "high"; fewer where ties or few rows leave fewer), ``s_low``, ``s_high``,
-        ``n``, ``mean``, ``x``, ``density`` (integrates to 1), ``is_constant``: the group's values lie within
-        one step of the grid; its density is then 0 everywhere but in one cell.
+        ``n``, ``mean``, ``x``, ``density`` (integrates to 1), ``is_constant``: the group's values are within
+        one step of the grid; its density is then 0 in all cells but one.
     """
     from scipy.stats import gaussian_kde
 

@@ -33,10 +33,10 @@ class Gain:
         The model's loss on the test rows divided by the average's on the same rows, mean over the splits:
         1 is no gain, 0 is perfect.
     error_se
-        Its standard error: Nadeau and Bengio's over several splits, and never below what the rows' own noise
-        would leave if the splits shared no row.
+        Its standard error: that of Nadeau and Bengio over several splits, and at least the standard error
+        from the noise of the rows if the splits shared no row.
     is_beyond_noise
-        Whether the gain is larger than chance makes it in 5 % of samples.
+        Whether the gain exceeds the value that chance exceeds in 5 % of samples.
     """
 
     error: float
@@ -62,13 +62,13 @@ def gain_over_mean(
     splits
         All splits of the run.
     weight : (n,) array, optional
-        Exposure: a row counts as often.
+        Exposure, the weight of a row.
 
     Notes
     -----
-    The test is one-sided and normal, on the differences of the two losses, which share the test rows' own
-    hardness. The rows' noise bounds its standard error from below, because two or three splits can agree by
-    chance.
+    The test is one-sided and normal, on the differences of the two losses, which are computed on the same
+    test rows. The noise of the rows bounds its standard error from below, because two or three splits can
+    agree by chance.
     """
     from scipy.stats import norm
 
@@ -188,7 +188,7 @@ class SweepResult(TrainedModels):
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """Figures of every trained model under the objective of training: a row a model and part."""
+        """Figures of every trained model under the objective of training: one row per model and part."""
         return wide(self.frames[self.objective])
 
     def _repr_html_(self) -> str:
@@ -211,13 +211,13 @@ class ReferenceResult:
     Parameters
     ----------
     figures
-        As :func:`fairdash.evaluation.assess_predictions` gives them; ``method`` is an id of
+        As returned by :func:`fairdash.evaluation.assess_predictions`; ``method`` is an id of
         :data:`fairdash.training.references.REFERENCES` and ``lam`` a strength from 0 to 1.
     predictions, members, splits
         As in :class:`fairdash.SweepResult`; the splits are those of a sweep with the same seed.
     price
-        (J,) what exact independence adds to the error at least, in units of ``mse``: estimated on each
-        split's test rows against a model that is told s; see
+        (J,) smallest increase of the error under exact independence, in units of ``mse``, estimated on each
+        split's test rows against a model that uses s; see
         :func:`fairdash.training.references.trained.train_references`.
     """
 
@@ -229,7 +229,7 @@ class ReferenceResult:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The figures, a row a price and part."""
+        """The figures, one row per price and part."""
         return wide(self.figures)
 
 

@@ -1,4 +1,4 @@
-"""Two simple repairs by quantile bands of the sensitive attribute: what any other method has to beat."""
+"""Two simple repairs by quantile bands of the sensitive attribute, as benchmarks for other methods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RANKS = np.linspace(0, 1, 201)
 
 
 class _BandRepair:
-    """Repair that moves a price along its band's own law; it needs s for the price.
+    """Repair that moves a price along the distribution of its band; it needs s for the price.
 
     Parameters
     ----------
@@ -64,8 +64,8 @@ class _BandRepair:
 class BandBarycentre(_BandRepair):
     """Move each price to the barycentre's quantile at its rank within the band of s.
 
-    Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”, Theorem 2.3, with bands in the place
-    of classes: (Σ_b p_b Q_b) ∘ F_s(price).
+    Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”, Theorem 2.3, with bands instead of
+    classes: (Σ_b p_b Q_b) ∘ F_s(price).
     """
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
@@ -88,9 +88,9 @@ class BandRatio(_BandRepair):
 
 
 class Repair:
-    """Move each price to its rank in one law common to all s, with a smooth law along s.
+    """Move each price to its rank in one distribution common to all s, estimated smoothly along s.
 
-    fairdash's :class:`fairdash.FairPostprocessor` where s is known.
+    fairdash's :class:`fairdash.FairPostprocessor` with known s.
     """
 
     lams, repairs, multivariate = _BandRepair.lams, True, True
@@ -99,7 +99,7 @@ class Repair:
         self.lam = lam
 
     def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
-        """Learn the law of prices along s."""
+        """Learn the distribution of prices along s."""
         s = np.asarray(sensitive_features, dtype=float)
         self.attributes_ = attributes(s.T)
         is_set = [bool(np.isin(s[:, own], (0, 1)).all()) for own in self.attributes_]
@@ -112,7 +112,7 @@ class Repair:
         return self.repair_.predict(np.ravel(X), self._codes(s), self.lam)
 
     def _codes(self, s: Array) -> Array:
-        """Return the columns with classes as one code each."""
+        """Return the columns, with classes encoded as one code each."""
         codes = [s[:, own] @ np.arange(1, 1 + len(own)) for own in self.attributes_]
         return np.column_stack(codes)
 

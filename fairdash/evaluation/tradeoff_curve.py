@@ -1,4 +1,4 @@
-"""Trade-off curve from the standard model to the fairest, through trained models and blends between them.
+"""Trade-off curve from the standard model to the fairest model, through trained models and blends.
 
 >>> [point.lam for point in curve_points("hgr_nn", [1.0, 4.0], between=1)]
 [0.0, 0.5, 1.0, 2.0, 4.0]
@@ -56,9 +56,9 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
     lams
         Trained weights λ ≥ 0, in any order.
     between
-        Blends between two trained weights; by default none for tariffs, whose blends have no relativities to
-        be filed, and else up to 4, fewer with many weights. Their λ are even on a logarithmic scale, from 0
-        to the first one on a linear one.
+        Number of blends between two trained weights; by default none for tariffs, whose blends have no
+        relativities to file, and otherwise up to 4, fewer with many weights. Their λ are evenly spaced on a
+        logarithmic scale, and on a linear scale from 0 to the first weight.
     """
     trained = sorted({0.0, *lams})
     if between is None:
@@ -76,7 +76,7 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
 
 @lru_cache(maxsize=32)
 def points_of_plan(plan: Sweep, method: str) -> tuple[ModelKey, ...]:
-    """Return the points of a method's path in a plan: with blends, unless the plan is of tariffs."""
+    """Return the points of a method's path in a plan, with blends unless the plan trains tariffs."""
     return curve_points(method, plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
 
 
@@ -85,14 +85,14 @@ def blend(
 ) -> NDArray[np.float64]:
     """Return the predictions of a point: ``(1 - share) * low + share * high``; exactly `low` if `share` is 0.
 
-    Its squared error is at most the shares' mean of its neighbours' (the square is convex): a blend may show
-    more dependence than both, but never more error.
+    Its squared error is at most the weighted mean of its neighbours' errors, because the square is convex. A
+    blend may show more dependence than both neighbours, but never more error.
     """
     return low + share * (high - low)
 
 
 def _short(lam: float, low: float, high: float) -> float:
-    """λ with as few digits, three or more, as tell it from both neighbours and the next blends."""
+    """λ with the fewest digits, at least three, that distinguish it from neighbours and the next blends."""
     digits = 3 if high - low > 0.02 * high else 6
     return float(f"{lam:.{digits}g}")
 
@@ -120,18 +120,18 @@ def assess_curve(
     frame
         Result of that function for these models.
     unit
-        Asked for each method.
+        Called for each method.
 
     Returns
     -------
-    DataFrame, one row a method, stop, split, part, measure and sensitive column
+    DataFrame, one row per method, stop, split, part, measure and sensitive column
         ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`fairdash.training.methods.ModelKey`),
         ``split``, ``part`` ("validation" or "test"), ``diverged`` (False: stops beside a model that diverged
-        are left out), ``n``, and measures and figures as in `frame`. At a trained weight these are the
-        frame's own; those of a blend are computed from its predictions, but its floors and edge lie between
-        its neighbours', by its share, and it has no p-values (NaN) but that of the verdict: its own values
-        stand among those that the standard model's shuffles give, since what independence gives to ranks
-        hardly depends on whose ranks they are. λ = 0 stands in every method's path and is the standard model.
+        are left out), ``n``, and measures and figures as in `frame`. At a trained weight they come from the
+        frame. For a blend they are computed from its predictions, but its floors and edge are interpolated
+        between its neighbours, and its only p-value is that of the verdict. The verdict compares the blend's
+        values with the shuffles of the standard model, because the distribution of ranks under independence
+        hardly depends on the model. λ = 0 is in every method's path and is the standard model.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
@@ -211,7 +211,7 @@ class _Blends:
 
 
 class _BlendVerdicts:
-    """The verdicts of one method's blends: their own values among those of a trained model's shuffles."""
+    """The verdicts of one method's blends: their values compared with the shuffles of a trained model."""
 
     def __init__(
         self,
@@ -220,12 +220,12 @@ class _BlendVerdicts:
         splits: Sequence[Split],
         shuffled: dict[tuple[int, int], Nulls] | None,
     ) -> None:
-        """`shuffled` keeps what was read of a split's model's shuffles; without it there are no verdicts."""
+        """`shuffled` caches the shuffles of a split's model; without it there are no verdicts."""
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
         self._of_stops: dict[tuple[Cell, float], list[NDArray[np.float64]]] = defaultdict(list)
 
     def read(self, blended: Any, stops: Sequence[float], j: int, model: int) -> None:
-        """Take in the blends (K, n) of split j, whose λ are `stops`; the shuffles are those of `model`."""
+        """Add the blends (K, n) of split j, whose λ are `stops`; the shuffles are those of `model`."""
         if self._shuffled is None or not len(blended):
             return
         if (j, model) not in self._shuffled:
@@ -277,14 +277,14 @@ Choice = tuple[ModelKey, bool]
 
 
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
-    """Return the most accurate point with dependence at most `at_most`, or else the least dependent one.
+    """Return the most accurate point with dependence at most `at_most`, or else the least dependent point.
 
-    And whether it has at most that.
+    The boolean states whether the limit is met.
 
     Parameters
     ----------
     path
-        Validation rows' means over the splits, as :func:`fairdash.evaluation.summarise_splits` gives them.
+        Means of validation rows over the splits, as returned by :func:`fairdash.evaluation.summarise_splits`.
     """
     return _best(of_measure(path, measure), of_measure(path, error), limit=at_most)
 
@@ -292,7 +292,7 @@ def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str 
 def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
     """Return the least dependent point with error at most `growth` (0.1 for 10 %) above the standard model's.
 
-    λ = 0 always qualifies where `growth` is 0 or more.
+    λ = 0 always qualifies if `growth` is at least 0.
     """
     errors = of_measure(path, error)
     standard = errors.loc[errors["lam"] == 0, "value"].iloc[0]
@@ -300,11 +300,10 @@ def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: 
 
 
 def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
-    """Return the point furthest below the line between the most accurate and the least dependent one.
+    """Return the point furthest below the line between the most accurate and the least dependent point.
 
-    Both axes count from 0 to 1 between those two. Satopää et al. (2011), "Finding a 'kneedle' in a
-    haystack". Where no stop lies below the line there is no knee: the standard model is given, and
-    False.
+    Both axes are scaled from 0 to 1 between these points. Satopää et al. (2011), "Finding a 'kneedle' in a
+    haystack". If no stop is below the line, there is no knee, and the result is the standard model and False.
     """
     tables = [of_measure(path, each) for each in (error, measure)]
     is_known = tables[0]["value"].notna() & tables[1]["value"].notna()
@@ -336,14 +335,14 @@ def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
 def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
     """Return the rows of trained models among all points (:func:`fairdash.evaluation.assess_curve`).
 
-    Every method's path begins with the standard model; it is taken once, from the path of `standard_of`.
+    Every method's path begins with the standard model, which is used once, from the path of `standard_of`.
     """
     trained = paths[paths["share"] == 0]
     return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:
-    """Mark points that no other point dominates: as small in both, smaller in one.
+    """Mark points that no other point dominates by being as small in both and smaller in one.
 
     Parameters
     ----------
@@ -368,14 +367,14 @@ def hypervolume(error: ArrayLike, dependence: ArrayLike, *, corner: tuple[float,
     Parameters
     ----------
     error, dependence : (K,) arrays
-        Smaller is better in both; values below 0 count as 0, points with a NaN not at all.
+        Smaller is better in both; values below 0 count as 0, and points with a NaN are ignored.
     corner
-        Error and dependence, both above 0, beyond which a point counts for nothing.
+        Error and dependence, both above 0, beyond which a point does not count.
 
     Returns
     -------
     float
-        0: no point lies within the box; 1: one lies at (0, 0). Larger is better.
+        0: no point is within the box; 1: a point is at (0, 0). Larger is better.
     """
     points = np.column_stack([np.asarray(error, dtype=float), np.asarray(dependence, dtype=float)])
     points = np.maximum(points[np.isfinite(points).all(axis=1)], 0.0)

@@ -1,17 +1,17 @@
-"""Verdict from one test: do all splits together show more dependence than expected by chance?
+"""Verdict from one test of whether all splits together show more dependence than expected by chance.
 
 The verdict is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
 averaged over the splits. In addition, every measure in a figure has its own test and an edge from its null
 distribution.
 
-The splits of a run share rows, so their figures are not independent, and a majority of single tests misses a
-link that all rows together show. Here s is permuted once over all rows of the table, every split uses its own
-test rows of that permuted column, and the statistic is the mean over the splits. For each permutation, the
-rows of a part are ranked by the permuted column and get the part's own values of s in that order. A part
-therefore keeps its values, and a row in several parts gets nearly the same value in each. Related rows
-exchange their values as whole groups over the whole table (:class:`fairdash.dependence.grouping.Blocks`). In
-tables of more than 20,000 rows the verdict uses one random sign per row or group instead, the same in all
-parts.
+The splits of a run share rows, so their figures are not independent, and a majority vote of single tests
+misses a link that all rows together show. Here s is permuted once over all rows of the table, every split
+uses its own test rows of that permuted column, and the statistic is the mean over the splits. For each
+permutation, the rows of a part are ranked by the permuted column and get the part's own values of s in that
+order. A part therefore keeps its values, and a row in several parts gets nearly the same value in each.
+Related rows exchange their values as whole groups over the whole table
+(:class:`fairdash.dependence.grouping.Blocks`). In tables of more than 20,000 rows the verdict uses one random
+sign per row or group instead, the same in all parts.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ def part_permutations(
     Parameters
     ----------
     s : (n,) array
-        The sensitive column of all rows, the same in every call that is to be joint.
+        The sensitive column of all rows, the same in every joint call.
     rows : (m,) array
         Row numbers of the part.
     count
-        Number of permutations; the first ones do not depend on it.
+        Number of permutations; a larger number only adds permutations.
     seed
-        Of the whole table's permutations; the same in every call that is to be joint.
+        Seed of the whole table's permutations, the same in every joint call.
     groups : (n,) array, optional
         Group, 0 … G-1, of each row of the table.
 
@@ -101,21 +101,21 @@ def add_verdicts(
     Parameters
     ----------
     models, cells, values
-        As :func:`fairdash.evaluation.figures.tidy` takes them; in each split and part the models stand in the
-        order of the nulls.
+        As in :func:`fairdash.evaluation.figures.tidy`; in each split and part the models are in the order of
+        the nulls.
     nulls
-        Split and part to the values under independence; parts without permutations are left out. Of the
-        verdict, what its measures say of each order of each sensitive column, (W, M, K, B + 1), as
-        :func:`fairdash.dependence.omnibus.permuted_values` gives it.
+        Split and part to the values under independence; parts without permutations are left out. Values of
+        the verdict's measures for each order of each sensitive column, (W, M, K, B + 1), as returned by
+        :func:`fairdash.dependence.omnibus.permuted_values`.
     signed
-        The cells whose sign is a direction: the size of the mean is what is tested.
+        Cells whose sign is a direction, so that the absolute value of the mean is tested.
 
     Notes
     -----
-    The edge is the largest mean over the splits that is no link at 5 %, and p the permutation p-value of the
-    mean; they are alike in all splits of a method, weight and part. With weights each is the larger of two,
-    see :meth:`fairdash.dependence.api.Estimator.null`. Models that diverged are left out of the means. NaN
-    where there are no permutations.
+    The edge is the largest mean over the splits that shows no link at 5 %, and p is the permutation p-value
+    of the mean. They are the same in all splits of a method, weight and part. With weights each is the larger
+    of two values, see :meth:`fairdash.dependence.api.Estimator.null`. Models that diverged are left out of
+    the means. NaN without permutations.
     """
     place = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
     groups = models.groupby(["method", "lam", "part"], sort=False).indices.values()
@@ -150,13 +150,13 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     p_value
-        In [1 / (1 + B), 1]; with weights the larger of two. 1 where the predictions are constant.
+        In [1 / (1 + B), 1]; with weights the larger of two. 1 if the predictions are constant.
     by
-        Place among the measures of the one that shows a link best: the first that has the least p-value.
+        Index of the measure that shows a link best, the first with the smallest p-value.
     value
         Its mean over the splits.
     edge
-        The largest size of such a mean that would be no link at 5 %, by this measure alone.
+        The largest absolute value of this mean that would show no link at 5 %, by this measure alone.
     """
 
     p_value: float
@@ -171,8 +171,8 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
     Parameters
     ----------
     values
-        For each split the measures of each order, (W, M, B + 1), the order at hand first; the same orders of
-        the whole table in all splits.
+        For each split, the measures of each order, (W, M, B + 1), the observed order first; all splits use
+        the same orders of the whole table.
 
     """
     means = np.mean(values, axis=0)
@@ -191,12 +191,14 @@ def is_link(p_value: float) -> bool:
 
 
 def told_apart(path: pd.DataFrame) -> NDArray[np.bool_]:
-    """Mark the points of one method's path through which a line may go, as noise can tell them apart.
+    """Mark the points of one method's path through which a line is drawn, because they differ by more than
+    noise.
 
     From the standard model on, a trained point is marked if its dependence is lower than that of the last
-    marked one by more than noise: by more than the measure's edge exceeds its floor, and by more than 1.96
-    standard errors of the difference. These count both points as independent, which is cautious as they share
-    their splits. With one split no standard error is known. Blends are marked between two marked neighbours.
+    marked point by more than the measure's edge exceeds its floor, and by more than 1.96 standard errors of
+    the difference. The standard errors treat both points as independent, which is cautious, because they
+    share their splits. With one split there is no standard error. Blends are marked between two marked
+    neighbours.
 
     Parameters
     ----------
@@ -223,13 +225,12 @@ def edge_and_p(value: float, permuted: NDArray[np.float64]) -> tuple[float, floa
     Parameters
     ----------
     permuted : (W, B) array
-        Null values, in W ways; the larger edge and p-value count.
+        Null values of W runs; the larger edge and p-value count.
 
     Notes
     -----
-    p = (1 + b) / (1 + B) with b of B null values reaching the value. The edge is the null value that is
-    reached by just too many, so that a value beyond it has p ≤ 0.05 and no other has; infinite where B < 19
-    permutations can't reach 5 %.
+    p = (1 + b) / (1 + B), where b of B null values reach the value. The edge is the null value above which p
+    ≤ 0.05; infinite if B < 19 permutations can't reach 5 %.
     """
     count = permuted.shape[1]
     allowed = math.floor(ALPHA * (count + 1) + 1e-9) - 1

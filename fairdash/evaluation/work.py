@@ -41,16 +41,16 @@ class Work:
     Parameters
     ----------
     n_rows, n_splits
-        Rows that it sees, and its splits.
+        Numbers of its rows and splits.
     training
-        Seconds of its networks on a slow core (:func:`fairdash.training.stack_trainer.seconds_of`);
-        None where it fits tariffs instead.
+        Seconds of its networks on a slow core (:func:`fairdash.training.stack_trainer.seconds_of`); None if
+        it fits tariffs instead.
     models, blends
-        Models of a split, and places between them that are measured.
+        Models of a split, and blends measured between them.
     orders
-        Permutations behind a floor, both ways of the weights.
+        Permutations for a floor, over both runs of the weights.
     pilot
-        Seconds that finding weights takes a slow core.
+        Seconds of a slow core for finding weights.
     is_tuned, confirms, is_preview, with_references
         Parts of the run.
     """
@@ -93,17 +93,17 @@ class Work:
         return sum(self._seconds.values())
 
     def done(self, part: str, share: float = 0.0) -> float:
-        """Return the share of the total that is done, in [0, 1], when `share` of this part is done."""
+        """Return the completed share of the total, in [0, 1], if `share` of this part is completed."""
         parts = list(self._seconds)
         before = sum(self._seconds[each] for each in parts[: parts.index(part)])
         return (before + share * self._seconds[part]) / self.seconds
 
 
 def slowness() -> float:
-    """Return this core's time for a task as a multiple of a usual core's.
+    """Return this core's time for a task as a multiple of that of a typical core.
 
-    It is the best of several tries, as other work may be over soon. They need no further memory, which takes
-    some threads longer to get.
+    It is the best of several tries, because other work may disturb one of them. The tries allocate no memory,
+    which takes longer in some threads.
     """
     rng = np.random.default_rng(0)
     rows, weights, layer = (
@@ -150,5 +150,5 @@ def work_of_plan(
 
 
 def piloted_method(plan: Sweep) -> str | None:
-    """Return the method that the plan's pilot trains, its first fair one; None if it asks for no pilot."""
+    """Return the method that the plan's pilot trains, its first fair method; None without a pilot."""
     return next((each for each in plan.methods if each != STANDARD), None) if plan.find_lams else None

@@ -63,23 +63,23 @@ def train_baselines(
     Parameters
     ----------
     splits
-        The run's own. Where one has no validation rows, a fifth of its training rows is held out, in whole
-        groups if there are any, to choose how strongly coefficients shrink and how many trees there are; the
-        model is then fitted to all training rows.
+        Splits of the run. If one has no validation rows, a fifth of its training rows is held out, in whole
+        groups if there are any, to choose the shrinkage of coefficients and the number of trees. The model is
+        then fitted to all training rows.
     random_state
-        Seed of which rows those are, and of the trees.
+        Seed of these rows and of the trees.
     leave_out
-        Ids of :data:`BASELINES` that are not fitted: trees take a second on some thousand rows, minutes on a
-        million.
+        Ids of :data:`BASELINES` that are not fitted; trees take a second on some thousand rows, and minutes
+        on a million.
     unit
-        Asked for ``"baselines/<number of the split>"``.
+        Computes ``"baselines/<number of the split>"``.
 
     Returns
     -------
     members, predictions
-        Columns ``method`` (an id of :data:`BASELINES`; :data:`PRICE` where the data set has one), ``lam``
-        (0), ``split``, ``diverged`` (False); and (K, n) predictions in the target's units, a row of `members`
-        each.
+        Columns ``method`` (an id of :data:`BASELINES`; :data:`PRICE` if the data set has a price), ``lam``
+        (0), ``split``, ``diverged`` (False); and (K, n) predictions in the target's units, one row of
+        `members` each.
     """
     members, predictions = [], []
     of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, leave_out=leave_out)
@@ -120,7 +120,7 @@ def _of_split(
 def _level(
     price: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], loss: Loss
 ) -> float:
-    """Factor that brings a price to the target's mean; 1 without a log link or without positive means."""
+    """Factor that scales a price to the target's mean; 1 without a log link or without positive means."""
     mean, wanted = np.average(price, weights=weight), np.average(y, weights=weight)
     return float(wanted / mean) if loss.has_log_link and mean > 0 and wanted > 0 else 1.0
 

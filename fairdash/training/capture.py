@@ -1,4 +1,4 @@
-"""Record a step once and replay it: a GPU then runs its operations without waiting for the host.
+"""Record a step once and replay it, so that a GPU runs its operations without waiting for the host.
 
 A step of a stack consists of 60 to 2,000 small operations. Launching each of them takes the host longer than
 computing it takes a GPU.
@@ -60,14 +60,14 @@ RECORDERS: Mapping[str, Callable[[Step], Step]] = {"cuda": cuda_graph}
 
 
 class Repeated:
-    """A step that runs many times on the same tensors, recorded where the device can replay it.
+    """A step that runs many times on the same tensors, recorded if the device can replay it.
 
     Parameters
     ----------
     step
-        Reads and writes tensors that stay in place, and reads no number of the host's that changes.
+        Function that reads and writes tensors that stay in place, and reads no changing number from the host.
     device
-        Where these tensors are.
+        Device of these tensors.
     """
 
     def __init__(self, step: Step, *, device: str) -> None:
@@ -94,7 +94,7 @@ class Repeated:
 
 @contextmanager
 def stream_of_its_own(device: str) -> Iterator[None]:
-    """Run the block on a stream of its own, which recording requires, and wait for it at the end."""
+    """Run the block on a separate stream, which recording requires, and wait for it at the end."""
     if device != "cuda":
         yield
         return

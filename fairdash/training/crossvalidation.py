@@ -60,16 +60,16 @@ class OutOfFold:
         (C, n) in the target's units: row i by the model that was trained without i's fold. NaN for a
         candidate that diverged.
     loss
-        (C, F): mean loss of each fold's rows, divided by that of the mean of the rows it was trained on:
-        0 is perfect, 1 is what a constant reaches. NaN for a candidate that diverged.
+        (C, F): mean loss of each fold's rows, divided by that of the mean of its training rows: 0 is perfect,
+        and a constant has 1. NaN for a candidate that diverged.
     diverged
-        (C,) True if training or predictions stopped being finite in any fold.
+        (C,) True if training or predictions became non-finite in any fold.
     held_out
         Row numbers of each of the F folds.
     device
         Device of the training.
     notes
-        Sentences that the user should read.
+        Sentences for the user.
     """
 
     predictions: NDArray[np.float64]
@@ -94,21 +94,21 @@ def cross_validate(
 ) -> OutOfFold:
     """Train every candidate without each fold in turn, and predict the rows of that fold.
 
-    All models start from the same initial weights, so that candidates, and the folds of one candidate,
-    differ in nothing but what is compared. Rows of one group of the data set are in one fold. Candidates of
-    one method and ``settings.stack_key`` share stacks. Errors are those of
-    :func:`fairdash.training.models.train_models`, and OptionError if the rows don't fill the folds.
+    All models start from the same initial weights, so candidates, and the folds of one candidate, differ only
+    in the compared settings or rows. Rows of one group of the data set are in one fold. Candidates of one
+    method and ``settings.stack_key`` share stacks. Errors as in
+    :func:`fairdash.training.models.train_models`, and OptionError if there are too few rows for the folds.
 
     Parameters
     ----------
     for_refit
-        Whether what a refit on all rows will reach is wanted, rather than a comparison. Then the folds'
-        models are trained for as many steps as all rows would have: an epoch of theirs can hold a batch less,
-        and fewer steps cost something else at each λ (benchmarks/find_lam.py).
+        Whether the aim is to predict a refit on all rows instead of a comparison. The folds' models are then
+        trained for as many steps as a model of all rows, because their epochs can have one batch less, and
+        fewer steps change the cost at each λ (benchmarks/find_lam.py).
     progress
-        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+        Called with the completed share, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for what :func:`fairdash.training.models.train_models` asks for.
+        Computes the units of :func:`fairdash.training.models.train_models`.
     """
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
     undefined = undefined_in_words(dataset.sensitive, held_out, of="held-out rows of {} folds")
@@ -169,7 +169,7 @@ class Dependence:
     """Dependence of predictions, or residuals, on the sensitive column, and its floor, (K,) each.
 
     With several sensitive columns these are the figures of the column with the largest excess. Signed
-    measures count by their size. NaN where each column has one value in the rows.
+    measures count by their absolute value. NaN if each column has a single value in the rows.
     """
 
     value: NDArray[np.float64]
@@ -251,18 +251,18 @@ def dependence_out_of_fold(
 ) -> tuple[Dependence, NDArray[np.bool_]]:
     """Measure candidates on the held-out predictions of all folds together, and correct the bias of pooling.
 
-    Of the folds together there are enough rows for a low floor. But where the folds' models follow the
-    sensitive column in ways that differ, as models near a constant can, those ways cancel. So the excess is
-    measured within each fold too; where the folds' mean is larger by more than two of its standard errors,
-    it takes the place of the excess of all. Each measurement is a unit.
+    All folds together have enough rows for a low floor. However, if the folds' models follow the sensitive
+    column in different ways, as nearly constant models can, these links cancel. The excess is therefore also
+    measured within each fold. If the mean over the folds is larger by more than two of its standard errors,
+    it replaces the pooled excess. Each measurement is a unit.
 
     Returns
     -------
     Dependence
-        The floors are those of all folds together.
+        The floors belong to all folds together.
     (C,) array of bool
-        Whether the excess is that of the folds. Never with folds of under :data:`ENOUGH_ROWS` rows, or of too
-        few groups to exchange.
+        Whether the excess is that of the folds. Never with folds of under :data:`ENOUGH_ROWS` rows, or with
+        too few groups to exchange.
     """
     of = partial(
         dependence_of,
@@ -299,7 +299,7 @@ def mean_of_folds(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard error of :func:`mean_of_folds`; training rows overlap."""
+    """Return the standard error of :func:`mean_of_folds`, which allows for overlapping training rows."""
     folds = pd.DataFrame(by_fold)
     error: NDArray[np.float64] = corrected_standard_error(
         folds.var(axis=1, ddof=1).to_numpy(),
@@ -365,27 +365,27 @@ def tune(
     Parameters
     ----------
     splits
-        The run's own. Where one has no validation rows, a fifth of its training rows is held out for this, in
-        whole groups if the data set has them.
+        The run's own. If a split has no validation rows, a fifth of its training rows is held out for this,
+        in whole groups if the data set has groups.
     settings
         Settings shared by the candidates.
     random_state
         Random seed for the initial weights and the mini-batches.
     networks
-        Whether the models that were chosen are returned as networks, too.
+        Whether the chosen models are also returned as networks.
     progress
         Called after every step; it may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for what :func:`fairdash.training.models.train_models` asks for.
+        Computes the units of :func:`fairdash.training.models.train_models`.
 
     Returns
     -------
     DataFrame and TrainedModels
-        The standard models that were chosen, one a split; where the splits have validation rows, the very
-        models that the chosen settings give. The frame has one row a split and candidate:
-        ``split``, ``lr``, ``weight_decay``; ``loss`` on the rows held out, 1 is what the training rows' mean
-        reaches there and infinite where the training diverged; ``chosen``, True for the smallest of a
-        split. A smallest loss flatters: models are judged on test rows, which took no part.
+        The chosen standard models, one per split; if the splits have validation rows, exactly the models of
+        the chosen settings. The frame has one row per split and candidate: ``split``, ``lr``,
+        ``weight_decay``; ``loss`` on the held-out rows (1 for the training rows' mean, infinite if the
+        training diverged); ``chosen``, True for the smallest loss of a split. The smallest loss is
+        optimistic, so models are evaluated on test rows, which played no part.
     """
     parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
     tried = [replace(settings, lr=LEARNING_RATE, weight_decay=decay) for decay in WEIGHT_DECAYS]

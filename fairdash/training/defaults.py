@@ -58,7 +58,7 @@ def default_methods(dataset: Dataset) -> tuple[str, ...]:
 def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSettings:
     """Return settings with a suitable or given loss, and a schedule for the number of rows.
 
-    Balanced where the loss has a log link.
+    Predictions are balanced if the loss has a log link.
     """
     if loss is None:
         weight = None if dataset.weight is None else dataset.weight.to_numpy()
@@ -113,7 +113,7 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
     plan
         The fields of a plan and of its settings, by name.
     then
-        What :func:`current_defaults` gave at the time.
+        Result of :func:`current_defaults` at the time.
 
     Returns
     -------
@@ -142,9 +142,9 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
 
 
 def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:
-    """Return whether a plan has a default's value; of the methods those that can take its sensitive columns.
+    """Return whether a plan has a default's value; only methods that accept its sensitive columns count.
 
-    The defaults may be those of a run from elsewhere, and so be anything.
+    The defaults may come from an imported run, and so have any form.
     """
     default = defaults[name]
     if name == "methods" and isinstance(default, list):
@@ -162,9 +162,9 @@ def _in_words(value: object) -> str:
 
 
 def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
-    """Return the share of a table's rows that its preview uses, 1 for all of them.
+    """Return the share of a table's rows that its preview uses, 1 for all rows.
 
-    It sees more of them where it fits tariffs to so many columns, and not networks.
+    It uses more rows if it fits tariffs instead of networks.
     """
     if tariff_columns:
         return min(1.0, MAX_NUMBERS / (n_rows * tariff_columns))
@@ -183,10 +183,10 @@ _SPREAD_OF_AVERAGES = 0.5
 def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> tuple[str, str]:
     """Suggest a loss that suits the target.
 
-    Poisson for counts, and for rates that are counts once the exposure is put back; Tweedie for amounts of
-    which half or more are zero, or that have zeros and spread as widely as their mean; gamma for positive
-    amounts that spread so, or half so widely where they are averages over a count, such as a cost per claim;
-    squared error otherwise.
+    Poisson for counts, and for rates that become counts when multiplied by the exposure. Tweedie for amounts
+    of which at least half are zero, or that have zeros and a spread as large as their mean. Gamma for
+    positive amounts with such a spread, or half of it if they are averages over a count, such as a cost per
+    claim. Otherwise squared error.
 
     Parameters
     ----------
@@ -198,8 +198,8 @@ def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | No
     Returns
     -------
     tuple of str
-        An id in :data:`fairdash.training.losses.LOSSES`; and what the target is like, to end a sentence:
-        empty for squared error, which suits any.
+        An id in :data:`fairdash.training.losses.LOSSES`, and a description of the target for the end of a
+        sentence; empty for squared error, which suits any target.
     """
     if target.min() < 0:
         return "squared_error", ""

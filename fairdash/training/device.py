@@ -25,8 +25,8 @@ TITLES = {"cuda": "the GPU (CUDA)", "mps": "the GPU (Apple)", "cpu": "the CPU"}
 
 #: Message if ``"auto"`` does not use a GPU.
 TOO_SMALL = (
-    "Trained on the CPU, which is faster than {gpu} for so small a training: it takes one core an estimated "
-    "{seconds:.1f} s, and a GPU is worth its start from {least:g} s."
+    "Trained on the CPU, which is faster than {gpu} for this small training. It takes one core about "
+    "{seconds:.1f} s, and a GPU pays off from {least:g} s on."
 )
 
 
@@ -39,7 +39,7 @@ class Device:
     name
         torch's name: ``"cpu"``, ``"cuda"`` or ``"mps"``.
     note
-        A sentence for the user if it is not what was asked for, else empty.
+        A sentence for the user if it is not the requested device, else empty.
     """
 
     name: str
@@ -54,13 +54,13 @@ MIN_SECONDS_FOR_GPU = 5.0
 def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
     """Return the device called `name`; ``"auto"`` prefers CUDA, then MPS, then the CPU.
 
-    A GPU that was asked for and is not there gives the CPU, with a note that says so; so does ``"auto"`` for
-    a training that is too small for a GPU to be faster.
+    If a requested GPU is not available, the result is the CPU with a note. The same holds for ``"auto"`` if
+    the training is too small for a GPU to be faster.
 
     Parameters
     ----------
     seconds
-        What the training takes one slow core, by :func:`fairdash.training.stack_trainer.seconds_of`.
+        Time of the training on one slow core, by :func:`fairdash.training.stack_trainer.seconds_of`.
 
     Raises
     ------
@@ -110,11 +110,11 @@ class StackMemory:
     Parameters
     ----------
     training
-        Of each model while it is trained.
+        Memory of each model during training.
     predicting
-        Of each model when it predicts all rows, which comes after.
+        Memory of each model during the later prediction of all rows.
     rows
-        Of the encoded rows and the mini-batch of each split, all the while.
+        Memory of the encoded rows and the mini-batch of each split, throughout.
     """
 
     training: float

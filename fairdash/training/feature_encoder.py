@@ -36,17 +36,17 @@ class FeatureEncoder:
     numbers
         Names of the q columns of numbers, booleans among them.
     median
-        (q,) what stands in for a missing cell.
+        (q,) replacement of missing cells.
     mean, scale
         (q,) a cell x becomes ``(x - mean) / scale``: mean 0 and standard deviation 1 on the training rows.
     categories
         Names of the columns of categories and text.
     levels
-        The levels of each, one output column a level. A missing cell is zero in all of them, and so is a
-        level that is not known.
+        The levels of each, one output column per level. Missing cells and unknown levels are zero in all of
+        them.
     knots, heights
-        (q, m) and (q, m, d): d functions of each number, seen beside its standardised value, by their values
-        at m knots each, as :mod:`fairdash.training.feature_encoder` has them; None for no such functions.
+        (q, m) and (q, m, d): d additional functions of each number, given by their values at m knots, as in
+        :mod:`fairdash.training.feature_encoder`; None for no such functions.
     """
 
     numbers: tuple[Hashable, ...]
@@ -70,15 +70,15 @@ class FeatureEncoder:
         """Fit the encoder to `features`, (n, p).
 
         Medians, means and scales come from `rows` alone, all of them if None. The levels are those of a
-        column's categorical dtype, or of the whole column: every split of a table then has the same width
-        (K models of one shape), whatever levels its training rows hold.
+        column's categorical dtype, or of the whole column: every split of a table then has the same width (K
+        models of one shape), independent of the levels in its training rows.
 
         Parameters
         ----------
         sample_weight
-            Weights of the rows learned from; a weight of 2 counts a row twice.
+            Weights of the training rows; a weight of 2 counts a row twice.
         embedding
-            Id in :data:`EMBEDDINGS`; None to see a number as it is and no more.
+            Id in :data:`EMBEDDINGS`; None uses only the number itself.
         """
         numbers = [c for c in features.columns if pd.api.types.is_numeric_dtype(features[c].dtype)]
         categories = [c for c in features.columns if c not in numbers]
@@ -152,7 +152,7 @@ def _numbers(features: pd.DataFrame, columns: Sequence[Hashable]) -> NDArray[np.
 def _embedded(
     embedding: str, column: NDArray[np.float64], mass: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Knots (m,) and heights (m, d) for a column (n,) whose rows weigh `mass`."""
+    """Knots (m,) and heights (m, d) for a column (n,) whose rows have weights `mass`."""
     values, which = np.unique(column, return_inverse=True)
     share = np.bincount(which, weights=mass) / mass.sum()
     return EMBEDDINGS[embedding](values, share)
@@ -164,7 +164,7 @@ def _codes(column: pd.Series, levels: tuple[Any, ...]) -> NDArray[np.int64]:
 
 
 def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> float:
-    """Weighted median of the cells that are there, the middle of two where the mass parts; else 0."""
+    """Weighted median of the known cells, the midpoint of two if the mass splits evenly; otherwise 0."""
     there = ~np.isnan(column)
     if not there.any():
         return 0.0
@@ -181,8 +181,8 @@ def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | No
 class TargetScale:
     """Scale of the target in the units of a loss, ``(y - shift) / unit``, and its inverse.
 
-    Squared error has the training rows' mean 0 and standard deviation 1; the losses with a log link have
-    mean 1, since only a factor leaves a deviance's meaning alone.
+    Squared error has the training rows' mean 0 and standard deviation 1; the losses with a log link have mean
+    1, because only a factor preserves the meaning of a deviance.
     """
 
     shift: float
@@ -215,9 +215,9 @@ class EncodedRows:
     y
         (n,) target in the loss's units.
     target_scale
-        The way back.
+        Scale for converting back.
     encoder
-        Where the columns of x come from.
+        Encoder that produced the columns of x.
     """
 
     x: NDArray[np.float32]
@@ -260,7 +260,7 @@ def _middles(share: Array) -> Array:
 
 
 def _scores(values: Array, share: Array) -> tuple[Array, Array]:
-    """Normal scores of the mid-ranks, with mean 0 and variance 1 over the rows: no outlier, no skew."""
+    """Normal scores of the mid-ranks, with mean 0 and variance 1 over the rows, without outliers or skew."""
     from scipy.special import ndtri
 
     middle = _middles(share)
@@ -274,7 +274,9 @@ def _scores(values: Array, share: Array) -> tuple[Array, Array]:
 
 
 def _bins(values: Array, share: Array) -> tuple[Array, Array]:
-    """A function a bin between quantiles: 0 below it, 1 above, linear within; less its mean over the rows."""
+    """One function per bin between quantiles: 0 below it, 1 above, linear within, minus its mean over the
+    rows.
+    """
     edges = np.searchsorted(_middles(share), np.arange(1, _BINS) / _BINS - 1e-9)
     knots = values[np.concatenate([[0], np.minimum(edges, len(values) - 1), [len(values) - 1]])]
     heights = (np.arange(_BINS + 1)[:, None] > np.arange(_BINS)).astype(float)

@@ -38,7 +38,7 @@ class PermutationPlan:
     random_state
         Seed.
     rows
-        Of each split, (m,): numbers of its rows, equally many.
+        Row numbers of each split, (m,), equally many.
     """
 
     random_state: int
@@ -75,19 +75,19 @@ def permutation_importance(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the permutation importance of every feature in every model.
 
-    The importance of a feature is the loss with its cells permuted among the rows, less the loss as it is
+    The importance of a feature is the loss with its cells permuted among the rows, minus the actual loss
     (Breiman 2001, "Random Forests", section 10; as a property of one given model: Fisher, Rudin and Dominici
-    2019, "All Models are Wrong, but Many are Useful", eq. 3.1). The rows are permuted without regard to
-    their weights; the errors and changes are weighted means. Features that tell the same share what they
-    are worth: a permuted one can be replaced by the other.
+    2019, "All Models are Wrong, but Many are Useful", eq. 3.1). The rows are permuted without regard to their
+    weights; the errors and changes are weighted means. Features with the same information share their
+    importance, because one can replace the other when it is permuted.
 
-    The memory is that of the rows, once for each permutation, and of one prediction by all models: features
-    are permuted one after the other.
+    The memory is that of the rows, once for each permutation, and of one prediction by all models, because
+    features are permuted one after the other.
 
     Parameters
     ----------
     predict
-        From rows x (S, m, p) to predictions (K, m) in the target's units.
+        Function from rows x (S, m, p) to predictions (K, m) in the target's units.
     x : (S, m, p) tensor
         Encoded rows of each split.
     y, weight : (K, m) arrays
@@ -99,19 +99,19 @@ def permutation_importance(
     shuffles
         From a feature's position to the permutations of each split's rows, as many for each.
     on_feature
-        Called after each feature; what it raises ends the work.
+        Called after each feature; an exception from it stops the work.
 
     Returns
     -------
     error : (K, F) array
-        What the mean squared error on the test rows gains when the feature's cells are permuted among them,
+        Increase of the mean squared error on the test rows when the feature's cells are permuted among them,
         divided by that of the training rows' average on the same rows: the scale of ``mse`` in
         :func:`fairdash.evaluation.assess_predictions`. About 0 for a feature that the model does not use or
-        gains nothing by. Below 0 by chance, or where the model uses it against accuracy: a fair one may take
-        back with one feature what another tells of s.
+        that does not help. Below 0 by chance, or if the model uses it against accuracy: a fair model may use
+        one feature to offset the information about s in another.
     reliance : (K, F) array
-        How far the prediction moves then, in the target's units: the mean absolute change. 0 for a feature
-        that the model does not use, never below.
+        Mean absolute change of the prediction, in the target's units; 0 for an unused feature, and never
+        negative.
     """
     import torch
 
@@ -161,9 +161,9 @@ def importance_of_stack(
     Parameters
     ----------
     which_split
-        Of each of the K models.
+        Split of each of the K models.
     device
-        Where they predict; only the rows that are looked at are taken there.
+        Device of the prediction; only the rows used are copied there.
     predict, blocks, on_feature
         As in :func:`permutation_importance`.
     """
@@ -197,9 +197,9 @@ def importance_of_stack(
 def importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataFrame:
     """Combine results of :func:`importance_of_stack` into one table, in the models' order.
 
-    Columns ``method``, ``lam``, ``split``, ``feature``, ``importance``, ``reliance``; a row a model and
-    feature. `members` tells of each model's ``method``, ``lam``, ``split`` and whether it ``diverged``; those
-    that did are left out.
+    Columns ``method``, ``lam``, ``split``, ``feature``, ``importance``, ``reliance``; one row per model and
+    feature. `members` has each model's ``method``, ``lam``, ``split`` and whether it ``diverged``; diverged
+    models are left out.
     """
     features = parts[0]["features"]
     error, reliance = (np.concatenate([found[name] for found in parts]) for name in ("error", "reliance"))

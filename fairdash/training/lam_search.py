@@ -138,21 +138,20 @@ class LamSearch(SearchPlan):
     target
         Target for the model.
     lams
-        Weights λ ≥ 0 to try, each different, one of them above 0; the standard model (λ = 0) is always
-        tried beside them.
+        Distinct weights λ ≥ 0 to try, at least one above 0; the standard model (λ = 0) is always included.
     find_lams
-        Whether as many weights as `lams` has are first found where the front is, by
-        :func:`fairdash.training.pilot.find_lams` within the same rows, instead of those in `lams`.
+        Whether :func:`fairdash.training.pilot.find_lams` first finds an equal number of weights along the
+        front, within the same rows, to replace those in `lams`.
     refine
-        Weights to try in a second round, between the one that was found and its neighbour on the other
-        side of the target; 0 for no second round.
+        Weights to try in a second round, between the selected weight and its neighbour on the other side of
+        the target; 0 for no second round.
     method, n_folds, objective, random_state, settings, device
         As in :class:`fairdash.training.sweep.SearchPlan`; not ``"standard"``, and 10 folds as in the paper.
 
     Raises
     ------
     OptionError
-        With every option that can't be used.
+        Names all invalid options.
     """
 
     target: Target
@@ -194,40 +193,41 @@ def search_lam(
 ) -> SearchResult:
     """Find the weight that meets the target of `plan`, by cross-validation within `rows`.
 
-    For a bound on dependence this is, of the weights that meet it, the one with the smallest loss; if none
-    does, of those whose excess is within one standard error of the least (the standard deviation of the
-    measure on independent data), the one with the smallest loss. For a bound on the error it is, of the
-    weights within it, the one with the smallest excess dependence; weights indistinguishable from
-    independence (at most the floor's 95 % quantile) are alike, and the smaller loss decides.
+    For a bound on dependence, it is the weight with the smallest loss among those that meet the bound. If
+    none does, it is the weight with the smallest loss among those whose excess is within one standard error
+    of the smallest (the standard deviation of the measure on independent data). For a bound on the error, it
+    is the weight with the smallest excess dependence among those within the bound. Weights that can't be
+    distinguished from independence (at most the floor's 95 % quantile) count as equal, and the smaller loss
+    decides.
 
-    Dependence is measured once on the held-out predictions of all folds together, not fold by fold: a
-    fold of a tenth of the rows has so high a floor that a target like 0.05 lies far below what independent
-    data read there. The price is that the folds' models differ, which can dilute their dependence: near a
-    constant each may follow the sensitive column in a way of its own. Where the folds themselves show more,
-    that counts (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On Crime, whose folds'
-    models are alike, HGR_KDE of as many rows drawn across the folds was within 0.016 of the folds' own. The
-    values hold for as many rows as are in `rows`: on fewer rows an estimator's floor is higher.
+    Dependence is measured once on the held-out predictions of all folds together, not fold by fold. The floor
+    of a fold with a tenth of the rows is so high that a target such as 0.05 is far below the value of
+    independent data. Pooling has a disadvantage: differences between the folds' models can dilute their
+    dependence, because each nearly constant model may follow the sensitive column differently. If the folds
+    themselves show more dependence, their value counts
+    (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On Crime, whose folds' models are
+    similar, HGR_KDE of equally many rows drawn across the folds was within 0.016 of the folds' own values.
+    The values hold for the number of rows in `rows`; with fewer rows an estimator's floor is higher.
 
-    The frame has one row a weight, in increasing order, the first (λ = 0) the standard model: ``lam``;
-    ``loss`` (mean over the folds, whose models are trained for as many steps as one of all rows would be; 0
-    is perfect, 1 is what a constant reaches) and ``loss_se``;
-    ``increase``, the loss's share above the standard model's; ``dependence`` by `measure`, ``floor`` and
-    ``floor_q95`` (mean and 95 % quantile of the same with the sensitive column permuted) and ``excess``
-    above the mean, all of the pooled held-out rows; ``diluted``, whether pooling hid dependence that the
-    folds have each for themselves, so that `excess` and `dependence` are those of the folds; ``meets`` the
-    target; ``diverged``.
+    The frame has one row per weight, in increasing order, with the standard model (λ = 0) first: ``lam``;
+    ``loss`` (mean over the folds, whose models are trained for as many steps as a model of all rows; 0 is
+    perfect, and a constant has 1) and ``loss_se``; ``increase``, the relative increase of the loss over the
+    standard model's; ``dependence`` by `measure`, ``floor`` and ``floor_q95`` (mean and 95 % quantile of the
+    same with the sensitive column permuted) and ``excess`` above the mean, all of the pooled held-out rows;
+    ``diluted``, whether pooling hid dependence within the folds, so that `excess` and `dependence` are those
+    of the folds; ``meets`` the target; ``diverged``.
 
     Parameters
     ----------
     dataset
         With several sensitive columns the one with the largest excess counts.
     rows
-        Row numbers to search within; nothing is learned from the others. None for all.
+        Row numbers to search within; other rows are not used. None for all.
     progress
-        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+        Called with the completed share, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for ``"pilot"`` where weights are to be found, for what there is under ``"weights/"`` and, in
-        a second round, ``"finer/"``.
+        Computes ``"pilot"`` if weights are to be found, the units under ``"weights/"`` and, in a second
+        round, ``"finer/"``.
 
     Raises
     ------
@@ -393,7 +393,7 @@ def _try(
     progress: Callable[[float], None] | None,
     unit: Unit,
 ) -> tuple[pd.DataFrame, tuple[str, ...], str]:
-    """Cross-validate some weights: a row each, and the notes and the device of the training."""
+    """Cross-validate some weights; return one row each, and the notes and the device of the training."""
     out_of_fold = cross_validate(
         dataset,
         [StackedModel(STANDARD if lam == 0 else plan.method, lam, plan.settings) for lam in lams],

@@ -34,9 +34,9 @@ class Loss:
     id
         Name in the API: ``"poisson"``.
     title
-        Name for people.
+        Display name.
     meaning
-        One plain sentence: what it suits.
+        One plain sentence on suitable targets.
     power
         0 squared error, 1 Poisson, 2 gamma, between 1 and 2 compound Poisson–gamma.
     """
@@ -63,7 +63,7 @@ class Loss:
     def unit_deviance(self, eta: Numbers, y: Numbers) -> Numbers:
         """Return each row's deviance at the network's η: 0 if μ = y, otherwise above 0; any shape.
 
-        Squared error has 1 and the others the usual 2 in front, as scikit-learn's
+        Squared error has the factor 1 and the others the usual factor 2, as in scikit-learn's
         ``mean_tweedie_deviance``.
         """
         if not self.has_log_link:
@@ -121,9 +121,9 @@ class Loss:
         y, y_pred, weight
             (n,) of all rows.
         rows
-            Those that are predicted.
+            Rows to evaluate.
         train
-            Those whose mean the constant model has learned.
+            Training rows, whose mean is the constant model.
         """
         (found,) = self.relative_of_many(y, y_pred[None], weight, rows=rows, train=train)
         return found

@@ -42,19 +42,20 @@ class Method:
     penalty
         ``"module:class"`` of the dependence penalty Ψ, imported when used; None for no penalty.
     source
-        Where the method was published.
+        Publication of the method.
     multivariate
-        Whether it takes several sensitive columns at once.
+        Whether it accepts several sensitive columns at once.
     together
-        How many sensitive attributes its penalty sees together, where none of them alone has a link.
+        Number of sensitive attributes whose combinations its penalty detects, even if none of them alone has
+        a link.
     adversarial
-        Whether its penalty trains networks of its own, whose settings then matter.
+        Whether its penalty trains separate networks, whose settings are then used.
     selection_measure
-        Id of the quick measure that compares its models in a search: one that sees every kind of link tried
-        (benchmarks/judges.py), and that its own penalty is not nearly.
+        Id of the quick measure that compares its models in a search. It detects every kind of link tried
+        (benchmarks/judges.py) and is not nearly the penalty itself.
     rows_a_step
-        Rows that a mini-batch has at least, where the training rows are as many: what few rows show by chance
-        would else be most of Ψ.
+        Smallest mini-batch, if there are enough training rows; with few rows, dependence by chance would
+        dominate Ψ.
     """
 
     id: str
@@ -237,10 +238,10 @@ class ModelKey:
     method
         Id in :data:`PATHS`.
     lam
-        Its weight λ ≥ 0: that of a trained model, or the name of a blend of its two neighbours. λ = 0 is the
-        standard model, whatever the method.
+        Its weight λ ≥ 0: that of a trained model, or the label of a blend of its two neighbours. λ = 0 is the
+        standard model for every method.
     low, high
-        The trained weights around it, `low` ≤ `high`; by default its own. They follow from the plan, so keys
+        The trained weights around it, `low` ≤ `high`; by default its own. The plan determines them, so keys
         of one method and λ are equal.
     share
         Share of `high` in the blend, 0 to below 1; 0 for a trained model.
@@ -299,7 +300,8 @@ THE_STANDARD = ModelKey(STANDARD, 0.0)
 def apart_in_words(method: str, n_attributes: int) -> str:
     """Name the links with combinations of attributes that a method of :data:`PATHS` may leave.
 
-    An adversary sees all attributes at once. Smooth functions see every two, and others each by itself.
+    An adversary uses all attributes at once, smooth functions use every two, and other penalties each
+    attribute separately.
     """
     path = PATHS[method]
     if n_attributes <= path.together or method == STANDARD:

@@ -32,12 +32,12 @@ class Batch:
     Parameters
     ----------
     x
-        (S, b, p), or (T, b, p) handed out: a table a split where every split has as many models, else
-        a table a model.
+        (S, b, p), or (T, b, p) once distributed: one table per split if every split has equally many models,
+        otherwise one per model.
     y
         (S or K, b, 1).
     s
-        (S or K, b, q): what the penalty sees of the sensitive features.
+        (S or K, b, q): encoded sensitive features for the penalty.
     weight
         (S or K, b, 1), or None.
     masks
@@ -62,11 +62,11 @@ class Tables:
     Parameters
     ----------
     which_split
-        Index of each model's split, K in all.
+        Index of each model's split, K in total.
     n_splits
         S.
     device
-        Where the rows are.
+        Device of the rows.
     """
 
     def __init__(self, which_split: Sequence[int], n_splits: int, *, device: str | torch.device) -> None:
@@ -91,8 +91,8 @@ class Tables:
 class Batches:
     """Mini-batches of each epoch, drawn on the host and taken on the rows' device.
 
-    What changes from step to step lies in buffers on the device, so that :meth:`take` can be captured: the
-    epoch's row numbers, the number of the step in it, and dropout's draws.
+    All values that change from step to step are in buffers on the device, so that :meth:`take` can be
+    captured: the epoch's row numbers, the number of the step, and dropout's draws.
 
     Parameters
     ----------
@@ -101,11 +101,11 @@ class Batches:
     train
         Indices of the training rows of each split, on the host.
     seeds
-        One a split.
+        One seed per split.
     tables
         Split of each model.
     dropout
-        (K,) share of units left out, or None for no dropout at all.
+        (K,) share of omitted units, or None without dropout.
     hidden
         Units of the hidden layers.
     rows_a_step
@@ -145,11 +145,11 @@ class Batches:
 
     @property
     def all_generators(self) -> list[torch.Generator]:
-        """Random generators of row order and dropout; their state is all that changes here."""
+        """Random generators of row order and dropout; nothing else changes here."""
         return [*self.generators, *self.dropout_generators]
 
     def epoch(self) -> Iterator[None]:
-        """Draw the next epoch, and make each of its mini-batches in turn the one that is taken."""
+        """Draw the next epoch, and make each of its mini-batches current in turn."""
         used = self.per_epoch * self.batch_size
         # Row numbers in the splits' rows laid end to end.
         order = torch.stack(
@@ -168,7 +168,7 @@ class Batches:
             yield
 
     def take(self) -> Batch:
-        """Return the mini-batch whose turn it is, and pass the turn to the next one."""
+        """Return the current mini-batch, and advance to the next."""
         order = self._order.index_select(0, self._next)[0]
         self._next.add_(1)
         batch = self.tables.hand_out(self.rows.take(partial(_take, order)))
@@ -183,7 +183,7 @@ class Batches:
 
 
 def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
-    """Return the first `used` of n row numbers in a random order, and another, as often as it takes."""
+    """Return the first `used` of n row numbers in random order, then further random orders as needed."""
     return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
 
 
@@ -243,7 +243,7 @@ class MinimaxTrainer:
     def step(self, batch: Batch, *, fair: bool) -> Tensor:
         """Update predictors and adversaries on one batch; return (loss, Ψ), (2, K).
 
-        `fair` is False in the warm-up: the penalty has no say.
+        `fair` is False in the warm-up, in which the penalty has no effect.
         """
         eta = self.predictor(batch.x, batch.masks)
         error = self._error(eta, batch)
@@ -280,8 +280,8 @@ class MinimaxTrainer:
     def _play_adversary(self, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the adversaries' steps on fixed u; Ψ (K,) before the last of them, and λ ∂Ψ/∂u.
 
-        As in the supplement's algorithms the last Ψ serves both players; with several steps the
-        adversary first catches up with the predictor, on a part of the batch at each step.
+        As in the supplement's algorithms, both players use the last Ψ. With several steps, the adversary
+        first catches up with the predictor, on a part of the batch at each step.
         """
         penalty = self.penalty
         assert penalty is not None
@@ -329,8 +329,7 @@ class BestEpoch:
     def look(self, epoch: int) -> None:
         """Evaluate the validation rows, and store the weights of models that have improved.
 
-        A model whose patience has run out is closed, so that its result does not depend on how long the
-        others go on.
+        A model without patience left is closed, so its result does not depend on the duration of the others.
         """
         score = self.trainer.score(self.validation)
         open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)

@@ -1,8 +1,8 @@
 """Train many models of one data set in stacks, with any mix of methods, λ, splits, seeds and settings.
 
 One large stack is faster than several small ones: on Crime, five stacks of one split each take two thirds
-longer than one stack of five. A stack is therefore trained in legs. A leg covers some of the epochs and
-passes on the state of all its models, so resuming does not change the weights.
+longer than one stack of five. A stack is therefore trained in parts called legs. A leg covers some of the
+epochs and passes on the state of all its models, so resuming does not change the weights.
 """
 
 from __future__ import annotations
@@ -116,27 +116,27 @@ def train_models(
     Parameters
     ----------
     models
-        What to train; ``model.split`` is an index into `splits`. Neighbours of one method and one
+        Models to train; ``model.split`` is an index into `splits`. Neighbours with the same method and
         ``settings.stack_key`` share stacks.
     random_state
-        Seed of the mini-batches; initial weights have the models' own.
+        Seed of the mini-batches; initial weights use the models' own seeds.
     importance
-        Whether to find each model's permutation importance; every split needs test rows then.
+        Whether to compute each model's permutation importance, for which every split needs test rows.
     networks
         Whether to return the models themselves.
     progress
         Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for the cut into stacks and for every leg of each stack's training.
+        Computes the division into stacks and every leg of each stack's training.
 
     Raises
     ------
     DataError
-        A loss does not suit the target, or the target has one value in the training rows of a split.
+        A loss does not suit the target, or the target is constant in the training rows of a split.
     OptionError
-        A method takes one sensitive column only, or `patience` has no validation rows to look at.
+        A method accepts only one sensitive column, or `patience` has no validation rows.
     DeviceError
-        The memory does not suffice even for half a stack.
+        The memory is too small even for half a stack.
     """
     started = time.monotonic()
     _check(dataset, splits, models)
@@ -295,7 +295,7 @@ def held_out_losses(
 def with_standard(
     trained: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
 ) -> TrainedModels:
-    """Return the models in a plan's order, `is_standard` for those that were known."""
+    """Return the models in a plan's order; `is_standard` marks the models that were already known."""
     order = np.argsort(np.argsort(~np.array(is_standard), kind="stable"))
     members = pd.concat([standard.members, trained.members], ignore_index=True)
     return replace(

@@ -50,15 +50,15 @@ def find_lams(
     Parameters
     ----------
     split
-        Whose training rows are trained on, and whose validation rows are measured; of many a sample. A fifth
-        of the training rows is measured where it has no validation rows.
+        Split with training rows, and validation rows for measurement; samples if there are many rows. If it
+        has no validation rows, a fifth of the training rows is measured.
     method, settings
-        What is trained at each of :data:`PILOT_LAMS`, by the schedule that suits the pilot's own rows and not
-        by that of the settings.
+        Method and settings at each of :data:`PILOT_LAMS`, with a schedule that suits the pilot's rows instead
+        of that of the settings.
     count
         Number of weights to find.
     progress
-        Hears of the share done; it may raise :class:`fairdash.errors.Cancelled`.
+        Called with the completed share; it may raise :class:`fairdash.errors.Cancelled`.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def lams_by_dependence(
 ) -> Array | None:
     """Return the result of :func:`find_lams` for given models: `predictions` (L, n) at `lams` (L,), 0 first.
 
-    Those of a model that diverged are NaN; `rows` are measured, by the measure that compares the method's
+    Predictions of a diverged model are NaN; `rows` are measured, by the measure that compares the method's
     models.
     """
     measured = dependence_of(
@@ -140,9 +140,9 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     Parameters
     ----------
     lams : (L,) array
-        Tried weights, ascending, of which the first is 0.
+        Tried weights, ascending; the first is 0.
     dependence : (L,) array
-        Dependence of their models' predictions; rises are taken for chance.
+        Dependence of their models' predictions; increases count as chance.
     floor
         Dependence expected under independence.
     count
@@ -151,8 +151,8 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     Returns
     -------
     (count,) array
-        Ascending, two digits each, all different. The last one reaches the floor, or else what the largest
-        weight reaches.
+        Ascending and distinct, with two digits each. The last weight reaches the floor, or the dependence of
+        the largest weight.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
 
 
 def _with_one_more(lams: Sequence[float]) -> list[float]:
-    """One weight more: in the middle of the widest step, else beyond the last."""
+    """Add one weight: in the middle of the widest step, or beyond the last."""
     steps = np.diff(np.log10(lams))
     if not len(steps) or steps.max() < np.log10(1.3):
         return [*lams, float(f"{2 * lams[-1]:.2g}")]
@@ -184,7 +184,7 @@ def _with_one_more(lams: Sequence[float]) -> list[float]:
 def rows_of_pilot(
     dataset: Dataset, split: Split, random_state: int, *, most: int = MAX_TRAINING_ROWS
 ) -> tuple[Dataset, Split]:
-    """Return a pilot's rows, at most `most` to train on and then those that assess it, and their split."""
+    """Return a pilot's rows, at most `most` for training and then those for measurement, and their split."""
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (

@@ -19,16 +19,16 @@ class SweepProgress:
     Parameters
     ----------
     phase
-        ``"tuning"`` or ``"training"``; of a whole sweep what is being done, in words.
+        ``"tuning"`` or ``"training"``; for a whole sweep, the current activity in words.
     fraction
-        Share of this phase, or of the whole sweep, that is done, 0 to 1.
+        Completed share of this phase, or of the whole sweep, 0 to 1.
     method
         Id of the method in training.
     curve
-        At the end of an epoch, or of several at once, one row a λ and epoch: columns ``method``, ``lam``,
+        At the end of an epoch, or of several at once, one row per λ and epoch: columns ``method``, ``lam``,
         ``epoch``, ``mse`` (loss on training batches, 1 is the constant model's) and ``dependence`` (the
         penalty Ψ on training batches), means over the other models in training; the next stack of a method
-        has rows of its own. None in between.
+        has separate rows. None in between.
     device
         torch's name of the device in use.
     """
@@ -59,9 +59,9 @@ class StackReporter:
     lams
         (K,) weights λ of its models.
     before, work, total
-        Work done before this stack, that of this stack, and all there is.
+        Work before this stack, work of this stack, and total work.
     device
-        Where it is trained.
+        Device of the training.
     """
 
     def __init__(
@@ -146,6 +146,6 @@ class StackReporter:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean of those that are numbers; NaN if none is."""
+    """Return the mean of the finite values; NaN without any."""
     numbers = [value for value in values if not math.isnan(value)]
     return math.fsum(numbers) / len(numbers) if numbers else math.nan

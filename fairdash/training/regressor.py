@@ -101,8 +101,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 
     Notes
     -----
-    With several sensitive columns, penalties without an adversary treat each column by itself, so a link with
-    their combination may remain. :class:`fairdash.FairPostprocessor` removes the link with a number and
+    With several sensitive columns, penalties without an adversary treat each column separately, so a link
+    with their combination may remain. :class:`fairdash.FairPostprocessor` removes the link with a number and
     classes together.
 
     Training uses float64, which takes no longer than float32 for a single model (MPS has float32 only).
@@ -201,7 +201,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         sample_weight : array, shape (n,)
             Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
         groups : array, shape (n,)
-            Units, such as policies, whose rows stay together: all of them are validation rows, or none.
+            Units, such as policies, whose rows stay together: either all of them are validation rows, or
+            none.
 
         Raises
         ------
@@ -380,10 +381,10 @@ def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
 
 
 def _in_order(content: bytes) -> bytes:
-    """Return the file with its metadata sorted: safetensors writes them in an order of chance.
+    """Return the file with sorted metadata, because safetensors writes them in random order.
 
-    A file is the header's length in 8 bytes, the header, filled up with spaces to a multiple of 8, and the
-    arrays.
+    A file consists of the header's length in 8 bytes, the header, padded with spaces to a multiple of 8, and
+    the arrays.
     """
     end = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:end])

@@ -56,7 +56,7 @@ def fit_regressor(
     Parameters
     ----------
     on_step
-        Called with the share done, 0 to 1; what it raises ends the training.
+        Called with the completed share, 0 to 1; an exception from it stops the training.
     """
     settings = _settings(model)
     features, y, s, weight = rows_to_fit(
@@ -137,14 +137,14 @@ def rows_to_fit(
         The estimator, with `lam` and `sensitive_columns`; its ``n_features_in_``, ``feature_names_in_`` and
         ``sensitive_names_`` are set.
     method
-        Whose penalty is to be used where ``model.lam`` is above 0.
+        Method whose penalty is used if ``model.lam`` is above 0.
     option
-        What that is called among the estimator's parameters.
+        Name of this parameter of the estimator.
 
     Returns
     -------
-    Features (n, p) that the predictor sees, target (n,), sensitive features (n, d) or None, positive weights
-    (n,) or None.
+    Features (n, p) of the predictor, target (n,), sensitive features (n, d) or None, positive weights (n,) or
+    None.
     """
     penalises = method.penalty is not None and model.lam > 0
     X, y = as_pandas(X), as_pandas(y)
@@ -189,7 +189,7 @@ def used_rows(sample_weight: Any, n_rows: int) -> NDArray[np.intp]:
 
 
 def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Weights (n,) of the rows, at least 0 and two of them above; DataError if they are not."""
+    """Weights (n,) of the rows, at least 0, and at least two above 0; otherwise DataError."""
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
@@ -242,7 +242,7 @@ def _sensitive(
 
 
 def _refuse_constants(y: NDArray[np.float64], s: NDArray[np.float64] | None, loss: Loss) -> None:
-    """DataError for a target or a penalised feature that nothing can be learned from."""
+    """Raise DataError for a target or a penalised feature without information."""
     target, checks = pd.Series(y, name="y"), Checks(DataError)
     checks.problems += number_problems(target)
     problem = loss.target_problem(y, column="y")
@@ -277,7 +277,7 @@ def rows_to_predict(
     model
         A fitted estimator, with ``sensitive_names_``; those of its columns may be missing.
     columns
-        Those that are looked at, by name or position.
+        Columns to use, by name or position.
     numbers
         Columns that must be numeric.
     has_text
@@ -314,14 +314,14 @@ def rows_to_predict(
 
 
 def in_columns(counts: Mapping[Hashable, int]) -> str:
-    """List columns with cell counts: “zone” (3), “roof” (12)."""
+    """List columns with cell counts, such as “zone” (3), “roof” (12)."""
     return ", ".join(f"“{name}” ({count:,})" for name, count in counts.items())
 
 
 def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
     """Return the training settings from an estimator's parameters; OptionError names all invalid ones.
 
-    A list serves where a tuple is meant, and ``"auto"`` for what follows from the number of training rows.
+    A list may replace a tuple, and ``"auto"`` replaces settings that depend on the number of training rows.
     """
     given = {name: params[name] for name in ("batch_size", "n_epochs") if _is_whole(params[name])}
     budget = budget_of(n_rows, **{name: max(value, 1) for name, value in given.items()})
@@ -393,7 +393,7 @@ def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
     Raises
     ------
     OptionError
-        A column is not there, or all columns are named.
+        A column does not exist, or all columns are named.
     """
     if wanted is None:
         return []

@@ -22,9 +22,10 @@ from fairdash.utils.rounding import varies
 class DependenceScorer(BaseEstimator):
     """Scorer ``f(estimator, X, y)``: minus the dependence of predictions on the sensitive columns.
 
-    Larger is fairer, as scikit-learn wants it: 0 is no dependence found. Made by :func:`make_scorer`, whose
-    parameters are this one's. With metadata routing, s goes along as ``sensitive_features`` (after
-    ``set_score_request(sensitive_features=True)``), and so do ``sample_weight`` and ``groups``.
+    Larger is fairer, as scikit-learn requires: 0 means that no dependence was found. Made by
+    :func:`make_scorer`, with the same parameters. With metadata routing, s is passed as
+    ``sensitive_features`` (after ``set_score_request(sensitive_features=True)``), and so do ``sample_weight``
+    and ``groups``.
     """
 
     __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012 this is scikit-learn's convention
@@ -73,8 +74,8 @@ class DependenceScorer(BaseEstimator):
         Raises
         ------
         OptionError
-            No sensitive column is known, or it has one value (scikit-learn's cross-validation makes NaN of
-            that), or no y where residuals are judged; or as :func:`fairdash.measure`.
+            No sensitive column is known, it is constant (scikit-learn's cross-validation turns this into
+            NaN), or y is missing for residuals; or as in :func:`fairdash.measure`.
         """
         s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", fewest=0)
         if not varies(s.T, None if sample_weight is None else np.asarray(sample_weight, dtype=float)).any():

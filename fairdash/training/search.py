@@ -104,11 +104,11 @@ class SettingsSearch(SearchPlan):
     Parameters
     ----------
     lam
-        Weight λ of the penalty at which the settings are compared; of no matter to ``"standard"``.
+        Weight λ of the penalty at which the settings are compared; ignored by ``"standard"``.
     grid
         The values to try.
     method, n_folds, objective, random_state, settings, device
-        As in :class:`fairdash.training.sweep.SearchPlan`; each method has good settings of its own.
+        As in :class:`fairdash.training.sweep.SearchPlan`; good settings differ between methods.
 
     Raises
     ------
@@ -137,7 +137,7 @@ class SearchResult:
         Settings with the smallest score; None in a search for a weight.
     lam
         Weight λ found; None in a search for settings. 0 if the standard model already meets the target. If no
-        weight meets the target, the one that comes closest, up to noise.
+        weight meets the target, the closest weight, up to noise.
     reached
         True if the target is met on the held-out rows; always True in a search for settings, which has no
         target.
@@ -185,33 +185,32 @@ def search_settings(
 ) -> SearchResult:
     """Compare the candidates of `plan` by cross-validation within `rows`.
 
-    The score of a candidate is what its training promises, on rows it has not seen and by a measure it
-    was not trained against: **loss + λ · excess dependence**, the smallest wins. The loss is in units of a
-    constant model's. The measure is HGR_KDE (HGR_RDC for the method whose penalty is a kernel density too),
-    so that a network that fools its own penalty gains nothing by it, and its excess over the independence
-    floor of the same rows is what is counted, 0 at least, so that noise is not paid for. λ is the price
-    that the user has put on a unit of dependence (of that measure, whatever unit the method's own penalty
-    has); settings that buy accuracy with dependence at a worse rate than it lose. For ``"standard"`` the
-    score is the loss alone. Candidates that diverge in a fold never win.
+    The score of a candidate is its training objective on held-out rows, with a different measure: **loss + λ
+    · excess dependence**; the smallest score wins. The loss is in units of a constant model's. The measure is
+    HGR_KDE (HGR_RDC for the method whose penalty is a kernel density), so a network does not benefit from
+    fooling its own penalty. Only the excess over the independence floor of the same rows counts, at least 0,
+    so noise is not penalised. λ is the user's price of one unit of dependence by this measure, independent of
+    the unit of the method's penalty. Settings that gain accuracy at a higher price lose. For ``"standard"``
+    the score is the loss alone. Candidates that diverge in a fold never win.
 
-    The frame has one row a candidate, the best first: ``hidden`` (as "32-16-8"), ``dropout``, ``lr``,
-    ``weight_decay``; ``loss`` (0 is perfect, 1 is what a constant reaches), ``dependence`` and its ``floor``
-    (the same with the sensitive column permuted), ``excess`` (dependence minus floor) and ``score``, each a
-    mean over the folds' held-out rows; ``loss_se``, ``excess_se`` and ``score_se``, their standard errors
-    over the folds; ``behind``, the score minus the best one's, and ``behind_se``, the standard error of
-    that difference on the same folds; ``diverged``. The smallest of many scores flatters: the best
-    settings' own figures are better taken from rows that took no part.
+    The frame has one row per candidate, the best first: ``hidden`` (as "32-16-8"), ``dropout``, ``lr``,
+    ``weight_decay``; ``loss`` (0 is perfect, and a constant has 1), ``dependence`` and its ``floor`` (the
+    same with the sensitive column permuted), ``excess`` (dependence minus floor) and ``score``, each a mean
+    over the folds' held-out rows; ``loss_se``, ``excess_se`` and ``score_se``, their standard errors over the
+    folds; ``behind``, the score minus the best one's, and ``behind_se``, the standard error of that
+    difference on the same folds; ``diverged``. The smallest of many scores is optimistic, so evaluate the
+    best settings on other rows.
 
     Parameters
     ----------
     dataset
-        Several sensitive columns are judged by the one with the largest excess.
+        With several sensitive columns, the one with the largest excess counts.
     rows
-        Row numbers to search within; nothing is learned from the others. None for all.
+        Row numbers to search within; other rows are not used. None for all.
     progress
-        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+        Called with the completed share, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for every leg of the training, and for what each fold's rows say of dependence.
+        Computes every leg of the training, and the dependence on each fold's rows.
 
     Raises
     ------
@@ -267,7 +266,7 @@ def search_settings(
 def _frame(
     candidates: tuple[TrainingSettings, ...], out_of_fold: OutOfFold, by_fold: list[Dependence], lam: float
 ) -> pd.DataFrame:
-    """One row a candidate, the best first; the index is the place in the grid."""
+    """One row per candidate, the best first; the index is the position in the grid."""
     excess = np.stack([each.excess for each in by_fold], axis=1)
     mean = mean_of_folds(excess)
     score = out_of_fold.loss.mean(axis=1) + lam * mean.clip(min=0)

@@ -215,22 +215,22 @@ def budget_of(
 ) -> dict[str, int | float]:
     """Return the schedule for this number of training rows, with the same budget of steps for all.
 
-    Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 2,048 rows
-    and beyond that with a 180th of the table, and the epochs become fewer, so that about :data:`STEPS` steps
-    remain (``benchmarks/portfolio.py`` has what that costs and gains).
+    Up to some thousand rows it is 60 epochs of batches of 256. For larger tables the batches grow, to 2,048
+    rows and then to a 180th of the table, and there are fewer epochs, so that about :data:`STEPS` steps
+    remain (``benchmarks/portfolio.py`` measures cost and gain).
 
     Parameters
     ----------
     n_rows
         Training rows, 1 or more.
     batch_size, n_epochs
-        Those that were given; the others follow from them.
+        Given values, which determine the others.
 
     Returns
     -------
     dict
-        ``batch_size``, ``n_epochs``, ``warm_up_epochs`` and ``weight_decay``, as
-        :class:`TrainingSettings` has them.
+        ``batch_size``, ``n_epochs``, ``warm_up_epochs`` and ``weight_decay``, as in
+        :class:`TrainingSettings`.
 
     Examples
     --------
@@ -286,8 +286,8 @@ class StackedModel(ModelKey):
     settings
         Training settings; the models of a stack share their ``stack_key``.
     split
-        Which split's training rows it sees: index into the first dimension of the data. Cross-validation
-        gives its candidates every fold.
+        Index of the split whose training rows it uses, in the first dimension of the data. Cross-validation
+        trains its candidates on every fold.
     seed
         Seed of its initial weights.
     """
@@ -312,10 +312,10 @@ class Architecture:
     activation
         Id in :data:`fairdash.nets.ACTIVATIONS`.
     embedding
-        Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of what is seen of each number beside its
-        standardised value; None for nothing.
+        Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of additional functions of each number
+        besides its standardised value; None for none.
     source
-        Where it comes from.
+        Its source.
     """
 
     id: str

@@ -55,28 +55,28 @@ def train_single(
     Parameters
     ----------
     features
-        (n, p) what the predictor sees.
+        (n, p) features of the predictor.
     y
         (n,) target.
     s
-        (n, d) sensitive features, or None: no penalty then.
+        (n, d) sensitive features, or None for no penalty.
     sample_weight
         (n,) positive weights, or None.
     method, lam, objective, settings
         As in :class:`fairdash.training.settings.StackedModel` and
         :func:`fairdash.training.stack.train_stack`.
     seed
-        Of the initial weights and the mini-batches.
+        Seed of the initial weights and the mini-batches.
     device
         ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation
-        Numbers of the rows that stopping early looks at, sorted; see :func:`validation_rows`.
+        Sorted row numbers for early stopping; see :func:`validation_rows`.
     on_step
         As in :func:`fairdash.training.stack.train_stack`.
 
     Returns
     -------
-    The model, the stack that it is the only one of, and how many epochs were trained.
+    The model, its stack with this single model, and the number of trained epochs.
     """
     import torch
 
@@ -139,20 +139,20 @@ _ACTIVATIONS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Predictor:
-    """Fitted predictor: from a table's rows to predictions in the target's units, ``factor * h(x) + shift``.
+    """Fitted predictor, from a table's rows to predictions in the target's units, ``factor * h(x) + shift``.
 
     Parameters
     ----------
     encoder
         Encoder of rows to the network's inputs x.
     weights, biases
-        Of each layer, (out, in) and (out,).
+        Weights and biases of each layer, (out, in) and (out,).
     activation
         Activation between the layers: ``"tanh"`` or ``"relu"``.
     has_log_link
         Whether h(x) is the exponential of the last layer's output rather than that output.
     factor, shift
-        The way back to the target's units, and the correction that balances the predictions.
+        Conversion to the target's units, and the correction that balances the predictions.
     """
 
     encoder: FeatureEncoder

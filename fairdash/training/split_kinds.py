@@ -45,10 +45,11 @@ class SplitKind:
     meaning
         Question it answers, in a sentence.
     role
-        The data set's column that it goes by: "group", "time" or none.
+        The data set's column that it uses: "group", "time" or none.
     draw
-        From a data set, and the number of splits, the seed and the share of validation rows, to the splits.
-        The j-th depends on the data, the seed, that share and j alone: asking for more keeps the first ones.
+        Function of a data set, the number of splits, the seed and the share of validation rows that returns
+        the splits. The j-th split depends only on the data, the seed, the share and j, so the first splits
+        stay the same if there are more.
     """
 
     id: str
@@ -77,14 +78,14 @@ def draw_splits(
     Parameters
     ----------
     validation_share
-        Of the rows that are not test rows, to set aside for choices. The test rows stay the same.
+        Share of the rows outside the test rows for choices. The test rows stay the same.
     set_aside
-        Row numbers that are to be in no part of any split.
+        Row numbers that no part of any split may contain.
 
     Raises
     ------
     OptionError
-        The data set has no column for this kind, or its column does not give so many splits.
+        The data set has no column for this kind, or its column does not give this number of splits.
     """
     draw = get_entry(SPLITS, checked_kind(dataset, kind), option="split").draw
     if set_aside is None or not len(set_aside):
@@ -102,7 +103,7 @@ def checked_kind(dataset: Dataset, kind: str) -> str:
     if role and getattr(dataset, role) is None:
         raise _fault(
             "split",
-            f"Splits by {role} need a column that says the {role}",
+            f"Splits by {role} need a column with the {role}",
             f"Choose the column of the {role}.",
         )
     return kind
@@ -190,7 +191,7 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
 
 
 def _window(time: NDArray[np.float64], begin: float, validation_share: float) -> Split | None:
-    """Test rows from the time at a share of the rows on, for TEST_SHARE of them; None if nothing is before.
+    """Test rows from the time at a share of the rows on, TEST_SHARE of the rows; None if no rows are earlier.
 
     Rows after the window belong to no part.
     """
@@ -256,20 +257,20 @@ SHARE, FROM_ROWS, MAX_ROWS = 0.2, 5_000, 10_000
 class SetAside:
     """Holdout rows, and predictions for them by models of other rows, not yet evaluated.
 
-    The models are those closest to a refit: one a method and weight, trained on every row that is not
-    set aside, with the refit's settings and seed; with many rows, that of the first split. The mean over the
-    splits' models would be another predictor, which nobody carries off.
+    The models are those closest to a refit: one per method and weight, trained on every row that is not set
+    aside, with the refit's settings and seed. With many rows, they are the models of the first split. The
+    mean over the splits' models would be a different predictor, which no user downloads.
 
     Parameters
     ----------
     rows
         (m,) row numbers in the data set, sorted.
     members
-        One row a model: columns ``method``, ``lam``, ``diverged``.
+        One row per model: columns ``method``, ``lam``, ``diverged``.
     predictions
         (K, m) in the target's units.
     target
-        (m,) what they should have predicted.
+        (m,) target of these rows.
     sensitive
         The sensitive columns, m rows.
     weight
@@ -290,7 +291,7 @@ class SetAside:
     def of(
         cls, dataset: Dataset, rows: Rows, *, members: pd.DataFrame, predictions: NDArray[np.float64]
     ) -> SetAside:
-        """Make the holdout from its data set, and predictions (K, n) for all rows of that."""
+        """Make the holdout from its data set and predictions (K, n) for all rows."""
         codes = as_groups(dataset.groups, dataset.n_rows)
         return cls(
             rows=rows,
@@ -311,23 +312,23 @@ def default_share(n_rows: int) -> float:
 def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     """Draw the numbers of the holdout rows, sorted; none for a share of 0.
 
-    They follow from the data set alone and from no seed: another run on the same table, with another seed,
-    sets the same rows aside, and can't train or choose on what the first one keeps for its confirmation.
+    They depend only on the data set and not on a seed. Another run on the same table, with another seed,
+    therefore sets the same rows aside and can't use them for training or choices.
 
     Parameters
     ----------
     share
-        Of the rows, 0 to below 1; at most :data:`MAX_ROWS` rows, whatever the share.
+        Share of the rows, 0 to below 1; at most :data:`MAX_ROWS` rows for any share.
     latest
-        Whether the latest rows are set aside, for splits by time: what is asked there is whether a model of
-        the past holds later, and models trained on other rows of the last years would know them already. Rows
-        of one time stay together: as many times as the share holds, and the last one in any case. Otherwise
-        rows are drawn at random, in whole groups where the data set has groups.
+        Whether the latest rows are set aside, for splits by time: there the question is whether a model of
+        the past remains valid later, and models trained on other rows of the last years would already know
+        these years. Rows with the same time stay together: as many times as fit in the share, and at least
+        the last one. Otherwise rows are drawn at random, in whole groups if the data set has groups.
 
     Raises
     ------
     OptionError
-        The share leaves too few rows, on either side.
+        The share leaves too few rows on either side.
     """
     n = dataset.n_rows
     if share == 0:

@@ -1,4 +1,4 @@
-"""Split rows and deal them to folds; :mod:`fairdash.training.split_kinds` lists ways to choose test rows."""
+"""Split rows and assign them to folds; :mod:`fairdash.training.split_kinds` has ways to choose test rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Split:
 
 
 def of_one_value(values: pd.Series, parts: Sequence[NDArray[np.int64]]) -> list[int]:
-    """Return the parts, row numbers each, in which a column has one value; by their place, from 0."""
+    """Return the parts (row numbers each) in which a column is constant, by position from 0."""
     x = values.to_numpy(dtype=float)
     return [j for j, rows in enumerate(parts) if len(rows) and not varies(x[rows])]
 
@@ -69,7 +69,7 @@ def require_varied_target(target: pd.Series, splits: Sequence[Split]) -> None:
 def undefined_in_words(
     sensitive: pd.DataFrame, parts: Sequence[NDArray[np.int64]], *, of: str
 ) -> tuple[str, ...]:
-    """State in which parts dependence is undefined, as a sensitive column has one value there.
+    """State the parts in which dependence is undefined because a sensitive column is constant.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def undefined_in_words(
     Raises
     ------
     DataError
-        An attribute has one value in every part.
+        An attribute is constant in every part.
     """
     constant = {str(name): of_one_value(column, parts) for name, column in sensitive.items()}
     for name, columns in attributes_of(sensitive).items():
@@ -129,8 +129,8 @@ def folds(
     Parameters
     ----------
     groups : (n,) array, optional
-        Which rows of the whole table belong together: they stay in one fold (scikit-learn's GroupKFold,
-        which makes the folds about as large).
+        Groups of rows of the whole table, which stay in one fold (scikit-learn's GroupKFold, with folds of
+        about equal size).
 
     Raises
     ------
@@ -141,7 +141,7 @@ def folds(
     most, what = (len(rows), "rows") if own is None else (len(pd.unique(own)), "groups")
     if not 2 <= n_folds <= most:
         raise OptionError.of(
-            f"The {what} can't be dealt into that many folds",
+            f"The {what} can't be divided into that many folds",
             f"Choose a number from 2 to {most:,}.",
             column="n_folds",
         )

@@ -56,7 +56,7 @@ class StackData:
     x
         (S, N, p) features.
     y
-        (S, N, 1) target as the loss wants it: mean 0 and variance 1 for squared error, mean 1 for the
+        (S, N, 1) target in the units of the loss: mean 0 and variance 1 for squared error, mean 1 for the
         losses with a log link, over the training rows.
     s
         (S, N, d) sensitive features, in any units.
@@ -79,7 +79,9 @@ class StackData:
     )
 
     def sensitive_for(self, penalty_class: type[BasePenalty]) -> Tensor:
-        """Return s as a penalty sees it, kept for the next leg: of millions of rows it takes seconds."""
+        """Return s encoded for a penalty, cached for the next leg, because encoding millions of rows takes
+        seconds.
+        """
         if penalty_class not in self._encoded:
             self._encoded.clear()
             self._encoded[penalty_class] = penalty_class.encode(self.s, self.train, self.weight).to(
@@ -108,17 +110,17 @@ class TrainedStack:
     predictor
         Their networks.
     which_split
-        K numbers; which split's rows each of them sees.
+        K numbers; the split of each model.
     loss
-        Scale that turns their outputs into predictions.
+        Loss that turns their outputs into predictions.
     diverged
-        (K,); True for a model whose loss stopped being finite: it keeps its last finite weights.
+        (K,); True for a model whose loss became non-finite; it keeps its last finite weights.
     best_epoch
         (K,); the epoch whose weights each model has, from 1.
     factor, shift
-        (K,); a prediction is ``factor * h(x) + shift``: 1 and 0 unless it was balanced.
+        (K,); a prediction is ``factor * h(x) + shift``; 1 and 0 unless it was balanced.
     state
-        Where the training stands, if it was left off before its end; it can be gone on from.
+        State for continuing, if the training was interrupted.
     note
         A sentence for the user if the GPU could not record the steps, else empty.
     """
@@ -157,7 +159,7 @@ def train_stack(
     """Train all `models` together.
 
     The models of a split see the same mini-batches in the same order, and models with the same seed start
-    from the same weights, whatever else is in the stack.
+    from the same weights, independent of the rest of the stack.
 
     Parameters
     ----------
@@ -168,18 +170,18 @@ def train_stack(
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
     batch_seeds
-        One seed a split, for the order of its mini-batches.
+        One seed per split, for the order of its mini-batches.
     on_step
-        Called after each step of the predictors with the share of all steps done. What it raises (say
-        :class:`fairdash.errors.Cancelled`) ends the training.
+        Called after each step of the predictors with the completed share of all steps. An exception from it
+        (such as :class:`fairdash.errors.Cancelled`) stops the training.
     on_epoch
         Called after each epoch with its number, from 1, and two means over its batches, (K,) each: the loss
         divided by the constant model's, and the penalty Ψ, NaN in the warm-up and without a penalty.
     state
-        Where an earlier call with the same arguments left off; None to begin.
+        State at the end of an earlier call with the same arguments; None to begin.
     until
-        Epoch after which to leave off, unless the training ends before; None for its end. In parts it comes
-        to the very same weights as at once.
+        Epoch after which to interrupt, unless the training ends before; None for its end. Training in parts
+        gives exactly the same weights.
     """
     settings, loss = models[0].settings, models[0].settings.loss_function
     trainer, batches, best, data = _prepared(
@@ -219,9 +221,9 @@ def _prepared(
     batch_seeds: Sequence[int],
     device: str,
 ) -> tuple[MinimaxTrainer, Batches, BestEpoch | None, StackData]:
-    """The players, their mini-batches, what stopping early remembers if it is asked for; rows on `device`.
+    """The trainer, its mini-batches, the memory of early stopping if requested, and rows on `device`.
 
-    From here on, within an epoch, the host reads no number from `device`: it would wait for it.
+    From here on, within an epoch, the host reads no number from `device`, because it would have to wait.
     """
     settings = models[0].settings
     tables = Tables([model.split for model in models], len(data.x), device=device)
@@ -253,7 +255,7 @@ def _prepared(
 def _minimax_trainer(
     data: StackData, models: Sequence[StackedModel], tables: Tables, *, objective: str, device: str
 ) -> tuple[MinimaxTrainer, StackData]:
-    """Predictors, adversaries and their optimisers; and the rows on `device`, s as the penalty sees it."""
+    """Predictors, adversaries, their optimisers, and the rows on `device`, with s encoded for the penalty."""
     ((method, _),) = {(model.method, model.settings.stack_key) for model in models}
     settings, seeds = models[0].settings, [model.seed for model in models]
     # Ranks and similar values are computed in double precision, which not every device has.
@@ -297,9 +299,9 @@ def _train_epochs(
     on_step: Callable[[float], None] | None,
     on_epoch: OnEpoch | None,
 ) -> tuple[int, bool, str]:
-    """Train these epochs, or until no model is left to wait for.
+    """Train these epochs, or until all models have stopped.
 
-    Return the last one, whether it was the end, and a note if the steps could not be recorded.
+    Return the last epoch, whether it was the end, and a note if the steps could not be recorded.
     """
     n_steps = settings.n_epochs * batches.per_epoch
     step = (epochs.start - 1) * batches.per_epoch
@@ -333,7 +335,7 @@ def _train_epochs(
 
 
 def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
-    """Loss of the training rows' mean as everybody's prediction, (S,)."""
+    """Loss of the training rows' mean as prediction for all rows, (S,)."""
     values = []
     for j, rows in enumerate(data.train):
         y = data.y[j, rows]
@@ -346,7 +348,7 @@ def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
 
 
 def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
-    """Each split's validation rows; as many of each, and not more than can be scored at once."""
+    """Validation rows of each split, equally many, and at most as many as can be scored at once."""
     fewest = min(min(len(each) for each in validation), ROWS_AT_ONCE)
     return rows.take(
         lambda part: torch.stack([own[each[:fewest]] for own, each in zip(part, validation, strict=True)])
@@ -377,7 +379,7 @@ def _balance(
 def _predictions(
     predictor: StackedMLP, x: Tensor, which_split: Sequence[int], loss: Loss
 ) -> NDArray[np.float64]:
-    """Predictions (K, N) as the networks give them."""
+    """Predictions (K, N) on the scale of the networks."""
     device = predictor.biases[0].device
     tables = Tables(which_split, len(x), device=device)
     predictions = np.empty((len(which_split), x.shape[1]))

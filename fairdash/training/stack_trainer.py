@@ -46,8 +46,9 @@ _Key: TypeAlias = "tuple[int, float, str | None]"
 
 
 class StackTrainer:
-    """Shared context of the stacks of one call: the data set, encoded once a split and loss, and the
-    device."""
+    """Shared context of the stacks of one call: the data set, encoded once per split and loss, and the
+    device.
+    """
 
     def __init__(
         self,
@@ -95,14 +96,14 @@ class StackTrainer:
         Parameters
         ----------
         state, until
-            As :func:`fairdash.training.stack.train_stack` has them.
+            As in :func:`fairdash.training.stack.train_stack`.
 
         Returns
         -------
-        The state to go on from. At the end of the training instead a ``note`` for the user, or an empty one;
+        The state for continuing. At the end of the training, instead a ``note`` for the user, possibly empty;
         (K,) ``diverged`` and ``best_epoch``; (K, n) ``predictions`` for all rows, in the target's units; and,
-        if they were asked for, the importance as ``features``, ``error`` and ``reliance``, and the networks
-        as :meth:`network` reads them.
+        if requested, the importance as ``features``, ``error`` and ``reliance``, and the networks in the form
+        for :meth:`network`.
         """
         from fairdash.training.stack import train_stack
 
@@ -184,7 +185,7 @@ class StackTrainer:
         return memory.models_that_fit(self.device, n_splits=len(self.splits))
 
     def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
-        """Return the rows of the splits `used`, as the stack's models have them; the last ones are kept."""
+        """Return the rows of the splits `used` for the stack's models; the last result is cached."""
         import torch
 
         from fairdash.training.stack import StackData
@@ -256,7 +257,9 @@ def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
 
 
 def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
-    """Number of steps: by plan and data alone, never by a clock, so that a resumed job has the same."""
+    """Number of steps, which depends only on plan and data and never on a clock, so that a resumed job has
+    the same number.
+    """
     settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
     seconds = seconds_of(stack, rows)
     if trainer.device != "cpu":
@@ -271,7 +274,7 @@ def _leg(
     before: Found | None,
     until: int,
 ) -> Found:
-    """One leg, from where the one before it has ended."""
+    """One leg, starting at the end of the previous leg."""
     report.begin()
     try:
         found = trainer.train(stack, report, state=before, until=until)

@@ -68,10 +68,10 @@ class TrainingPlan:
     split
         Id in :data:`fairdash.training.split_kinds.SPLITS`: how test rows are chosen.
     confirmation_share
-        Share of the rows to set aside first, 0 for none, below 1: they take part in nothing until a chosen
-        point is confirmed on them; see :mod:`fairdash.training.split_kinds`.
+        Share of the rows to set aside first, 0 for none, below 1. They are not used until a chosen point is
+        confirmed on them; see :mod:`fairdash.training.split_kinds`.
     settings
-        Architecture and schedule, or what the settings to compare have in common.
+        Architecture and schedule, or the shared part of the settings to compare.
     device
         ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``. ``"auto"`` uses a GPU if the training is large enough
         to be faster there.
@@ -140,21 +140,21 @@ class Sweep(TrainingPlan):
     Parameters
     ----------
     methods
-        Ids in :data:`fairdash.training.methods.METHODS`. ``"standard"`` is trained once a split, the
-        others once a split and λ. Or ``"standard"`` with ``"fair_tariff"``: a GLM, and tariffs.
+        Ids in :data:`fairdash.training.methods.METHODS`. ``"standard"`` is trained once per split, the others
+        once per split and λ. Alternatively ``"standard"`` with ``"fair_tariff"``, a GLM and tariffs.
     lams
-        Weights λ ≥ 0 of the penalty, each different. They weigh Ψ against the mean squared error on
-        the standardised target.
+        Distinct weights λ ≥ 0 of the penalty. They weigh Ψ against the mean squared error on the standardised
+        target.
     n_splits
         Splits of the rows, a fifth of them for testing.
     validation_share
         Share of the rows that are not test rows to set aside for choices: 0 for none, below 1.
     tune
-        Whether learning rate and weight decay are found on each split's validation rows before its models
-        are trained, as :func:`fairdash.training.crossvalidation.tune` does, instead of those in `settings`.
+        Whether :func:`fairdash.training.crossvalidation.tune` finds learning rate and weight decay on each
+        split's validation rows first, to replace those in `settings`.
     find_lams
-        Whether as many weights as `lams` has are first found where the front is, as
-        :func:`fairdash.training.pilot.find_lams` does, instead of those in `lams`.
+        Whether :func:`fairdash.training.pilot.find_lams` first finds an equal number of weights along the
+        front, to replace those in `lams`.
     tariff
         Whether a run fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at these weights, too; they are not
         among the sweep's own models.
@@ -187,7 +187,7 @@ class Sweep(TrainingPlan):
         for method in self.methods:
             get_entry(PATHS, method, option="method")
         alone = FAIR_TARIFF not in self.methods or set(self.methods) == {STANDARD, FAIR_TARIFF}
-        hint = "Name “fair_tariff” with “standard” alone, or ask for tariffs beside networks."
+        hint = "Name “fair_tariff” only with “standard”, or train tariffs in addition to networks."
         checks.require(alone, "methods", "Tariffs can't be combined with other methods here", hint)
         checks.require(
             self.methods and len(set(self.methods)) == len(self.methods),
@@ -219,7 +219,7 @@ class Sweep(TrainingPlan):
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
         """List every model of the plan: methods in order, then splits, then λ.
 
-        `settings` are each split's own; None for the plan's in all of them.
+        `settings` are those of each split; None uses the plan's in all splits.
         """
         return tuple(
             StackedModel(method, float(lam), own, split, initial_seed(self.random_state, split))
@@ -245,7 +245,7 @@ def default_plan(
     tariff: bool | None = None,
     device: str = "auto",
 ) -> Sweep:
-    """Return the sweep of a data set; None derives a value from the data, as :func:`fairdash.sweep` says."""
+    """Return the sweep of a data set; None derives a value from the data, as in :func:`fairdash.sweep`."""
     own = default_settings(dataset) if settings is None else settings
     own_methods = default_methods(dataset) if methods is None else tuple(methods)
     find_lams = is_auto(lams)
@@ -271,8 +271,8 @@ def default_plan(
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     """Return the plan of a preview: one split of the sweep's first fair method.
 
-    Tariffs instead where the plan has some: they see all rows in seconds, and a price's link may need all.
-    `n_rows` is how many rows it sees, if they are a sample: their schedule is another.
+    If the plan has tariffs, the preview trains tariffs, which use all rows within seconds, because a price's
+    link may be visible only with all rows. `n_rows` is the size of a sample, which has a different schedule.
     """
     if plan.tariff:
         plan = replace(plan, methods=(STANDARD, FAIR_TARIFF), n_splits=1, tariff=False, tune=False)
@@ -293,7 +293,9 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
 
 
 def quicker(plan: Sweep) -> Sweep | None:
-    """Return a plan with the first fair method and the fewest splits for an interval; None if it is that."""
+    """Return a plan with the first fair method and the fewest splits for an interval; None if the plan is
+    already of this kind.
+    """
     fair = next((method for method in plan.methods if method != STANDARD), None)
     if fair is None:
         return None
@@ -319,16 +321,16 @@ def train_sweep(
     importance
         Compute the permutation importance of every feature in every model.
     confirms
-        Whether the rows set aside are predicted, where there are any, by one model a method and λ: trained
-        on all the other rows or, with many rows, that of the first split. If not, they are left alone all the
-        same.
+        Whether one model per method and λ predicts the rows set aside, if there are any. It is trained on all
+        other rows or, with many rows, it is that of the first split. Otherwise these rows are not used at
+        all.
     brief
-        Whether standard models that were trained to find their settings need not be trained again, where
-        they would be the same; nothing is told of their epochs then, and nothing of their importance.
+        Whether to reuse standard models from the tuning if they would be the same; their epochs and
+        importance are then not reported.
     progress
         Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for what there is under ``"tuning/"``, ``"train/"`` and ``"set-aside/"``.
+        Computes the units under ``"tuning/"``, ``"train/"`` and ``"set-aside/"``.
     """
     tell: OnProgress = (lambda _: None) if progress is None else progress
     device = sweep.device_for(dataset.n_rows)
@@ -405,10 +407,10 @@ def train_sweep(
 
 
 def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:
-    """Return whether models of all other rows predict those set aside.
+    """Return whether models of all other rows predict the rows set aside.
 
-    With many rows the models of the first split do, which hardly differ: they know nothing of these rows
-    either. By time they would know the oldest rows only.
+    With many rows the models of the first split predict them, which hardly differ and were not trained on
+    these rows either. With splits by time, the first split's models would only know the oldest rows.
     """
     return sweep.confirmation_share > 0 and (n_rows < MANY_ROWS or sweep.split == TIME)
 

@@ -352,7 +352,9 @@ def test_another_process_reads_a_file_and_its_crash_is_reported(rows):
         model._ask({"predict": [["region", None]], "rows": 1}, b"")
     ended = ForeignModel(content, table=list(frame))
     ended._process.kill()
-    with pytest.raises(StorageError, match="the process that reads it ended: it is damaged, or too large"):
+    with pytest.raises(
+        StorageError, match="the process that reads it stopped: the file is damaged or too large"
+    ):
         ended.predict(frame)
 
 

@@ -209,7 +209,7 @@ def test_with_early_stopping_the_plans_share_of_rows_tells_when(tmp_path):
     expected = by_hand(SOURCE, plan, method="hgr_spline", lam=1.0, validation_fraction=0.25)
     assert np.array_equal(loaded(content, tmp_path).predict(SOURCE.load().features), expected)
     assert json.loads(opened(content)["model.json"])["data"]["rows_set_aside_to_stop_early"] == 50
-    assert b"but 50 that told when to stop" in opened(content)["README.txt"]
+    assert b"but 50 used for early stopping" in opened(content)["README.txt"]
 
 
 def test_every_heading_is_filled_or_marked_and_a_user_s_texts_are_in_it(

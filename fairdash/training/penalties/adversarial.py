@@ -30,7 +30,7 @@ class HGRPenalty(BasePenalty):
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:
-        """Two networks' units, with their slopes."""
+        """Units of two networks, with their slopes."""
         return 3.5 * sum(settings.adversary_hidden)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -39,7 +39,7 @@ class HGRPenalty(BasePenalty):
         return j
 
     def adversary_gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
-        """Return the gradients of J; on a GPU those of autograd, with one stream a network."""
+        """Return the gradients of J; on a GPU those of autograd, with one stream per network."""
         if u.is_cpu:
             return self.networks.gradients(u, v, sample_weight)
         return super().adversary_gradients(u, v, sample_weight)
@@ -69,7 +69,7 @@ class RatioPenalty(BasePenalty):
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:
-        """Return the network's units at a pair of the joint law and those of the product."""
+        """Return the network's units at pairs of the joint distribution and of the product."""
         return 2.5 * (1 + _PAIRS) * sum(settings.adversary_hidden)
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -84,10 +84,10 @@ class RatioPenalty(BasePenalty):
     def log_ratios(
         self, u: Tensor, v: Tensor, sample_weight: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Return h at pairs from the joint law, (K, b), and from the product of the margins, (K, m).
+        """Return h at pairs from the joint distribution, (K, b), and from the product of the margins, (K, m).
 
-        The former are the rows of the batch, the latter each row's u with the v of a few others. Then the
-        weights of the pairs of either, with sum 1; None for equal ones.
+        The former are the rows of the batch, the latter each row's u with the v of a few others. Also return
+        the weights of the pairs of both kinds, with sum 1; None for equal weights.
         """
         share = shares(sample_weight)
         b = u.shape[1]
@@ -112,9 +112,9 @@ def log_mean_exp(x: Tensor, share: Tensor | None) -> Tensor:
 class Chi2Penalty(RatioPenalty):
     """Penalty Ψ = E_P[f] − E_Q[f + f²/4] of the batch, with f = 2(c eʰ − 1) and its optimal scale c.
 
-    Then Ψ = E_P[eʰ]² / E_Q[e²ʰ] − 1. The adversary climbs the steadier bound of Donsker and Varadhan, of
-    which the same ratio eʰ is the best: climbing Ψ itself, as published, is ruled by the largest ratio of
-    the batch.
+    Then Ψ = E_P[eʰ]² / E_Q[e²ʰ] − 1. The adversary ascends the more stable bound of Donsker and Varadhan,
+    which has the same optimal ratio eʰ. Ascending Ψ itself, as published, is dominated by the largest ratio
+    of the batch.
     """
 
     climbs_itself = False
@@ -134,5 +134,5 @@ class MINEPenalty(RatioPenalty):
     """Penalty Ψ = E_P[h] − ln E_Q[eʰ] of the batch, in nats: the bound that the adversary maximises."""
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Ψ of shape (K,): 0 for independence, below 0 where the adversary lags behind; no upper end."""
+        """Ψ of shape (K,): 0 for independence, negative if the adversary lags behind; no upper bound."""
         return self.adversary_objective(u, v, sample_weight)

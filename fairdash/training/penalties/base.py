@@ -17,14 +17,14 @@ from fairdash.utils.rounding import is_rounding, precision
 class BasePenalty(nn.Module):
     """Interface between a penalty and the training loop, for K models at once; no adversary by default.
 
-    A closed-form penalty has to say only ``forward(u, v, sample_weight)``: Ψ of shape (K,), differentiable
+    A closed-form penalty only has to define ``forward(u, v, sample_weight)``: Ψ of shape (K,), differentiable
     in u (K, batch, 1). v (K, batch, q) is encoded; sample_weight is (K, batch, 1), and a weight of 2 counts a
     row twice. :meth:`parameters` are the adversary's, with the leading dimension K.
 
     Parameters
     ----------
     seeds
-        One a model.
+        One seed per model.
     s
         The encoded training rows of every split, (S, n, q).
     which_split
@@ -50,12 +50,13 @@ class BasePenalty(nn.Module):
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Encode each row's sensitive features for the penalty, independently of their units.
 
-        Here every column with mean 0 and standard deviation 1 on the training rows; a constant one is 0.
+        By default every column gets mean 0 and standard deviation 1 on the training rows; a constant column
+        becomes 0.
 
         Parameters
         ----------
         s
-            Sensitive features of all rows, as each split has them, (S, N, d).
+            Sensitive features of all rows, for each split, (S, N, d).
         train
             Row numbers of each split's training rows, S in all: nothing is learned from other rows.
         weight
@@ -80,7 +81,7 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 closed forms have no networks
-        """Numbers that live at once for each row of a mini-batch and model, about."""
+        """Approximate number of floats held at once for each row of a mini-batch and model."""
         return 16.0
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -105,17 +106,18 @@ def of_ranks(
 ) -> Tensor:
     """Return functions of the ranks of every column, side by side; (S, N, d) -> (S, N, q).
 
-    A row that isn't among the training rows lies on the straight line between its neighbours there, or
-    at the end of them. Functions that are 0 at every row of every split are left out, except one.
+    Other rows are interpolated linearly between their neighbours among the training rows, or take the value
+    at the end. Functions that are 0 at every row of every split are left out, except one.
 
     Parameters
     ----------
     s
-        Sensitive features of all rows, as each split has them.
+        Sensitive features of all rows, for each split.
     train
         Row numbers of each split's training rows.
     functions
-        From the masses of the m distinct values, in ascending order, to the (m, P) values of the functions.
+        Function from the masses of the m distinct values, in ascending order, to the (m, P) values of the
+        functions.
     weight
         (S, N, 1) weights of the rows, or None: a weight of 2 counts a row twice.
     """
@@ -148,5 +150,5 @@ def scores(mass: Array) -> Array:
 
 
 def shares_of_rows(u: Tensor, share: Tensor | None) -> Tensor:
-    """Return each row's share of the batch of u (K, batch, 1): the given ones, or equal ones for None."""
+    """Return each row's share of the batch of u (K, batch, 1): the given shares, or equal shares for None."""
     return torch.full_like(u, 1 / u.shape[1]) if share is None else share

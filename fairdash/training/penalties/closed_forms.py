@@ -66,11 +66,11 @@ _NO_MASS = 1e-12
 class KDEPenalty(BasePenalty):
     """Penalty Ψ = χ²_KDE(U, S) = Σ p(i, j)² / (p(i) p(j)) − 1 on a grid, for one sensitive column.
 
-    At least 0, without an upper end; independent batches of 256 rows give about 0.05. As
-    :func:`fairdash.dependence.kde.chi2_kde` with its covering grid, one bandwidth between its lines, except
-    that the grid is the same for every batch: the published one ends at 2.5 standard deviations and does not
-    see what lies outside. The bandwidth shrinks with the effective number of rows, which equal weights of 2
-    leave as it is.
+    At least 0, without an upper bound; independent batches of 256 rows give about 0.05. It equals
+    :func:`fairdash.dependence.kde.chi2_kde` with its covering grid, with lines one bandwidth apart, except
+    that the grid is the same for every batch. The published grid ends at 2.5 standard deviations and ignores
+    values outside. The bandwidth shrinks with the effective number of rows, which does not change if all
+    weights are 2.
     """
 
     @staticmethod
@@ -78,7 +78,7 @@ class KDEPenalty(BasePenalty):
         """Return normal quantiles of the mid-ranks.
 
         The kernels have one bandwidth for all rows. On a standardised S with a heavy tail it would be wider
-        than the bulk of the rows, and would not see them differ.
+        than the bulk of the rows, and would not distinguish them.
         """
         return normal_scores(s, train, weight)
 
@@ -116,7 +116,7 @@ def _kernels(x: Tensor, bandwidth: Tensor) -> Tensor:
 
 
 class _Kernels(torch.autograd.Function):
-    """exp(−(line − x)²) as one node of autograd, in place: fresh memory costs more than the arithmetic."""
+    """exp(−(line − x)²) as one node of autograd, in place, because new memory costs more than arithmetic."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, line: Tensor) -> Tensor:
@@ -164,18 +164,18 @@ _BUMPS = Bumps(10, 2.5)
 class SplineHGRPenalty(BasePenalty):
     """Penalty Ψ: the first singular value of A^(−½) C B^(−½) on the batch.
 
-    C is the covariance of the bumps of U with the splines of S; A and B are their own covariances, each
-    with its ridge. Between 0 (no correlation between any of the functions) and 1, which the ridge keeps
-    it below. Independent batches do not give 0 but a floor, of 0.24 with 256 rows and one column.
+    C is the covariance of the bumps of U with the splines of S; A and B are their own covariances, each with
+    its ridge. Between 0 (no correlation between any of the functions) and 1, which it can't reach because of
+    the ridge. Independent batches do not give 0 but a floor of 0.24 with 256 rows and one column.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return splines of each column's mid-ranks, uncorrelated with variance 1 on the training rows.
 
-        Of several columns the functions stand side by side, with products of the three smoothest of every
-        two, so that g is a sum of functions of one and of two columns. Functions that ties leave nothing to
-        are left out: a binary S has one.
+        The functions of several columns are placed side by side, with products of the three smoothest of
+        every two columns, so that g is a sum of functions of one and of two columns. Functions that vanish
+        because of ties are left out: a binary S has one.
         """
         return of_ranks(s, train, smooth_functions, weight)
 
@@ -243,8 +243,8 @@ _SQUARINGS, _SQUARINGS_AT_ONCE = 15, 3
 def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
     """Return the largest eigenvalue, (K,), and its vector, (K, P, 1), of symmetric matrices (K, P, P) ≥ 0.
 
-    Of a matrix of zeros both are 0 on a GPU. There the eigensolver makes the GPU wait for the CPU, so the
-    vector is a column of the matrix's 2¹⁵th power instead.
+    For a matrix of zeros both are 0 on a GPU. On a GPU the eigensolver would wait for the CPU, so the vector
+    is a column of the matrix's 2¹⁵th power instead.
     """
     if square.is_cpu:
         values, vectors = torch.linalg.eigh(square)
@@ -264,11 +264,12 @@ def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _CanonicalCorrelation(torch.autograd.Function):
-    """One node of autograd, its gradient worked by hand: autograd through svdvals takes half as long again.
+    """It is one node of autograd with a handwritten gradient, because autograd through svdvals takes 50 %
+    longer.
 
-    With α and β the weights of the best pair, αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ, and because they are the best,
-    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B is constant,
-    because S is.
+    With α and β the weights of the best pair, αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ, and because they are optimal,
+    their own change has no effect: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B is constant, because
+    S is.
     """
 
     @staticmethod
@@ -312,7 +313,8 @@ class CanonicalPenalty(SplineHGRPenalty):
     """Penalty Ψ = tr A⁻¹ C B⁻¹ Cᵀ of the batch, at least 0 and below the number of functions of S.
 
     A, B and C are those of :class:`SplineHGRPenalty`. The functions of S are scaled so that the ridge leaves
-    1 / (1 + 0.3 j²) of the j-th, from smooth to rough: what the rough ones show is mostly chance.
+    1 / (1 + 0.3 j²) of the j-th, from smooth to rough, because correlations of rough functions are mostly
+    noise.
     """
 
     @staticmethod
@@ -330,14 +332,14 @@ class CanonicalPenalty(SplineHGRPenalty):
 def solve_by(lower: Tensor, right: Tensor) -> Tensor:
     """Return A⁻¹ times `right`, (K, P, q), from the lower Cholesky factors of A.
 
-    A CUDA graph can hold this, but not torch.cholesky_solve of several matrices.
+    A CUDA graph can contain this, but not torch.cholesky_solve of several matrices.
     """
     half = torch.linalg.solve_triangular(lower, right, upper=False)
     return torch.linalg.solve_triangular(lower.transpose(1, 2), half, upper=True)
 
 
 class _SquaredCorrelations(torch.autograd.Function):
-    """One node of autograd: dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA. B is constant, because S is."""
+    """It is one node of autograd: dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA. B is constant, because S is."""
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:

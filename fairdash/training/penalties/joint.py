@@ -1,4 +1,4 @@
-"""Distance covariance with several sensitive attributes at once, in a form whose cost is linear in the rows.
+"""Distance covariance with several sensitive attributes at once, at a cost linear in the number of rows.
 
 The doubly centred distances of an attribute are inner products of features (Sejdinovic et al. 2013), and
 products of several attributes' distances are those of products of features. Up to 32 features with the
@@ -38,7 +38,7 @@ class JointDistancePenalty(BasePenalty):
     """Penalty Ψ = JdCov² (c = 1) of U and the attributes, its terms with U; at least 0.
 
     U and every attribute have variance 1. With A the doubly centred distances of U, negated, and Bⱼ those of
-    the attributes, Ψ is the mean of A · Πⱼ(Bⱼ + 1), products of more than three Bⱼ left out. Independent
+    the attributes, Ψ is the mean of A · Πⱼ(Bⱼ + 1), without products of more than three Bⱼ. Independent
     batches of b rows give about 3 / b with two attributes.
     """
 

@@ -55,8 +55,8 @@ def of_column(
 def _products(columns: Sequence[Array]) -> list[Array]:
     """Return products of functions, (…, N, P) each, of every two columns.
 
-    A link with two columns together shows in these alone. Two classes of one attribute are left out, because
-    nobody is in both.
+    A link with the combination of two columns is visible only in these products. Two classes of one attribute
+    are left out, because no row is in both.
     """
     smoothest = [each[..., :_IN_PRODUCTS] for each in columns]
     return [

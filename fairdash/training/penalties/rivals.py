@@ -1,7 +1,7 @@
 """Penalties of other authors: GeDI, generalised demographic parity, an expected MMD, and HSIC.
 
-All take one sensitive column by its normal scores, where the authors take the column itself. U is
-standardised in every batch, so that λ weighs the same whatever its units.
+All use the normal scores of one sensitive column, where the authors use the column itself. U is standardised
+in every batch, so the effect of λ does not depend on its units.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def _frequencies() -> tuple[Array, Array]:
 def _powers(mass: Array) -> Array:
     """Return functions of S whose covariances with U are U's coefficients on the powers of S.
 
-    Powers that nearly follow from others, as of a binary S or of one that is mostly 0, share the coefficient.
+    Powers that are nearly determined by others, as for a binary S or one that is mostly 0, share the
+    coefficient.
     """
     powers = scores(mass)[:, None] ** np.arange(1, _DEGREE + 1)
     powers -= mass @ powers
@@ -83,8 +84,9 @@ class GeDIPenalty(BasePenalty):
 class HSICPenalty(BasePenalty):
     """Penalty Ψ = uᵀ H L H u / n², with L a Gaussian kernel of S and H = I − 11ᵀ / n, scaled to at most 1.
 
-    As in Pérez-Suay et al. (2017), U has the linear kernel: Ψ sees that means of U follow S, and not that its
-    spread does. It is divided by the HSIC of S with itself (Cortes et al. 2012), which leaves 0 to 1.
+    As in Pérez-Suay et al. (2017), U has the linear kernel: Ψ detects whether means of U follow S, but not
+    whether its spread does. It is divided by the HSIC of S with itself (Cortes et al. 2012), which leaves 0
+    to 1.
     """
 
     @staticmethod
@@ -107,7 +109,7 @@ def _means(u: Tensor, v: Tensor, sample_weight: Tensor | None) -> Tensor:
 class GDPPenalty(BasePenalty):
     """Penalty Ψ = ∫ |m(s) − E U| p(s) ds, with m(s) = E[U | s] and p by Gaussian kernels.
 
-    At least 0; without an upper end, but 0.8 for a Gaussian U that follows S fully. It is the generalised
+    At least 0, without an upper bound; 0.8 for a Gaussian U that is determined by S. It is the generalised
     demographic parity of Jiang et al. (2022), by their kernel estimator and its bandwidth (3 n / 4)^(−1/5).
     """
 
@@ -118,7 +120,7 @@ class GDPPenalty(BasePenalty):
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 the grid is always the same
-        """Numbers that live at once for each row of a mini-batch and model, about."""
+        """Approximate number of floats held at once for each row of a mini-batch and model."""
         return 1.5 * _LINES
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -148,9 +150,9 @@ class EIPMPenalty(GDPPenalty):
 
 
 def _along(v: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
-    """How much each row counts at each line of the grid, (K, G, batch), and the lines' density, (K, G).
+    """Weight of each row at each line of the grid, (K, G, batch), and the density of the lines, (K, G).
 
-    Both sum to 1, the former over the batch. The bandwidth counts rows of unequal weight as fewer (Kish).
+    Both sum to 1, the weights over the batch. The bandwidth counts rows of unequal weight as fewer (Kish).
     """
     rows = v.transpose(1, 2)
     if share is None:

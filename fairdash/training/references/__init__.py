@@ -50,9 +50,9 @@ class Reference:
     id
         Name in the API. Never the id of a method.
     title
-        Name for people; it says that s is used, or learned from.
+        Display name, which states that s is used, or learned from.
     label
-        A few words for what stands beside its points.
+        Short label for its points.
     meaning
         One or two plain sentences.
     limits
@@ -60,7 +60,7 @@ class Reference:
     objective
         Id of the objective it is drawn for, in :data:`fairdash.training.settings.OBJECTIVES`.
     is_curve
-        Whether it has a strength from 0 to 1, and so a curve; otherwise it is one point a split.
+        Whether it has a strength from 0 to 1, and so a curve; otherwise it is one point per split.
     source
         Where it was published.
     """

@@ -1,12 +1,13 @@
 r"""Wasserstein barycentre: the best price under demographic parity that may use the sensitive attribute.
 
-A prediction keeps its rank among people with the same s and takes the value that this rank has in one common
-law. The common law that moves predictions least, in mean square, is the Wasserstein-2 barycentre of the
-conditional laws of ŷ (Chzhen et al., 2020; Le Gouic et al., 2020):
+A prediction keeps its rank among people with the same s and takes the value at this rank in one common
+distribution. The common distribution that changes predictions least, in mean square, is the Wasserstein-2
+barycentre of the conditional distributions of ŷ (Chzhen et al., 2020; Le Gouic et al., 2020):
 
 .. math:: \hat y^*(x, s) = \int Q_{\hat y | s'}\bigl(F_{\hat y | s}(\hat y)\bigr) \, dP(s').
 
-For a continuous s no two rows share a value, so the conditional laws are smoothed over the rank of s.
+For a continuous s no two rows share a value, so the conditional distributions are smoothed over the rank of
+s.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def one_column(values: ArrayLike, name: str) -> Array:
     Raises
     ------
     OptionError
-        Several columns, no rows, or cells that are missing, infinite or no numbers.
+        Several columns, no rows, or cells that are missing, infinite or not numbers.
     """
     try:
         column = np.asarray(values, dtype=np.float64)
@@ -96,7 +97,8 @@ _MIN_RANK = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Barycentre:
-    """Fitted barycentre: the conditional laws of ŷ at several ranks of s, and their common law.
+    """Fitted barycentre: the conditional distributions of ŷ at several ranks of s, and their common
+    distribution.
 
     Made by :func:`fit_barycentre`.
 
@@ -109,17 +111,18 @@ class Barycentre:
     bandwidth
         Standard deviation of the kernel, on the ranks of s (0 to 1).
     nodes : (G,) array
-        Ranks of s, as normal scores, at which the conditional law is kept, increasing; linear in between.
+        Ranks of s, as normal scores, at which the conditional distribution is stored, increasing; linear in
+        between.
     centres : (G,) array
         Smoothed mean of ŷ at each node, in the units of ŷ.
     spreads : (G,) array
-        Smoothed size of its deviations from that mean, in the units of ŷ, above 0.
+        Smoothed absolute deviation from that mean, in the units of ŷ, above 0.
     shapes : (G, L) array
         Quantiles of (ŷ − centre) / spread at each node, at L = 1,000 levels.
     common : (L,) array
         Quantiles of ŷ*, at the same levels, in the units of ŷ.
     common_spread
-        Mean of the spreads over s: what a unit of (ŷ − centre) / spread is worth beyond the last level.
+        Mean of the spreads over s, the value of one unit of (ŷ − centre) / spread beyond the last level.
     """
 
     values: Array
@@ -135,24 +138,24 @@ class Barycentre:
     def predict(self, y_pred: ArrayLike, s: ArrayLike, strength: ArrayLike = 1.0) -> Array:
         """Return the fair prediction, in part or in full: (1 − t) ŷ + t ŷ*.
 
-        For given s this is the Wasserstein geodesic from the law of ŷ to the common law. It rises with ŷ
-        at every fixed s and strength, and is linear in the strength.
+        For given s this is the Wasserstein geodesic from the distribution of ŷ to the common distribution. It
+        rises with ŷ at every fixed s and strength, and is linear in the strength.
 
         Parameters
         ----------
         y_pred : (n,) array
             Predictions ŷ, in the units of the calibration rows.
         s : (n,) array
-            The sensitive attribute of the same rows. Values beyond those calibrated on are treated as the
-            nearest of them.
+            The sensitive attribute of the same rows. Values beyond the calibration range are treated as its
+            nearest value.
         strength : float or (T,) array
-            t: 0 leaves the predictions as they are, 1 makes their law the same for every s.
+            t: 0 leaves the predictions unchanged, 1 makes their distribution the same for every s.
 
         Returns
         -------
         (n,) array, or (T, n) for several strengths
-            In the units of ŷ. Beyond the outermost level (1 in 10,000) the law is continued along its
-            spread.
+            In the units of ŷ. Beyond the outermost level (1 in 10,000) the distribution is extrapolated along
+            its spread.
 
         Raises
         ------
@@ -212,24 +215,24 @@ def fit_barycentre(
     bandwidth: float | None = None,
     classes: bool = False,
 ) -> Barycentre:
-    r"""Fit the barycentre of the laws of ŷ given s.
+    r"""Fit the barycentre of the distributions of ŷ given s.
 
-    Around each of a number of ranks of s, with a Gaussian kernel: the mean of ŷ and the logarithm of the size
-    of its deviations are fitted by a line, because a local average is biased where s ends or the law moves
-    fast; what then remains of the law is averaged. The result is shifted so that its weighted mean on the
-    calibration rows is that of ŷ, at every strength.
+    Around several ranks of s, with a Gaussian kernel, lines are fitted to the mean of ŷ and to the logarithm
+    of its absolute deviations, because a local average is biased at the ends of s or where the distribution
+    changes quickly. The remaining standardised distribution is averaged. The result is shifted so that its
+    weighted mean on the calibration rows is that of ŷ, at every strength.
 
-    Ties: equal values of s share their mid-rank, and equal deviations their mid-level (half their mass
-    counts as below). Nothing is drawn at random, so an atom of ŷ stays one: where ŷ takes few values, as
-    a small tree's does, independence can only be approached.
+    Ties: equal values of s share their mid-rank, and equal deviations their mid-level (half their mass counts
+    as below). Nothing is drawn at random, so an atom of ŷ remains an atom. If ŷ takes few values, as for a
+    small tree, independence can only be approximated.
 
     Parameters
     ----------
     y_pred : (n,) array
-        Predictions ŷ. Use predictions for rows that the model was not fitted to (out-of-fold): fitted
-        ones follow their targets, s included, more closely than new ones will.
+        Predictions ŷ. Use out-of-fold predictions, because predictions for training rows follow their
+        targets, and s, more closely than new predictions.
     s : (n,) array
-        The sensitive attribute, one column. Only its order matters. A constant s leaves ŷ as it is.
+        The sensitive attribute, one column. Only its order matters. A constant s leaves ŷ unchanged.
     sample_weight : (n,) array, optional
         Non-negative; a weight of 2 counts as two copies of the row.
     bandwidth
@@ -238,8 +241,8 @@ def fit_barycentre(
         rank, with the rate that balances bias and variance of a smooth curve. n is the effective number of
         rows, (Σw)² / Σw², which does not change with the unit of the weights.
     classes
-        Whether values of s are codes of classes: the bandwidth is then so narrow that no class reaches into
-        the next, and each has the law of its own rows.
+        Whether values of s are codes of classes. The bandwidth is then so narrow that classes do not overlap,
+        and each has the distribution of its own rows.
 
     Returns
     -------
@@ -308,10 +311,10 @@ def price_of_independence(
 ) -> float:
     r"""Return the smallest rise in mean squared error under exact demographic parity, :math:`E[(f - f^*)^2]`.
 
-    For f(x, s) = E[y | x, s] no prediction that is independent of s has a mean squared error below
-    that of f plus this price, whether it sees s or not (Chzhen et al., 2020, Theorem 2.3: it is the
-    variance of the conditional laws of f in the space of Wasserstein-2 distances). With a fitted model in
-    the place of f it is an estimate of that bound and not one itself.
+    For f(x, s) = E[y | x, s], no prediction that is independent of s has a mean squared error below that of f
+    plus this price, with or without the use of s (Chzhen et al., 2020, Theorem 2.3: it is the variance of the
+    conditional distributions of f in the space of Wasserstein-2 distances). With a fitted model instead of f,
+    it is an estimate of this bound, not a bound.
 
     Parameters
     ----------
@@ -325,8 +328,8 @@ def price_of_independence(
     Returns
     -------
     float
-        In squared units of ŷ, at least 0, and 0 if ŷ is independent of s (of n rows, up to the noise of
-        the smoothed laws). Divide by the variance of the target to put it beside a relative error.
+        In squared units of ŷ, at least 0, and 0 if ŷ is independent of s (up to the noise of the smoothed
+        distributions). Divide by the variance of the target to compare it with a relative error.
 
     Raises
     ------
@@ -345,7 +348,7 @@ class _Around:
     """Smoothing of the calibration rows around the ranks of the nodes.
 
     The kernel is in ranks, so that every node has as many people around it; lines are in normal scores,
-    because ranks press the tails of s together and a mean that is straight in s would bend there.
+    because ranks compress the tails of s, where a mean that is linear in s would bend.
     """
 
     nodes: Array  # (G,) ranks
@@ -391,7 +394,7 @@ class _Around:
 
 
 def _node_ranks(rank: Array, weight: Array, bandwidth: float) -> Array:
-    """Ranks at which laws are stored: four per bandwidth, or every distinct rank if there are fewer."""
+    """Ranks at which distributions are stored: four per bandwidth, or all distinct ranks if fewer."""
     distinct = np.unique(rank)
     count = math.ceil(4 / bandwidth)
     if len(distinct) <= count:

@@ -4,7 +4,7 @@ distribution of s.
 .. math:: h(x) = \int f(x, s) \, dP(s)
 
 It removes only the *direct* use of s. Features that follow s keep their own effect, so premiums can differ
-between groups. Demographic parity is neither aimed at nor reached.
+between groups. It neither aims at demographic parity nor reaches it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ MAX_NODES = 50
 def sensitive_nodes(
     s: ArrayLike, *, sample_weight: ArrayLike | None = None, max_nodes: int = MAX_NODES
 ) -> tuple[Array, Array]:
-    r"""Represent the law of s by at most `max_nodes` weighted values.
+    r"""Represent the distribution of s by at most `max_nodes` weighted values.
 
-    All distinct values where there are no more than that: the average over s is then exact. Otherwise
-    groups of neighbouring ranks, of equal share up to ties, each at its mean. An average of f over these
-    nodes is exact where f is linear in s, and off by at most
-    :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the variance of s within the groups, which
-    falls with the square of their number. A jump of f in s, such as a tree's, costs at most twice its height
-    over `max_nodes`.
+    If there are no more distinct values, all are used, and the average over s is exact. Otherwise they are
+    the means of groups of neighbouring ranks with equal shares, up to ties. An average of f over these nodes
+    is exact if f is linear in s, and otherwise its error is at most :math:`\tfrac12 \max|\partial^2 f /
+    \partial s^2|` times the variance of s within the groups, which falls with the square of their number. A
+    jump of f in s, such as a tree's, costs at most twice its height over `max_nodes`.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ def sensitive_nodes(
     values : (m,) array
         In the units of s, increasing.
     shares : (m,) array
-        Share of the rows that each stands for; they sum to 1.
+        Share of the rows that each represents; they sum to 1.
 
     Raises
     ------
@@ -77,17 +76,17 @@ def sensitive_nodes(
 def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple[Array, Array]) -> Array:
     r"""Return the discrimination-free premium h(x) = Σⱼ wⱼ f(x, sⱼ) of each row.
 
-    It does not look at the row's own s, and removes the direct use of s only (see the module). Its mean
-    differs from that of f where x and s are dependent: an insurer rebalances it.
+    It does not use the row's own s, and removes only the direct use of s (see the module). If x and s are
+    dependent, its mean differs from that of f, and an insurer rebalances it.
 
     Parameters
     ----------
     predict
-        f, fitted: ``predict(features, s)`` gives (n,) predictions for s of shape (n,).
+        The fitted f: ``predict(features, s)`` gives (n,) predictions for s of shape (n,).
     features
         n rows of x, in whatever form `predict` takes.
     nodes
-        The law of s in the rows that f was fitted to: ``sensitive_nodes(s)``.
+        The distribution of s in the training rows of f: ``sensitive_nodes(s)``.
 
     Returns
     -------
@@ -138,15 +137,15 @@ def barycentre_predictions(
     Parameters
     ----------
     dataset
-        With one sensitive attribute: numbers, or classes.
+        Data set with one sensitive attribute: numbers, or classes.
     splits
         J splits.
     base : (J, n) array
-        Predictions of all rows by the model without regard to fairness, one model a split, fitted to the
+        Predictions of all rows by the model without a fairness constraint, one model per split, fitted to the
         split's training rows.
     train
-        Fits that same model to other training rows. It is called once, with the `n_folds` parts of every
-        split (J × n_folds), so that a stacked engine can train them together.
+        Function that fits the same model to other training rows. It is called once, with the `n_folds` parts
+        of every split (J × n_folds), so that a stacked engine can train them together.
     strengths
         T numbers from 0 (the base model) to 1 (demographic parity).
     n_folds
@@ -159,7 +158,7 @@ def barycentre_predictions(
     Returns
     -------
     (J, T, n) array
-        In the target's units. A split's own training rows have been fitted to.
+        In the target's units. Predictions for a split's own training rows are in-sample.
 
     Raises
     ------
@@ -220,7 +219,7 @@ def discrimination_free_predictions(
     Raises
     ------
     OptionError
-        Several sensitive attributes, or not one predictor a split.
+        Several sensitive attributes, or not one predictor per split.
     """
     s = one_sensitive(dataset)
     if len(predictors) != len(splits):

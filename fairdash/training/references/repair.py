@@ -31,12 +31,12 @@ _BANDS, _ROWS_A_BAND = 10, 200
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Crossings of classes and of bands of numbers, each with maps of its own.
+    """Crossings of classes and of bands of numbers, each with separate maps.
 
     Attributes
     ----------
     columns
-        Those of s with codes of classes, or numbers in bands.
+        Columns of s with codes of classes, or numbers in bands.
     edges
         Inner edges of a number's bands, by its column.
     number
@@ -52,7 +52,7 @@ class Cells:
 
     @classmethod
     def fit(cls, s: Array, columns: Sequence[int], numbers: Sequence[int] = ()) -> Cells:
-        """Number the crossings; those of few rows are one cell, or belong to the smallest of the others."""
+        """Number the crossings; crossings with few rows form one cell, or join the smallest of the others."""
         bands = int(min((len(s) / _ROWS_A_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
         edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
         own = cls((*columns, *numbers), edges)
@@ -95,11 +95,11 @@ class Repair:
     steps
         Maps in the order in which they are applied.
     of_errors
-        Whether the maps are of errors ŷ − y: then only their average along s can be taken off.
+        Whether the maps apply to errors ŷ − y, of which only the average along s can be removed.
     offset, factor
-        What keeps the mean of the calibration rows: added, then multiplied.
+        Constants that keep the mean of the calibration rows: first added, then multiplied.
     least
-        No repaired price lies below it, where all prices calibrated on are above 0; else −∞.
+        Lower bound of repaired prices if all calibration prices are above 0; else −∞.
     """
 
     steps: tuple[Step, ...] = ()
@@ -145,20 +145,20 @@ def fit_repair(
     """Fit the repair of prices, or of their errors, along one or several attributes.
 
     A number is repaired within each crossing of the classes, then the crossings are: the barycentre of the
-    laws given a number and classes is that of the classes' own barycentres, so the price ends up independent
-    of all of them together. Several numbers are repaired one after another, as EquiPy does (Hu, Ratz,
-    Charpentier 2024), in :data:`PASSES` passes, and each within bands of the others, where 400 rows or more
-    allow it: the price ends up independent of each number within the others' bands.
+    distributions given a number and classes is that of the classes' own barycentres, so the repaired price is
+    independent of all of them together. For several numbers, prices are repaired for one after another, as in
+    EquiPy (Hu, Ratz, Charpentier 2024), in :data:`PASSES` passes, each within bands of the others if there
+    are at least 400 rows. The repaired price is then independent of each number within the others' bands.
 
     Parameters
     ----------
     y_pred : (n,) array
-        Prices of the model itself: another one of the same kind follows s by chance in other places.
+        Prices of the model itself, because another model of the same kind follows s differently by chance.
     s : (n, d) array
         Sensitive attributes as numbers; a class as its code.
     y : (n,) array, optional
-        Outcomes: given them, errors ŷ − y are repaired. A price that does not know y can take off what errors
-        are on average at each s; how widely they spread at each s is a matter of y alone.
+        Outcomes; if given, errors ŷ − y are repaired. A price that does not depend on y can only correct the
+        average error at each s; the spread of errors at each s depends on y alone.
     classes
         Columns of s with codes of classes; none by default.
     sample_weight : (n,) array, optional

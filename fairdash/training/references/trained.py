@@ -1,4 +1,4 @@
-"""Reference prices for a data set, from standard networks that see s beside the features."""
+"""Reference prices for a data set, from standard networks that use s in addition to the features."""
 
 from __future__ import annotations
 
@@ -47,37 +47,37 @@ def train_references(
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]:
     """Train the references on the training rows of each split.
 
-    Their base is the standard network with s as one more feature. That E[y | x, s] is moved, and not
-    E[y | x], is what makes the barycentre the most accurate independent prediction (Chzhen et al., 2020):
-    an effect of a feature may differ with s. How much weight decay such a base needs, with more to learn
-    than the models that are not told s, is found for it alone
-    (:func:`fairdash.training.crossvalidation.tune`). The same network is averaged over s for the
-    discrimination-free premium. With a log link no prediction is moved below the base's
-    smallest: a price has to stay above zero.
+    Their base is the standard network with s as one more feature. The barycentre is the most accurate
+    independent prediction because it transforms E[y | x, s] instead of E[y | x] (Chzhen et al., 2020): the
+    effect of a feature may differ with s. The weight decay of this base is selected separately, because it
+    has more to learn than models without s (:func:`fairdash.training.crossvalidation.tune`). The same network
+    is averaged over s for the discrimination-free premium. With a log link no prediction falls below the
+    smallest of the base, because a price has to stay above zero.
 
     Parameters
     ----------
     on_step
-        Called several times a second with the share done, 0 to 1; what it raises ends the training.
+        Called several times a second with the completed share, 0 to 1; an exception from it stops the
+        training.
     unit
-        Asked for what there is under ``"tuning/"``, ``"base/"``, ``"folds/"`` and ``"premium/"``.
+        Computes the units under ``"tuning/"``, ``"base/"``, ``"folds/"`` and ``"premium/"``.
     dataset, splits, settings, strengths, random_state, device
-        As :func:`fairdash.api.references` has them.
+        As in :func:`fairdash.api.references`.
 
     Returns
     -------
     members
-        One row a row of the predictions: ``method`` (an id of
+        One row per row of the predictions: ``method`` (an id of
         :data:`fairdash.training.references.REFERENCES`), ``lam`` (the barycentre's strength from 0 to 1; 1
         for the discrimination-free premium, which has none), ``split``, ``diverged``.
     predictions
         (K, n) in the target's units, for all rows.
     price
-        (J,) what exact independence adds to the error at least, in units of ``mse``: the error of the
-        barycentre at full strength less that of its base, f(x, s), on each split's test rows, weighted as
-        ``mse`` is. Where f is E[y | x, s], its mean is
-        :func:`~fairdash.training.references.price_of_independence`; unlike that distance it is not above
-        zero by chance alone.
+        (J,) smallest increase of the error under exact independence, in units of ``mse``: the error of the
+        barycentre at full strength minus that of its base, f(x, s), on each split's test rows, with the
+        weights of ``mse``. Where f is E[y | x, s], its mean is
+        :func:`~fairdash.training.references.price_of_independence`; unlike that distance it is not above zero
+        by chance alone.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def train_references(
 
 
 def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float:
-    """``mse`` of a split's test rows, as :func:`fairdash.evaluation.assess_predictions` has it."""
+    """``mse`` of a split's test rows, as in :func:`fairdash.evaluation.assess_predictions`."""
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
 
@@ -175,7 +175,7 @@ def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float
 
 
 def _told_s(dataset: Dataset) -> Dataset:
-    """Return the data set with s as its last feature, under a name of its own."""
+    """Return the data set with s as its last feature, under a unique name."""
     own = f"{next(iter(attributes_of(dataset.sensitive)))} (sensitive)"
     while own in dataset.table():
         own += "′"
@@ -184,7 +184,7 @@ def _told_s(dataset: Dataset) -> Dataset:
 
 
 def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
-    """Return s as a network sees it: numbers, or text for the code of each class."""
+    """Return s as input of a network: numbers, or text for the code of each class."""
     if dataset.sensitive.shape[1] == 1:
         return s
     return np.array([f"class {code:.0f}" for code in s], dtype=object)
