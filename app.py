@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from streamlit.starlette import App
 
-from fairdash.ui import guard
+from fairdash.ui import access
 
 
 @asynccontextmanager
@@ -40,8 +40,8 @@ async def _page(_: Request) -> HTMLResponse:
 
 
 app = App(
-    Path(guard.__file__).with_name("main.py"),
-    middleware=[Middleware(guard.Guard)],
+    Path(access.__file__).with_name("main.py"),
+    middleware=[Middleware(access.Guard)],
     lifespan=_with_terms,
     routes=[Route(f"/{each.stem}", _page) for each in Path(__file__).with_name("pages").glob("*/*.py")],
 )

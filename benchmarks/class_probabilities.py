@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
-from fairdash.evaluation.class_probabilities import by_probability, calibration
+from fairdash.evaluation.classes import by_probability, calibration
 
 RESULTS = Path(__file__).parent / "results"
 NAMES, LEVELS = tuple("abcd"), [1, 0.2, 0, -0.5]

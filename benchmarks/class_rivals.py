@@ -44,8 +44,7 @@ from benchmarks import parts
 from benchmarks.postprocessor import STRENGTHS, TARIFF_LAMS, crossing, equal_rows
 from benchmarks.tariff_rivals import tables
 from fairdash.data.dataset import Dataset
-from fairdash.tariff.plan import tariffs_of_plan
-from fairdash.tariff.repaired import repaired_prices
+from fairdash.tariff.plan import repaired_prices, tariffs_of_plan
 from fairdash.training.baselines import MAX_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss

@@ -32,8 +32,7 @@ from scipy.stats import t as student
 import fairdash as fd
 from fairdash.dependence import independence_floor, measure_many
 from fairdash.evaluation import corrected_standard_error
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import OBJECTIVES, TrainingSettings
 from fairdash.training.sweep import STANDARD, Sweep, train_sweep
 
 RESULTS = Path(__file__).parent / "results" / "crime_equal.csv"

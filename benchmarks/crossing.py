@@ -9,7 +9,7 @@ that gap. With “two cells”, the largest cell is dear, the smallest is cheap,
 price is its cell's mean times a gamma factor of mean 1. The factor's coefficient of variation is 0.2, or 0.05
 at a gap of δ: with more noise these rows would show nothing there, right or wrong.
 
-Each sample is judged by the functions of an audit, by :func:`fairdash.auditing.audit.data_of` and
+Each sample is judged by the functions of an audit, by :func:`fairdash.auditing.data.data_of` and
 :func:`~fairdash.auditing.audit.decide`, without its sentences and tables and without the p-values of no gap
 and of any link, which no verdict depends on. Writes results/crossing.csv.
 """
@@ -26,8 +26,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.audit import crossed_cells, data_of, decide
-from fairdash.auditing.data import Answered
+from fairdash.auditing.audit import decide
+from fairdash.auditing.data import Answered, crossed_cells, data_of
 from fairdash.auditing.gaps import ABOVE, BELOW
 from fairdash.auditing.plan import AuditPlan, plan_of
 

@@ -25,7 +25,7 @@ from fairdash.auditing.models.premiums import learn_costs
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.questions.decomposition import chosen_decomposition, fixed_decomposition
 from fairdash.auditing.table import AuditTable
-from fairdash.dependence.ranks import quantiles
+from fairdash.dependence.classical import quantiles
 
 RESULTS = Path(__file__).parent / "results"
 Array = np.ndarray

@@ -6,7 +6,7 @@
 Needs a CUDA GPU, and FAIRDASH_DATA for Crime; with `--dry-run` it trains small models on the CPU twice. Eight
 minutes on an H200 with 16 cores. Writes results/gpu.csv, a row as soon as it is measured:
 
-`estimate_s`  what the training takes one slow core, by :func:`fairdash.training.models.seconds_of`
+`estimate_s`  what the training takes one slow core, by :func:`fairdash.training.stack_trainer.seconds_of`
 `cpu_s`, `gpu_s`  wall seconds, after a first training that starts the device
 `share`       gpu_s ÷ cpu_s
 `gap`         the largest difference between the errors of a method and weight on both devices, means over
@@ -34,7 +34,8 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled
 from fairdash.evaluation.execute_sweep import execute_sweep, with_lams_found
 from fairdash.training.defaults import LAMS, training_rows
-from fairdash.training.models import TrainedModels, seconds_of
+from fairdash.training.models import TrainedModels
+from fairdash.training.stack_trainer import seconds_of
 from fairdash.training.sweep import Sweep, default_plan, train_sweep
 
 RESULTS = Path(__file__).parent / "results" / "gpu.csv"

@@ -19,7 +19,7 @@ from fairdash.auditing.models import model_answers
 from fairdash.auditing.models.foreign import read_model
 from fairdash.auditing.models.model_answers import priced
 from fairdash.errors import FairdashError
-from fairdash.tables.model_files.inputs import NAME_LINK
+from fairdash.tables.model_files.model_file import NAME_LINK
 
 RESULTS = Path(__file__).parent / "results" / "model_files.csv"
 PRICE, EXP, ASKED, REFUSED, NONE = "the price", "exp of it, said", "asked", "refused", "no export"

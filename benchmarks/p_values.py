@@ -26,8 +26,7 @@ from fairdash.auditing.questions.sufficiency import autocalibration, bias_surfac
 from fairdash.auditing.table import AuditTable
 from fairdash.data.dataset import Dataset
 from fairdash.data.proxies import rank_proxies
-from fairdash.evaluation.class_probabilities import by_probability, calibration
-from fairdash.evaluation.classes import by_group, pairs_of_groups
+from fairdash.evaluation.classes import by_group, by_probability, calibration, pairs_of_groups
 
 RESULTS = Path(__file__).parent / "results" / "p_values.csv"
 Array = NDArray[np.float64]

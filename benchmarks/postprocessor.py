@@ -42,7 +42,7 @@ from fairdash.evaluation.assess import assess_predictions
 from fairdash.evaluation.bench import LEVELS as SHARES
 from fairdash.evaluation.bench import place_below, with_interval
 from fairdash.evaluation.execute_sweep import tariffs_of_plan
-from fairdash.tariff.repaired import repaired_prices
+from fairdash.tariff.plan import repaired_prices
 from fairdash.training.baselines import MAX_TREES
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss

@@ -46,7 +46,7 @@ def main() -> None:
 def ten_open_new_data(home: Path) -> int:
     """How many runs ten sessions start that open the same new data on the trade-off page at once."""
     from fairdash.data.source import CatalogueSource, save_source
-    from fairdash.runs.cancel_and_resume import cancel
+    from fairdash.runs.launch import cancel
     from fairdash.runs.listing import list_runs
 
     dataset = save_source(CatalogueSource(dataset="household", options={"n": 700}))
@@ -67,8 +67,7 @@ def twenty_move_the_slider(home: Path, seconds: float) -> tuple[list[float], int
     """Seconds of every move, and how many ended in an error, while a sweep of minutes is at work."""
     from fairdash.data.source import CatalogueSource
     from fairdash.runs import worker
-    from fairdash.runs.cancel_and_resume import cancel
-    from fairdash.runs.launch import start_run
+    from fairdash.runs.launch import cancel, start_run
     from fairdash.runs.store import create_run
     from fairdash.training.settings import TrainingSettings
     from fairdash.training.sweep import Sweep

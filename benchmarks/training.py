@@ -28,7 +28,7 @@ from scipy.stats import spearmanr
 import fairdash as fd
 from fairdash.evaluation import summarise_splits, wide
 from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep, train_sweep
 
 RESULTS = Path(__file__).parent / "results"

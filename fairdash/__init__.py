@@ -10,8 +10,7 @@ measures load torch.
 
 from __future__ import annotations
 
-from fairdash.utils.extras import name_missing_packages
-from fairdash.utils.lazy import names_of_stub
+from fairdash.utils.imports import name_missing_packages, names_of_stub
 
 __getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)
 name_missing_packages()

@@ -6,7 +6,6 @@ from fairdash.api import bench as bench
 from fairdash.api import confirm as confirm
 from fairdash.api import find_lam as find_lam
 from fairdash.api import references as references
-from fairdash.api import search as search
 from fairdash.api import sweep as sweep
 from fairdash.auditing.audit import audit as audit
 from fairdash.auditing.evidence import AuditResult as AuditResult
@@ -38,5 +37,6 @@ from fairdash.training.regressor import FairRegressor as FairRegressor
 from fairdash.training.scorer import make_scorer as make_scorer
 from fairdash.training.search import SearchGrid as SearchGrid
 from fairdash.training.search import SearchResult as SearchResult
+from fairdash.training.search import search as search
 from fairdash.training.settings import TrainingSettings as TrainingSettings
 from fairdash.views.reports import plot as plot

@@ -8,9 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
@@ -21,11 +20,12 @@ from fairdash.training.defaults import LAMS, VALIDATION_SHARE, default_settings
 from fairdash.training.lam_search import LamSearch, Target, search_lam
 from fairdash.training.methods import DEFAULT_METHOD, STANDARD
 from fairdash.training.pilot import is_auto
-from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
+from fairdash.training.search import SearchResult
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import with_groups
+from fairdash.training.splits import row_numbers
 from fairdash.training.sweep import SweepProgress, default_plan
-from fairdash.utils.extras import need
+from fairdash.utils.imports import need
 from fairdash.utils.registry import get_entry
 
 
@@ -270,72 +270,6 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     return outcome
 
 
-def search(
-    dataset: Dataset,
-    *,
-    method: str = DEFAULT_METHOD,
-    objective: str = "demographic_parity",
-    lam: float = 1.0,
-    grid: str | SearchGrid = "default",
-    n_folds: int = 5,
-    rows: ArrayLike | None = None,
-    groups: ArrayLike | None = None,
-    settings: TrainingSettings | None = None,
-    random_state: int = 0,
-    device: str = "auto",
-    progress: Callable[[float], None] | None = None,
-) -> SearchResult:
-    """Search for a method's best network, dropout, learning rate and weight decay by cross-validation.
-
-    Parameters
-    ----------
-    dataset
-    method, objective, lam, n_folds, settings, random_state, device
-        As in :class:`fairdash.training.search.SettingsSearch`.
-    grid
-        ``"default"`` (the paper's ranges), ``"small"`` (one architecture), or the values to try.
-    rows
-        Row numbers to search within, such as a split's training rows; the others are not used. None uses all
-        rows, and leaves no rows for an untouched test.
-    groups
-        As in :func:`sweep`: folds keep groups together.
-    progress
-        Function that gets the share completed, from 0 to 1. It may raise :class:`fairdash.errors.Cancelled`
-        to stop.
-
-    Returns
-    -------
-    SearchResult
-        Pass ``best`` to :func:`sweep` as ``settings``. See
-        :func:`fairdash.training.search.search_settings` for how candidates are scored.
-
-    Raises
-    ------
-    OptionError
-        An option can't be used; all such options are named.
-
-    Examples
-    --------
-    >>> import fairdash as fd
-    >>> grid = fd.SearchGrid(hidden=((8, 8, 8),), dropout=(0.0,), lr=(1e-6, 1e-2), weight_decay=(0.0,))
-    >>> data = fd.load_dataset("household", n=300)
-    >>> fd.search(data, method="hgr_spline", grid=grid, n_folds=2, device="cpu").best.lr
-    0.01
-    """
-    plan = SettingsSearch(
-        method=method,
-        objective=objective,
-        lam=lam,
-        grid=grid if isinstance(grid, SearchGrid) else get_entry(GRIDS, grid, option="grid"),
-        n_folds=n_folds,
-        random_state=random_state,
-        settings=default_settings(dataset) if settings is None else settings,
-        device=device,
-    )
-    dataset = with_groups(dataset, groups)
-    return search_settings(dataset, plan, rows=row_numbers(rows, dataset.n_rows), progress=progress)
-
-
 def find_lam(
     dataset: Dataset,
     *,
@@ -475,18 +409,3 @@ def bench(
     options: dict[str, Any] = {"n_splits": n_splits, "random_state": random_state, "settings": settings}
     tell = (lambda _: None) if progress is None else progress
     return equal_dependence(compare_methods(dataset, methods, others=others, progress=tell, **options))
-
-
-def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
-    """Return unique row numbers as an ordered array; OptionError for numbers out of range."""
-    if rows is None:
-        return None
-    numbers = np.asarray(rows)
-    whole = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
-    if not whole or len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= n_rows:
-        raise OptionError.of(
-            "Not a list of row numbers of this data set",
-            f"Give whole numbers from 0 to {n_rows - 1}.",
-            column="rows",
-        )
-    return np.unique(numbers).astype(np.int64)

@@ -1,7 +1,5 @@
 """The core alone, without any extra: what works there, and what is said of the rest."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 import zipfile
@@ -11,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.utils.extras import EXTRA_OF
+from fairdash.utils.imports import EXTRA_OF
 from tests.core import link_core, run_core
 from tests.serving import ROOT
 
@@ -39,7 +37,7 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_nothing_but_the_core_is_there_and_it_has_its_help_and_measures(core, prices, tmp_path) -> None:
-    code = f"from fairdash.utils.extras import has; print([each for each in {[*EXTRA_OF]!r} if has(each)])"
+    code = f"from fairdash.utils.imports import has; print([each for each in {[*EXTRA_OF]!r} if has(each)])"
     assert run_core(core, "-c", code, folder=tmp_path).stdout == "[]\n"
     assert run_core(core, "--help", folder=tmp_path).stdout.startswith("Usage: ")
     columns = ("--u", "price", "--v", "age", "--permutations", "19", "--bootstrap", "0", "--json")
@@ -85,17 +83,12 @@ def test_it_audits_by_trees_alone_and_writes_a_zip_without_figures(core, prices,
 
 #: Commands, and the extra that is missing.
 ASKED = (
-    (("sweep", *FILE, "--methods", "standard", "--lams", "1"), "train"),
-    (("bench", *FILE), "train"),
-    (("search", *FILE), "train"),
-    (("find-lam", *FILE, "--target", "error<=+10%"), "train"),
+    (("sweep", *FILE, "--methods", "standard", "--lams", "1"), "train"), (("bench", *FILE), "train"),
+    (("search", *FILE), "train"), (("find-lam", *FILE, "--target", "error<=+10%"), "train"),
     (("measure", "hgr_nn", "nowhere.csv", "--u", "price", "--v", "age"), "train"),
     (("audit", "nowhere.csv", *AUDITED, "--template", "general", "--out", "filing.html"), "report"),
-    (("report", "0123456789ab"), "plot"),
-    (("runs", "list"), None),
-    (("worker",), "jobs"),
-    (("app",), "app"),
-)
+    (("report", "0123456789ab"), "plot"), (("runs", "list"), None), (("worker",), "jobs"), (("app",), "app"),
+)  # fmt: skip
 #: All of them in one process, which takes a second to start.
 RUN_ALL = """
 import contextlib, io, json, sys

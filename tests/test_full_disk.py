@@ -3,8 +3,6 @@
 The limit on the size of files is the system's own, so that every writer meets it, the database's too.
 """
 
-from __future__ import annotations
-
 import resource
 import shutil
 import tracemalloc
@@ -26,9 +24,16 @@ from fairdash.jobs import queue
 from fairdash.jobs.steps import save
 from fairdash.lab.studies import Study
 from fairdash.runs import worker
-from fairdash.runs.cancel_and_resume import cancel, resume
 from fairdash.runs.deletion import delete_run
-from fairdash.runs.launch import start_audit, start_model, start_run, start_search, start_study
+from fairdash.runs.launch import (
+    cancel,
+    resume,
+    start_audit,
+    start_model,
+    start_run,
+    start_search,
+    start_study,
+)
 from fairdash.runs.result import write_arrays
 from fairdash.runs.state import CANCELLED, DONE, RUNNING, RunStatus, write_status
 from fairdash.runs.store import Run, create_run
@@ -104,8 +109,7 @@ def test_a_full_disk_is_said_and_nothing_is_altered(name: str, runs: tuple[Run, 
     with full_disk(), pytest.raises(StorageError, match=r"(?i)free some space|can be written") as said:
         WRITERS[name](*runs)
     assert "can't be" in str(said.value)
-    assert contents() == before
-    assert runs[0].status.state == DONE
+    assert (contents(), runs[0].status.state) == (before, DONE)
 
 
 @pytest.mark.processes
@@ -134,8 +138,7 @@ def test_a_training_goes_on_without_its_curves_where_the_disk_is_full(
             add(run, curve)
 
     monkeypatch.setattr(Run, "add_curve", on_a_full_disk)
-    assert worker.main(stopped.id) == 0
-    assert stopped.status.state == DONE
+    assert (worker.main(stopped.id), stopped.status.state) == (0, DONE)
     assert stopped.curves().empty
 
 

@@ -1,7 +1,5 @@
 """Who is answered: the app's own names and its own pages; every other is refused, on every road in."""
 
-from __future__ import annotations
-
 import base64
 import http.client
 import socket
@@ -10,29 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.ui.guard import refusal_of
+from fairdash.ui.access import refusal_of
 from tests.browser.test_networking_cut import cut, noted
 from tests.serving import ROOT, served
 
 ROADS = {
-    "a page": ("GET", "/"),
-    "a deep link": ("GET", "/tradeoff?run=0123456789ab"),
-    "a part of a page": ("GET", "/static/favicon.png"),
-    "metrics": ("GET", "/_stcore/metrics"),
-    "health": ("GET", "/_stcore/health"),
-    "the host's configuration": ("GET", "/_stcore/host-config"),
+    "a page": ("GET", "/"), "a deep link": ("GET", "/tradeoff?run=0123456789ab"),
+    "a part of a page": ("GET", "/static/favicon.png"), "metrics": ("GET", "/_stcore/metrics"),
+    "health": ("GET", "/_stcore/health"), "the host's configuration": ("GET", "/_stcore/host-config"),
     "an upload": ("PUT", "/_stcore/upload_file/session/file"),
     "a wish to upload": ("OPTIONS", "/_stcore/upload_file/session/file"),
-    "a file": ("GET", "/media/0123.csv"),
-    "the websocket": ("GET", "/_stcore/stream"),
-}
+    "a file": ("GET", "/media/0123.csv"), "the websocket": ("GET", "/_stcore/stream"),
+}  # fmt: skip
 WEBSOCKET = {
-    "Connection": "Upgrade",
-    "Upgrade": "websocket",
-    "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": base64.b64encode(bytes(range(16))).decode(),
-    "Sec-WebSocket-Protocol": "streamlit",
-}
+    "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": base64.b64encode(bytes(range(16))).decode(), "Sec-WebSocket-Protocol": "streamlit",
+}  # fmt: skip
 
 
 def ask(
@@ -139,7 +130,7 @@ def test_a_host_that_is_none(hosts: list[str]) -> None:
 
 def test_names_of_the_server_are_options(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"server.allowedHosts": ["*.example.org", "Fair.example"], "browser.serverAddress": "a.test"}
-    monkeypatch.setattr("fairdash.ui.guard.config.get_option", options.__getitem__)
+    monkeypatch.setattr("fairdash.ui.access.config.get_option", options.__getitem__)
     for name in ("a.example.org", "fair.example:443", "A.TEST", "a.test."):
         assert refusal_of([name], []) is None
     for name in ("example.org", "evilexample.org", "b.test", "a.test.evil.example"):

@@ -1,7 +1,5 @@
 """Layers: which package may import which, what an import must not load, and docs/architecture.md names them."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess
@@ -14,8 +12,7 @@ import pytest
 
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
-from fairdash.runs.repairs import RepairJob
-from fairdash.runs.searches import SearchJob
+from fairdash.runs.other_jobs import RepairJob, SearchJob
 from fairdash.runs.store import Job, Run
 
 ROOT = Path(__file__).parent.parent

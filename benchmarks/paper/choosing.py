@@ -22,8 +22,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.training.crossvalidation import cross_validate, rows_of, standard_error
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import StackedModel
+from fairdash.training.settings import OBJECTIVES, StackedModel
 from fairdash.training.splits import Split, folds
 from fairdash.utils.seeds import Stream, seed_of
 

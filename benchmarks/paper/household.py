@@ -23,8 +23,7 @@ from fairdash.evaluation import quantile_profile
 from fairdash.lab.paper import HOUSEHOLD_TARGETS, StudyResult
 from fairdash.training.lam_search import MEASURE, LamSearch, Target, search_lam
 from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import OBJECTIVES, TrainingSettings
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, train_sweep
 from fairdash.utils.records import to_plain

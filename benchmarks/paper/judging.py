@@ -44,7 +44,7 @@ from fairdash.lab.paper import (
 )
 from fairdash.storage import write_whole
 from fairdash.training.methods import METHODS as ALL_METHODS
-from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
+from fairdash.training.settings import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.training.sweep import STANDARD
 
 Array = NDArray[np.float64]

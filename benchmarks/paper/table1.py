@@ -27,7 +27,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
 from fairdash.lab.paper import METHODS, OBJECTIVES, STANDS_FOR, StudyResult, row_of
 from fairdash.training.methods import METHODS as ALL_METHODS
-from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
+from fairdash.training.settings import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, random_splits
 from fairdash.utils.records import from_plain, to_plain

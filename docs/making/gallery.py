@@ -25,7 +25,7 @@ import fairdash as fd
 from fairdash.api import SweepResult
 from fairdash.data.dataset import Dataset
 from fairdash.lab import SHAPES, Scene, gaussian_study, truth_of
-from fairdash.lab.figures.gaussians import along_rho_figure
+from fairdash.lab.figures.estimates import along_rho_figure
 from fairdash.lab.figures.paper import architecture_figure, by_age_figure
 from fairdash.lab.figures.simulations import fig2_figure, scatter_figure
 from fairdash.lab.paper import read_result
@@ -34,8 +34,8 @@ from fairdash.lab.truth import exact_curves
 from fairdash.tariff.model import FairTariff
 from fairdash.training.methods import METHODS
 from fairdash.views.blocks import as_script_json, plotly_script
+from fairdash.views.figures.comparison import factor_figure
 from fairdash.views.figures.data import proxies_figure
-from fairdash.views.figures.tariff import factor_figure
 from fairdash.views.figures.theme import theme_of
 
 Draw = Callable[[bool], go.Figure]

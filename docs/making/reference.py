@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import fairdash
 from fairdash.cli import command_line, help_of_every_verb
 from fairdash.dependence import REGISTRY, Measure
-from fairdash.utils.lazy import homes_of_stub
+from fairdash.utils.imports import homes_of_stub
 
 #: Package of a public name to page and title; another package gets a page of its own.
 _PAGES = {

@@ -10,35 +10,33 @@ from os import PathLike
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from fairdash.auditing.data import Answered, AuditData, Measured, Progress
+from fairdash.auditing.data import (
+    Answered,
+    Measured,
+    Progress,
+    _of_second_price,
+    data_of,
+)
 from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
+from fairdash.auditing.models import ModelFile
 from fairdash.auditing.models.model_answers import MODEL_PRICE, ask_model, priced
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, Columns, ModelFile, crossing_name, plan_of
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, plan_of
 from fairdash.auditing.result import ANY_LINK, GAP, SHARE, Answer, figures_of
 from fairdash.auditing.table import AuditTable, only_shown
 from fairdash.data.dataset import draw_of_groups
-from fairdash.errors import DataError
-from fairdash.evaluation.crossed_cells import Cells, cells_of
-from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.storage import sha256
 from fairdash.tables.columns import as_pandas
 from fairdash.tables.frames import plain_frame
 from fairdash.tables.model_files.model_file import Link, content_of
 from fairdash.utils.records import to_plain
-from fairdash.utils.text import counted, percent
+from fairdash.utils.text import percent
 
 #: Rows that are audited, at most: with this number, the standard error of the mean price is a thousandth of
 #: its spread.
 MAX_ROWS = 2_000_000
-#: Questions that are answered for a second price by itself, and those that need both prices.
-OF_EACH_PRICE = frozenset(range(1, 8))
-#: Questions that are answered for a crossing, besides the primary criterion's: question 4 takes long for 25
-#: cells.
-OF_A_CROSSING = frozenset({1, 2, 5, 10})
 OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
 
 #: Tables whose columns low and high are values of s.
@@ -133,7 +131,7 @@ def audit(
     probabilities, known_class
         Columns with class probabilities, which add up to 1 in each row, and a column with the true class
         where it is known. Only means are compared across classes, see
-        :mod:`fairdash.evaluation.class_probabilities`; `sensitive` may then be omitted.
+        :mod:`fairdash.evaluation.classes`; `sensitive` may then be omitted.
     against
         Another audit, or the path of a saved one: see :meth:`AuditResult.compare`.
     features
@@ -275,99 +273,6 @@ def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[st
     codes = frame.get(groups) if groups else None
     rows = draw_of_groups(codes, n, MAX_ROWS, random_state=plan.random_state)
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
-
-
-def data_of(
-    frame: pd.DataFrame, plan: AuditPlan, *, tell: Progress, notes: tuple[str, ...] = ()
-) -> list[AuditData]:
-    """Return the data of each sensitive attribute, and of each crossing that can be judged."""
-    tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in plan.columns.each]
-    crossed, unjudged = _crossed(frame, plan, tuple(map(str, tables[0].features)), tell=tell)
-    found = []
-    for table in tables:
-        is_first = table is tables[0]
-        more = (*notes, *table.notes, *(unjudged if is_first else ()))
-        data = AuditData(
-            table=replace(table.on(()), notes=more), frame=frame, plan=replace(plan, columns=table.columns),
-            tell=tell, crossings=crossed if is_first else (), is_first=is_first,
-        )  # fmt: skip
-        # Without the primary criterion's rows there is no audit.
-        data.on(*_primary_roles(plan))
-        found.append(data)
-    return [*found, *crossed]
-
-
-def _primary_roles(plan: AuditPlan) -> Sequence[str]:
-    needed = QUESTIONS[CRITERIA[plan.criterion].question].needs
-    return [needed] if needed else []
-
-
-def _crossed(
-    frame: pd.DataFrame, plan: AuditPlan, features: tuple[str, ...], *, tell: Progress
-) -> tuple[tuple[AuditData, ...], tuple[str, ...]]:
-    """Return the data of each crossing of sensitive attributes, and sentences on those not judged."""
-    found, said = [], []
-    asked = plan.asked & OF_A_CROSSING
-    # Tables along other columns are those of questions 5 and 10.
-    coverage = plan.columns.coverage if 5 in asked else None
-    for names in plan.columns.crossings:
-        name, cells = crossing_name(names), crossed_cells(frame, plan.columns, names)
-        others = [each for each in features if (asked & {5, 10} and each not in names) or each == coverage]
-        columns = replace(
-            plan.columns, sensitive=name, also=(), probabilities=(), known_class=None,
-            features=tuple(others), coverage=coverage,
-        )  # fmt: skip
-        own = replace(plan, columns=columns, questions=tuple(sorted(asked)))
-        whole = frame.assign(**{name: cells.codes})
-        try:
-            table = AuditTable.of(whole, columns, **plan.of_table)
-            table = replace(table.on(()), classes=cells.names)
-            data = AuditData(table=table, frame=whole, plan=own, tell=tell, cells=cells, is_first=False)
-            rest = _not_judged(data)
-            notes = (*table.notes, *filter(None, (cells.note, rest)))
-            data = replace(data, table=replace(table, notes=notes), _parts={})
-            # An error on too few rows or cells for the primary criterion is raised here.
-            _ = data.on(*_primary_roles(plan)).basis
-        except DataError as error:
-            said.append(f"fairdash can't judge the crossing “{name}”: {error}")
-            continue
-        found.append(data)
-    return tuple(found), tuple(said)
-
-
-def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -> Cells:
-    """Return the cells of a crossing, in bands of about equal exposure and with policies as its units."""
-    exposure, groups = columns.exposure, columns.groups
-    return cells_of(
-        frame,
-        names,
-        weight=None if exposure is None else frame[exposure].to_numpy(float, na_value=np.nan),
-        units=None if groups is None else pd.factorize(frame[groups])[0],
-    )
-
-
-def _not_judged(data: AuditData) -> str:
-    """Count the rows of cells that have too few rows, or policies, to be judged; "" without any."""
-    table = data.table
-    if not (rest := int((~np.isin(table.sensitive, data.basis.at)).sum())):
-        return ""
-    return (
-        f"{counted(rest, 'row')} of {table.n:,} lie in cells of “{table.columns.sensitive}” with fewer than "
-        f"{MIN_SHOWN} rows or policies. These cells are not judged."
-    )
-
-
-def _of_second_price(data: AuditData) -> Answered:
-    """Result for the second price by itself, on the same rows."""
-    assert data.table.candidate is not None
-    columns = data.table.columns.of_candidate
-    plan = replace(
-        data.plan, columns=columns, questions=tuple(data.plan.asked & OF_EACH_PRICE), reliability=()
-    )
-    table = replace(data.table, price=data.table.candidate, candidate=None, columns=columns, notes=())
-    frame = data.frame[data.frame[data.plan.columns.price].notna()]
-    second = replace(data, table=table, frame=frame, plan=plan, crossings=(), roles=frozenset(), _parts={})
-    return Answered(data=second).go_on(plan.asked)
 
 
 def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:

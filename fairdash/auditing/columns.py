@@ -9,20 +9,23 @@ from itertools import takewhile
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
 from fairdash.auditing.plan import Columns
 from fairdash.errors import Checks, DataError, OptionError, Problem
-from fairdash.evaluation.class_probabilities import OFF_ONE
+from fairdash.evaluation.classes import OFF_ONE
 from fairdash.tables.columns import MAX_MAGNITUDE, as_classes
+from fairdash.tables.exposure import find_policies
 from fairdash.tables.leaks import certain_leaks
-from fairdash.tables.policies import find_policies
 from fairdash.tables.sums import by_sentence, parts_of
 from fairdash.utils.classes import classes_of, why_no_classes
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.text import amount, counted, few
 
+#: A text with more levels than this, and than a tenth of its rows, identifies rows.
+_MAX_LEVELS = 50
+MISSING = "missing"
 Array = NDArray[np.float64]
 
 #: Rows with a cost, at least: fewer may all be in one half of the rows or in one of five folds, and nothing
@@ -364,3 +367,26 @@ def _off_one(p: Array) -> float:
         (10.0**-d for d in (1, 2, 3, 4) if np.allclose(known * 10**d, np.rint(known * 10**d))), 0.0
     )
     return max(OFF_ONE, rounding * p.shape[1] / 2 if rounding < 0.1 else 0.0) + 1e-9
+
+
+def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
+    """Return the given features, or every informative column without another role."""
+    if columns.features is not None:
+        return columns.features
+    taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
+    return tuple(str(name) for name in frame if name not in taken and _says_something(frame[name]))
+
+
+def _says_something(column: pd.Series) -> bool:
+    levels = column.nunique(dropna=False)
+    if levels < 2 or is_datetime64_any_dtype(column):
+        return False
+    return is_numeric_dtype(column) or levels <= max(_MAX_LEVELS, len(column) // 10)
+
+
+def as_feature(column: pd.Series) -> pd.Series:
+    """Convert numbers to floats with NaN for missing, and all else to text with missing as its own level."""
+    if is_numeric_dtype(column) and not is_bool_dtype(column):
+        values = column.to_numpy(dtype=float, na_value=np.nan)
+        return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)
+    return column.astype(object).where(column.notna(), MISSING).astype(str)

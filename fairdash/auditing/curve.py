@@ -31,7 +31,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.sparse import csr_matrix, hstack, issparse
 
 from fairdash.auditing.table import AuditTable
-from fairdash.dependence.ranks import quantiles
+from fairdash.dependence.classical import quantiles
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.seeds import Stream, rng_of
 
@@ -344,18 +344,11 @@ def fit_curve(
     slope = _rank_slope(values, basis)
     covariance = basis.points @ of_coefficients @ basis.points.T + _of_percentiles(slope, basis, table)
     return Curve(
-        basis=basis,
-        values=values,
-        covariance=(covariance + covariance.T) / 2,
-        coefficients=coefficients + level,
-        solve=solve,
-        scores=scores,
-        rank_slope=slope,
+        basis=basis, values=values, coefficients=coefficients + level,
+        covariance=(covariance + covariance.T) / 2, solve=solve, scores=scores, rank_slope=slope,
         products=by_unit(weighted, about, table),
-        lam=lam,
-        edf=edf,
-        freedom=_freedom(basis, table),
-    )
+        lam=lam, edf=edf, freedom=_freedom(basis, table),
+    )  # fmt: skip
 
 
 def predicted_out_of_fold(
@@ -390,9 +383,8 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
         left = square - along[~bends].sum() - (along[bends] / (1 + strength)).sum(axis=1)
         degrees = max(n - int((~bends).sum()) + tails, 1)
         # −2 × the restricted log likelihood, without its constants.
-        score = degrees * np.log(np.maximum(left, max(1e-14 * square, 1e-300))) + np.log1p(1 / strength).sum(
-            axis=1
-        )
+        score = degrees * np.log(np.maximum(left, max(1e-14 * square, 1e-300)))
+        score += np.log1p(1 / strength).sum(axis=1)
         if tails:
             score += np.linalg.slogdet(own)[1] + np.log(bent[bends]).sum() - tails * np.log(kappa)
         best = int(np.argmin(score))

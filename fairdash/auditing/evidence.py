@@ -28,12 +28,12 @@ import numpy as np
 import pandas as pd
 
 from fairdash._version import installed, versions
+from fairdash.auditing.columns import feature_names
 from fairdash.auditing.filing.view import report_of
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.auditing.result import CONTENT, Findings, drift_since
 from fairdash.auditing.schema import FORMAT, Content, PlanFile, read_content, read_plan_file, read_tables
-from fairdash.auditing.table import feature_names
 from fairdash.errors import FairdashError, StorageError
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.storage import sha256, write_whole

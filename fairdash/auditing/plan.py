@@ -14,9 +14,8 @@ from types import MappingProxyType
 from typing import Any
 
 from fairdash.errors import Checks, OptionError
-from fairdash.utils.options import check_ranges, option, options_of
+from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import get_entry
-from fairdash.utils.text import CROSS
 
 #: With more sensitive attributes than this, only the crossings with the first are judged.
 MAX_CROSSED = 3
@@ -120,49 +119,6 @@ class Columns:
         return (*self.numbers().values(), *several, *filter(None, alone))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelFile:
-    """Model's file whose price is audited, as evidence and stored audits name it: its hash and options.
-
-    `columns` is empty for all of the table's.
-    """
-
-    sha256: str
-    columns: tuple[str, ...] = option(
-        *((), "Input columns of the model, in its order"),
-        "A model that names its inputs takes them by name.",
-        name="model_columns",
-        word="model_column",
-    )
-    customer: int | str | None = option(
-        *(None, "Row to explain (optional)"),
-        "Rows are numbered from 0. The audit compares its price with those of similar rows.",
-        within="[0, inf)",
-    )
-    link: str = option(
-        *("auto", "Output of the model"),
-        "“log” if the model gives the logarithm of the price, “identity” if the price; by default what the "
-        "file says.",
-        name="model_link",
-        choices=("auto", "identity", "log"),
-    )
-    output: str | None = option(
-        *(None, "Output that holds the price"),
-        "For example “probabilities[1]”; by default its only one.",
-        name="model_output",
-    )
-    check_column: str | None = option(
-        *(None, "Compare with the prices you were given (optional)"),
-        "A column with the price as the model's owner has it. The audit says where both agree.",
-    )
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Options of :func:`fairdash.audit`, besides the file."""
-        found = {name: getattr(self, each.name) for name, each in options_of(ModelFile).items()}
-        return found | {"model_columns": self.columns or None}
-
-
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
     """Return roles as :class:`Columns`; a single factor, total or feature may be given as a string.
 
@@ -174,15 +130,6 @@ def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Colu
         if roles.get(role) is not None:
             roles[role] = _names(roles[role])
     return Columns(price=price, sensitive=first, also=tuple(also), **roles)
-
-
-def crossing_name(names: Sequence[str]) -> str:
-    """Return the name of a crossing of attributes.
-
-    >>> crossing_name(["age", "sex"])
-    'age × sex'
-    """
-    return CROSS.join(names)
 
 
 def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:

@@ -393,29 +393,26 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
 
 def _curves(now: Findings, before: Findings) -> pd.DataFrame:
     """Return the difference of the curves at this one's points, as far as the other one has them."""
-    parts = []
+    parts, ends = [], ("value", "low", "high")
     for kind, own in now.curve.groupby("kind", sort=False):
         other = before.curve[before.curve["kind"] == kind]
         if kind == "curve" and len(other) > 1:
             own = own[own["at"].between(other["at"].min(), other["at"].max())]
-            there = {
-                key: np.interp(own["at"], other["at"], other[key] / before.mean_price)
-                for key in ("value", "low", "high")
-            }
+            there = {key: np.interp(own["at"], other["at"], other[key] / before.mean_price) for key in ends}
         else:
             # A level is compared with the same level; a tail is one mean, whatever its start.
             level = "class" if "class" in own and "class" in other else "at"
             on = [level] if kind == "level" else ["kind"]
             own = own.merge(other, on=on, suffixes=("", "_before"))
-            there = {key: own[f"{key}_before"] / before.mean_price for key in ("value", "low", "high")}
+            there = {key: own[f"{key}_before"] / before.mean_price for key in ends}
         value = own["value"].to_numpy() / now.mean_price - np.asarray(there["value"])
         half = np.hypot(
             (own["high"] - own["low"]).to_numpy() / now.mean_price,
             np.asarray(there["high"]) - np.asarray(there["low"]),
         ) / 2  # fmt: skip
-        ends = {"value": value, "low": value - half, "high": value + half}
+        curve = {"value": value, "low": value - half, "high": value + half}
         where = {name: own[name].to_numpy() for name in ("class", "at") if name in own}
-        parts.append(pd.DataFrame({**where, "kind": kind, **ends}))
+        parts.append(pd.DataFrame({**where, "kind": kind, **curve}))
     return pd.concat(parts, ignore_index=True).sort_values("at", ignore_index=True)
 
 

@@ -11,8 +11,10 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, ModelFile, crossing_name
+from fairdash.auditing.models import ModelFile
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan
 from fairdash.auditing.result import GAP, MOVED, MOVED_CURVE, TAILS, Answer, Drift
+from fairdash.evaluation.crossed_cells import crossing_name
 from fairdash.storage.schema import FLAG, SCALAR, TEXT, Column, read_json, read_records, require
 from fairdash.tables.readers.report import ReadingOptions
 from fairdash.utils.records import from_plain

@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash.auditing.columns import (
+    as_feature,
     check_names,
     check_numbers,
     check_values,
+    feature_names,
     price_in_words,
     probabilities_of,
     units_in_words,
@@ -36,7 +38,7 @@ from fairdash.dependence.grouping import as_groups
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import MIN_SHOWN, N_BANDS, bands_of
 from fairdash.tables.columns import as_classes
-from fairdash.tables.rate import looks_like_total
+from fairdash.tables.exposure import looks_like_total
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, counted, few, percent, with_unit
 
@@ -45,9 +47,6 @@ Index = NDArray[np.intp]
 
 #: Rows, or policies if rows are grouped, without which no interval is reliable.
 FEWEST = 100
-#: A text with more levels than this, and than a tenth of its rows, identifies rows.
-_MAX_LEVELS = 50
-MISSING = "missing"
 #: Optional roles, in the order in which rows are sorted by them; a second price comes last, also by itself.
 _ORDERED = ("expected_cost", "outcome", "controls", "features", "probabilities", "candidate")
 
@@ -444,26 +443,3 @@ def _dealt(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Array:
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
     return (mixed >> np.uint64(11)).astype(float) / 2.0**53
-
-
-def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
-    """Return the given features, or every informative column without another role."""
-    if columns.features is not None:
-        return columns.features
-    taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
-    return tuple(str(name) for name in frame if name not in taken and _says_something(frame[name]))
-
-
-def _says_something(column: pd.Series) -> bool:
-    levels = column.nunique(dropna=False)
-    if levels < 2 or is_datetime64_any_dtype(column):
-        return False
-    return is_numeric_dtype(column) or levels <= max(_MAX_LEVELS, len(column) // 10)
-
-
-def as_feature(column: pd.Series) -> pd.Series:
-    """Convert numbers to floats with NaN for missing, and all else to text with missing as its own level."""
-    if is_numeric_dtype(column) and not is_bool_dtype(column):
-        values = column.to_numpy(dtype=float, na_value=np.nan)
-        return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)
-    return column.astype(object).where(column.notna(), MISSING).astype(str)

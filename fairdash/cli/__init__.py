@@ -41,8 +41,7 @@ from cyclopts import App, CycloptsError, Parameter, Token, UnusedCliTokensError
 from cyclopts.validators import Number
 
 from fairdash._version import __version__
-from fairdash.errors import FairdashError, OptionError
-from fairdash.utils.error_log import trace_of
+from fairdash.errors import FairdashError, OptionError, trace_of
 from fairdash.utils.options import options_of
 from fairdash.utils.text import few, in_ascii, visible
 

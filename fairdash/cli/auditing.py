@@ -1,9 +1,10 @@
-"""Commands ``audit``, whose exit status is the verdict, ``rules``, the filing rules, and ``models``."""
+"""Commands of the audit, and the comparison of a repeated audit with its evidence."""
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,24 +17,92 @@ from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, command_of, read_plan
 from fairdash.auditing.filing.rules import RULES, Rule, template_of
 from fairdash.auditing.filing.view import summary_of
+from fairdash.auditing.models import ModelFile
 from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import MODEL_PRICE
-from fairdash.auditing.plan import AuditPlan, ModelFile, plan_of
+from fairdash.auditing.plan import AuditPlan, plan_of
+from fairdash.auditing.result import CONTENT, Findings
 from fairdash.cli import AsJson, Columns, say, with_options
 from fairdash.cli.reading import Marks, chosen_reading, read_file
-from fairdash.cli.repeated import compare_repeated
 from fairdash.data.catalogue import load_dataset
 from fairdash.errors import OptionError
 from fairdash.storage import sha256, write_whole
 from fairdash.tables.model_files.model_file import content_of
 from fairdash.tables.readers.reading import bytes_of
 from fairdash.tables.readers.report import ReadingOptions
-from fairdash.utils.extras import has, need
+from fairdash.utils.imports import has, need
 from fairdash.utils.options import options_of
 from fairdash.utils.records import from_plain, to_plain
-from fairdash.utils.text import few
+from fairdash.utils.text import counted, few
 from fairdash.views.blocks import lines_of
 from fairdash.views.reports.pdf import as_pdf, printer
+
+#: Fields that describe the audit and its machine, and sentences, which repeat the numbers.
+_NO_RESULT = ("plan", "origin", "made_with", "since", "answers", "notes")
+
+
+def compare_repeated(now: Findings, before: Findings) -> str:
+    """Say whether a repeated audit equals its evidence, else the largest difference and changed verdicts."""
+    if now.files()[CONTENT] == before.files()[CONTENT]:
+        return "The answers and tables equal those of the evidence byte for byte."
+    if now.origin.get("rows_sha256") != before.origin.get("rows_sha256"):
+        return "The rows are not those of the evidence. Give its file, or compare samples with --against."
+    return " ".join(
+        _sentences(dict(_leaves(before.to_dict(), ())), dict(_leaves(now.to_dict(), ())))
+    ) + _made_with(now, before)
+
+
+def _sentences(old: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any]) -> Iterator[str]:
+    largest: dict[str, float] = {}
+    for at, value in old.items():
+        if isinstance(value, float):
+            largest[_column(at)] = max(largest.get(_column(at), 0.0), abs(value))
+    gaps = {at: _gap(old.get(at), new.get(at), largest.get(_column(at), 0.0)) for at in old | new}
+    worst = max(gaps, key=lambda at: gaps[at])
+    where = _column(worst)
+    if gaps[worst] == 0:
+        yield "All numbers equal those of the evidence."
+    elif math.isinf(gaps[worst]):
+        yield f"More than numbers differs from the evidence, first “{where}”."
+    else:
+        yield f"The numbers differ by at most {gaps[worst]:.1g} of the largest in their column:"
+        yield f"“{where}” was {old[worst]:.6g} and is {new[worst]:.6g}."
+    changed = sum(gap > 0 for at, gap in gaps.items() if at[-1] == "verdict")
+    yield f"{counted(changed, 'verdict')} changed." if changed else "No verdict changed."
+
+
+def _column(at: tuple[str, ...]) -> str:
+    return ".".join(name for name in at if not name.isdigit())
+
+
+def _leaves(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every number and word of the results by its place."""
+    if isinstance(value, dict | list):
+        for name, each in value.items() if isinstance(value, dict) else enumerate(value):
+            if name not in _NO_RESULT:
+                yield from _leaves(each, (*at, str(name)))
+    else:
+        yield at, value
+
+
+def _gap(old: Any, new: Any, scale: float) -> float:
+    """Difference of two numbers as a share of `scale`; infinite for other values that differ."""
+    if old == new:
+        return 0.0
+    if isinstance(old, float) and isinstance(new, float | int) and scale > 0:
+        return abs(old - new) / scale
+    return math.inf
+
+
+def _made_with(now: Findings, before: Findings) -> str:
+    others = (
+        f"{name} {before.made_with.get(name, 'unknown')} (now {now.made_with.get(name, 'unknown')})"
+        for name in sorted(before.made_with.keys() | now.made_with.keys())
+        if before.made_with.get(name) != now.made_with.get(name)
+    )
+    said = ", ".join(others)
+    return f" The evidence was made with {said}." if said else ""
+
 
 #: File names in a folder: the filing, and one customer's page.
 FILING, CUSTOMER = "filing.html", "customer.html"
@@ -77,7 +146,7 @@ def audit(
         File with a model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of
         factors; `models` says what it is. --price then names this price. Pickles are never loaded.
     sheet
-        Sheet of a workbook, or data frame of an R file.
+        Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
@@ -178,9 +247,7 @@ def _file(
     *,
     pdf: bool,
 ) -> None:
-    from fairdash.auditing.filing.customer import render_customer
-    from fairdash.auditing.filing.document import render_filing
-    from fairdash.auditing.filing.governance import FILE, kept_governance
+    from fairdash.auditing.filing.document import FILE, kept_governance, render_customer, render_filing
 
     for name, place in places.items():
         asked = template is not None or governance is not None

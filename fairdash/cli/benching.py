@@ -10,7 +10,7 @@ import pandas as pd
 from fairdash import api
 from fairdash.cli import AsJson, Seed, Words, rows, say
 from fairdash.cli.training import DataOptions
-from fairdash.utils.extras import need
+from fairdash.utils.imports import need
 from fairdash.utils.text import visible
 
 _NO_DATA = DataOptions()

@@ -28,9 +28,9 @@ from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.tables.columns import as_classes
+from fairdash.tables.exposure import find_policies
 from fairdash.tables.frames import in_order
 from fairdash.tables.leak_check import check_data
-from fairdash.tables.policies import find_policies
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import p_equals, p_value, visible
 
@@ -72,7 +72,7 @@ def measure(
     given
         Column to condition on in a further test; repeatable.
     sheet
-        Sheet of a workbook, or data frame of an R file.
+        Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
@@ -165,7 +165,7 @@ def check(
     group
         Column that groups rows, such as a policy number.
     sheet
-        Sheet of a workbook, or data frame of an R file.
+        Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling

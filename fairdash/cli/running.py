@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from fairdash.cli import AsJson, say
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
-from fairdash.runs import cancel_and_resume
+from fairdash.runs import launch
 from fairdash.runs.archive import LARGEST, export_run, import_run
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.confirmations import confirm_run, read_confirmations
@@ -104,7 +104,7 @@ def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> N
             "was done",
             "See its progress with fairdash runs show, or start it again on the Runs page.",
         )
-    cancel_and_resume.resume(opened)
+    launch.resume(opened)
     said = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
     say({"id": run, "goes_on": True}, [said], as_json=as_json)
 

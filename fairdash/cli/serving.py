@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from fairdash.cli import AsJson, Words, say
 from fairdash.errors import OptionError
 from fairdash.ui.serving import arguments_to_serve, enter_app_folder
-from fairdash.utils.extras import need
+from fairdash.utils.imports import need
 from fairdash.utils.registry import get_entry
 
 #: The folder that holds the package: the top of a checkout, or where packages are installed.

@@ -21,16 +21,17 @@ from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.errors import DataError, Fix, OptionError, Problem
 from fairdash.evaluation import SweepResult, summarise_splits, wide
+from fairdash.tables.exposure import looks_like_total
 from fairdash.tables.leak_candidates import find_suspects
-from fairdash.tables.rate import looks_like_total
 from fairdash.tables.roles import Roles
 from fairdash.tables.suggestion import NAMES_POLICIES, suggest_roles
+from fairdash.training import search as searching
 from fairdash.training.defaults import default_settings
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SearchResult, SettingsSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import SPLITS
-from fairdash.utils.extras import need
+from fairdash.utils.imports import need
 from fairdash.utils.records import to_plain
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import visible
@@ -73,7 +74,7 @@ class DataOptions:
     below_zero
         For a file: use amounts below zero (recoveries) unchanged, count them as 0, or leave their rows out.
     sheet
-        For a file: sheet of a workbook, or data frame of an R file.
+        For a file: sheet of a workbook, or table of an R file or a SAS transport file.
     missing
         For a file: cells that count as missing, besides the usual marks: 999, or age=999 for one column.
     one_spelling
@@ -328,7 +329,7 @@ def search(
         default or small.
     """
     need("torch")
-    result = api.search(
+    result = searching.search(
         **training.of(data.load()),
         **_named(method=method),
         **options,

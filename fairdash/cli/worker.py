@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
+from fairdash.errors import trace_of
 from fairdash.jobs import process as detached
 from fairdash.jobs import queue
 from fairdash.jobs.cancellation import SECONDS_FOR_THE_LOCK, StopCheck
@@ -27,7 +28,6 @@ from fairdash.jobs.parallel import warm_up
 from fairdash.jobs.process import environment, n_cores
 from fairdash.jobs.steps import Checkpoints
 from fairdash.storage import make_parents
-from fairdash.utils.error_log import trace_of
 from fairdash.utils.memory import limit_memory
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _work(queue_name: str, parent: int | None) -> None:
     from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, error
 
     from fairdash.evaluation.parallel_sweep import compute_step
-    from fairdash.jobs.machines import StepPool
+    from fairdash.jobs.parallel import StepPool
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     # Stopping a job is no error; the log names who stopped it.

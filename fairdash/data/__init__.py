@@ -5,6 +5,6 @@ Each name is imported on first use, from the module that ``__init__.pyi`` names.
 
 from __future__ import annotations
 
-from fairdash.utils.lazy import names_of_stub
+from fairdash.utils.imports import names_of_stub
 
 __getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -21,6 +20,15 @@ from fairdash.tables.columns import (
     role_problems,
     texts_of,
 )
+from fairdash.tables.exposure import (
+    DROP_NEGATIVE,
+    FLOOR,
+    OF_NEGATIVES,
+    divided,
+    looks_like_total,
+    rescale,
+    unit_of_rate,
+)
 from fairdash.tables.features import choose_features, leakage_problems, truth_note
 from fairdash.tables.fixes import (
     apply_fixes,
@@ -34,7 +42,6 @@ from fairdash.tables.fixes import (
 )
 from fairdash.tables.header_words import meanings_of
 from fairdash.tables.leaks import certain_leaks
-from fairdash.tables.rate import DROP_NEGATIVE, FLOOR, OF_NEGATIVES, looks_like_total
 from fairdash.tables.roles import (
     EXPOSURE,
     FEATURE,
@@ -51,8 +58,6 @@ from fairdash.utils.text import amount, at_lines, counted
 
 #: A fifth of fewer rows, held out for testing, is too small to measure dependence on.
 MIN_ROWS = 50
-
-_FLOAT32_LARGEST = float(np.finfo(np.float32).max)
 
 
 def build_dataset(
@@ -151,13 +156,13 @@ def build_dataset(
     new_units = {column: unit for column, unit in (units or {}).items() if column in columns}
     if roles.rate:
         assert roles.weight is not None
-        columns[roles.target], said = _divided(columns[roles.target], columns[roles.weight])
+        columns[roles.target], said = divided(columns[roles.target], columns[roles.weight])
         remarks.append(said)
         by = new_units.get(roles.weight, "")
         if not by and "claim_count" in meanings_of(roles.weight):
             by = "claims"
         new_units[roles.target] = unit_of_rate(new_units.get(roles.target, ""), by)
-    _rescale(columns, new_units, remarks)
+    rescale(columns, new_units, remarks)
     single = {part: getattr(roles, part) for part in SINGLE}
     return Dataset(
         name=name,
@@ -415,43 +420,3 @@ def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None
         f"“{target.name}” is below zero in {counted(n_below, 'row')}{where}, and adds up to "
         f"{amount(float(target[below].sum()))} there. {done}"
     )
-
-
-def _divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
-    """Give target ÷ exposure under the target's name, and a sentence that says so."""
-    total, whole = float(target.sum()), float(exposure.sum())
-    said = (
-        f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
-        f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
-    )
-    return (target / exposure).rename(str(target.name)), said
-
-
-def unit_of_rate(target: str, exposure: str) -> str:
-    """Return the unit of a rate from the units of target and exposure, which may be empty.
-
-    >>> unit_of_rate("€", "years"), unit_of_rate("", "")
-    ('€ per year', 'per unit of exposure')
-    """
-    one = re.sub(r"s$", "", exposure) if exposure.isalpha() else "unit of exposure"
-    return f"{target} per {one}".strip()
-
-
-def _rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:
-    """Divide columns that don't fit a float by a power of ten, and say so in their unit."""
-    for column, values in columns.items():
-        exponent = _needless_exponent(values)
-        if exponent:
-            columns[column] = values / 10.0**exponent
-            units[column] = f"10^{exponent} {units.get(column, '')}".rstrip()
-            notes.append(f"“{column}” is divided by 10^{exponent} because training uses single precision.")
-
-
-def _needless_exponent(values: pd.Series) -> int:
-    """Give the power of ten to divide by, so that a column and its squares fit a float; mostly 0."""
-    if values.dtype != np.float64:
-        return 0
-    largest = np.abs(values.to_numpy()).max(initial=0.0, where=~np.isnan(values.to_numpy()))
-    if largest <= 0 or 1e-30 < largest <= _FLOAT32_LARGEST:
-        return 0
-    return int(np.floor(np.log10(largest)))

@@ -28,16 +28,7 @@ from numpy.typing import NDArray
 
 from fairdash.errors import Checks, DataError
 from fairdash.tables.columns import feature_problems, group_problems, outcome_problems
-from fairdash.tables.roles import (
-    FEATURE,
-    GROUP,
-    ROW_ID,
-    SENSITIVE,
-    SINGLE,
-    TARGET,
-    Roles,
-    require_exposure,
-)
+from fairdash.tables.roles import FEATURE, GROUP, ROW_ID, SENSITIVE, SINGLE, TARGET, Roles, require_exposure
 from fairdash.utils.seeds import Stream, rng_of
 
 #: With fewer groups, a split into training and test rows and a permutation of groups make no sense.

@@ -13,8 +13,9 @@ from fairdash.dependence.inference import (
     assess_dependence,
     independence_floor,
 )
+from fairdash.dependence.measure import Measure
 from fairdash.dependence.omnibus import IndependenceTest, independence_test
-from fairdash.dependence.registry import REGISTRY, Measure
+from fairdash.dependence.registry import REGISTRY
 
 __all__ = [
     "REGISTRY",

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.grouping import Index, as_groups
-from fairdash.dependence.registry import REGISTRY, Measure
+from fairdash.dependence.measure import Measure
+from fairdash.dependence.registry import REGISTRY
 from fairdash.errors import OptionError, Problem
 from fairdash.utils.classes import class_columns, holds_text
 from fairdash.utils.registry import get_entry

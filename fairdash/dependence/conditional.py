@@ -17,19 +17,21 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.dependence.api import Pairs
 from fairdash.dependence.classical import standardised
 from fairdash.dependence.conditional_means import (
+    LEFT_OF_S,
     N_FOLDS,
     Given,
     as_given,
+    determined,
     draw_folds,
     indicators,
+    require_differences,
     ridge_out_of_fold,
     smooth_functions,
     spline_functions,
     trees_out_of_fold,
 )
 from fairdash.dependence.grouping import as_groups, group_rows
-from fairdash.dependence.ranks import mid_ranks
-from fairdash.errors import Checks, DeterminedError, OptionError
+from fairdash.errors import Checks, OptionError
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of
 
@@ -48,11 +50,6 @@ _SMOOTH = 4
 #: Share of the rows at either end of s that has an indicator of its own, because smooth functions miss a step
 #: there.
 _END = 0.05
-#: If C leaves a smaller share of the variance of a function of s, C determines it: no rows can be compared.
-LEFT_OF_S = 1e-3
-#: Pairs of rows equal in C that show whether s differs among equals, and mean rows per value of columns whose
-#: values are crossed for that: if every value is one policy's, its rows are equal in s anyway.
-_MIN_PAIRS, _MIN_ROWS_A_VALUE = 20, 5
 #: Rows that trees are fitted on, at most.
 TREE_ROWS = 20_000
 _MIN_ROWS = 50
@@ -329,51 +326,6 @@ def double_residuals(
         weight=own,
         rows=rows,
         regressions=f"{how}{words}, {N_FOLDS} folds",
-    )
-
-
-def require_differences(given: Given, s: Array, groups: Index | None = None) -> None:
-    """Check that s (n, d) differs among rows that are equal in each given category, and in all of them.
-
-    A regression does not show it if most categories have too few rows for a mean of their own, or are whole
-    numbers, such as a post code.
-
-    Raises
-    ------
-    DeterminedError
-    """
-    n, cells = len(s), list(given.levels.values())
-    columns = (*cells, *(x for x in given.numbers.values() if (x == np.round(x)).all()))
-    common = [x for x in columns if n >= _MIN_ROWS_A_VALUE * len(np.unique(x))]
-    if common:
-        crossed = pd.DataFrame(dict(enumerate(common))).groupby(list(range(len(common)))).ngroup().to_numpy()
-        if n >= _MIN_ROWS_A_VALUE * (crossed.max() + 1):
-            cells.append(crossed.astype(np.intp))
-    ranks = mid_ranks(s.T).T
-    if any(_is_constant_within(cell, ranks, groups) for cell in cells):
-        raise determined()
-
-
-def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool:
-    """Return whether columns (n, d) hardly vary within cells; a group counts once in a cell."""
-    frame = pd.DataFrame({"cell": cell, "group": np.arange(len(cell)) if groups is None else groups})
-    frame = frame[~frame.duplicated()]
-    frame = frame[frame["cell"].duplicated(keep=False)]
-    pairs = len(frame) - frame["cell"].nunique()
-    if pairs < _MIN_PAIRS:
-        return False
-    own = pd.DataFrame(ranks[frame.index])
-    total = own.var(ddof=0)
-    within = (own - own.groupby(frame["cell"].to_numpy()).transform("mean")).pow(2).sum() / pairs
-    return bool((total > 0).any() and (within <= LEFT_OF_S * total).all())
-
-
-def determined() -> DeterminedError:
-    """Return the error that says so."""
-    return DeterminedError.of(
-        "The given columns determine the sensitive one: rows equal in them do not differ in it",
-        "Give fewer columns.",
-        column="given",
     )
 
 

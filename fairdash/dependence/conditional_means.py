@@ -13,12 +13,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.dependence.ranks import normal_scores
+from fairdash.dependence.classical import mid_ranks, normal_scores
 from fairdash.dependence.spline_basis import WIDTH, basis, splines
-from fairdash.errors import OptionError
+from fairdash.errors import DeterminedError, OptionError
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 from fairdash.utils.trees import boosted_trees
 
+#: If C leaves a smaller share of the variance of a function of s, C determines it: no rows can be compared.
+LEFT_OF_S = 1e-3
+#: Pairs of rows equal in C that show whether s differs among equals, and mean rows per value of columns whose
+#: values are crossed for that: if every value is one policy's, its rows are equal in s anyway.
+_MIN_PAIRS, _MIN_ROWS_A_VALUE = 20, 5
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
@@ -261,3 +266,48 @@ def trees_out_of_fold(
 
 def _fault(what: str, hint: str, count: int | None = None) -> OptionError:
     return OptionError.of(what, hint, column="given", count=count)
+
+
+def require_differences(given: Given, s: Array, groups: Index | None = None) -> None:
+    """Check that s (n, d) differs among rows that are equal in each given category, and in all of them.
+
+    A regression does not show it if most categories have too few rows for a mean of their own, or are whole
+    numbers, such as a post code.
+
+    Raises
+    ------
+    DeterminedError
+    """
+    n, cells = len(s), list(given.levels.values())
+    columns = (*cells, *(x for x in given.numbers.values() if (x == np.round(x)).all()))
+    common = [x for x in columns if n >= _MIN_ROWS_A_VALUE * len(np.unique(x))]
+    if common:
+        crossed = pd.DataFrame(dict(enumerate(common))).groupby(list(range(len(common)))).ngroup().to_numpy()
+        if n >= _MIN_ROWS_A_VALUE * (crossed.max() + 1):
+            cells.append(crossed.astype(np.intp))
+    ranks = mid_ranks(s.T).T
+    if any(_is_constant_within(cell, ranks, groups) for cell in cells):
+        raise determined()
+
+
+def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool:
+    """Return whether columns (n, d) hardly vary within cells; a group counts once in a cell."""
+    frame = pd.DataFrame({"cell": cell, "group": np.arange(len(cell)) if groups is None else groups})
+    frame = frame[~frame.duplicated()]
+    frame = frame[frame["cell"].duplicated(keep=False)]
+    pairs = len(frame) - frame["cell"].nunique()
+    if pairs < _MIN_PAIRS:
+        return False
+    own = pd.DataFrame(ranks[frame.index])
+    total = own.var(ddof=0)
+    within = (own - own.groupby(frame["cell"].to_numpy()).transform("mean")).pow(2).sum() / pairs
+    return bool((total > 0).any() and (within <= LEFT_OF_S * total).all())
+
+
+def determined() -> DeterminedError:
+    """Return the error that says so."""
+    return DeterminedError.of(
+        "The given columns determine the sensitive one: rows equal in them do not differ in it",
+        "Give fewer columns.",
+        column="given",
+    )

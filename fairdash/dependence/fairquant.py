@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.api import Pairs
-from fairdash.dependence.permuted import weighted_orders
-from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.classical import mid_ranks
+from fairdash.dependence.inference import weighted_orders
 from fairdash.errors import require_count
 
 Array = NDArray[np.float64]

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.classical import mid_ranks
 from fairdash.errors import OptionError
 from fairdash.utils.rounding import DOUBLE, varies
 

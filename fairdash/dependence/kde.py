@@ -5,7 +5,7 @@ The Gaussian kernel is separable, so the density on a G × G grid is a product o
 exponentials instead of O(G²n). One implementation serves numpy arrays (without importing torch) and torch
 tensors, where it is differentiable in u and v and can serve as a training penalty.
 
->>> >>> u = np.random.default_rng(0).normal(size=(3, 200))
+>>> u = np.random.default_rng(0).normal(size=(3, 200))
 >>> hgr_kde(u, u**2).shape
 (3,)
 """
@@ -20,8 +20,8 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from fairdash.dependence.permuted import weighted_orders
-from fairdash.dependence.ranks import normal_scores
+from fairdash.dependence.classical import normal_scores
+from fairdash.dependence.inference import weighted_orders
 from fairdash.dependence.remembered import remembered
 from fairdash.errors import OptionError
 

@@ -15,8 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.dependence.classical import standardised
-from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.classical import mid_ranks, standardised
 from fairdash.utils.rounding import varies
 
 Array = NDArray[np.float64]

@@ -13,8 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from fairdash.dependence.classical import standardised
-from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.classical import mid_ranks, standardised
 from fairdash.errors import Checks, OptionError
 from fairdash.nets import StackedAdam, StackedMLP
 
@@ -217,7 +216,7 @@ class BufferedMLP:
         for layer, (weight, bias) in enumerate(self.layers):
             x = torch.baddbmm(bias, weight, x)
             if layer < last:
-                # tanh(z) = 2σ(2z) − 1; see fairdash.nets.mlp.
+                # tanh(z) = 2σ(2z) − 1; see fairdash.nets.
                 x = torch.sigmoid(x.mul_(2)).mul_(2).sub_(1)
         return x
 

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.dependence.classical import standardised
-from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.classical import mid_ranks, standardised
 from fairdash.dependence.spline_basis import WIDTH, basis, category_basis
 
 Array = NDArray[np.float64]

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.dependence import neural
+from fairdash.dependence.classical import normal_scores
 from fairdash.dependence.neural import BufferedMLP, Rows, Settings
-from fairdash.dependence.ranks import normal_scores
 from fairdash.dependence.remembered import remembered
 from fairdash.nets import StackedMLP
 

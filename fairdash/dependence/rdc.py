@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.dependence.permuted import weighted_orders
-from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.classical import mid_ranks
+from fairdash.dependence.inference import weighted_orders
 from fairdash.dependence.spline_basis import Basis, tabulated
 from fairdash.errors import OptionError, require_count
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.classical import mid_ranks
 from fairdash.dependence.spline_basis import (
     FEW,
     Basis,

@@ -13,12 +13,7 @@ from fairdash.evaluation.quantile_profile import (
     quantile_profile,
     transfers_by_group,
 )
-from fairdash.evaluation.result import (
-    Gain,
-    SweepResult,
-    corrected_standard_error,
-    gain_over_mean,
-)
+from fairdash.evaluation.result import Gain, SweepResult, corrected_standard_error, gain_over_mean
 from fairdash.evaluation.tradeoff_curve import (
     assess_curve,
     blend,

@@ -14,6 +14,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.grouping import as_groups
+from fairdash.dependence.measure import Measure
 from fairdash.dependence.omnibus import (
     ENOUGH_PERMUTATIONS,
     MAX_PERMUTED_ROWS,
@@ -23,14 +24,13 @@ from fairdash.dependence.omnibus import (
     permuted_values,
 )
 from fairdash.dependence.omnibus_functions import Side
-from fairdash.dependence.registry import Measure
-from fairdash.evaluation.crossing import products_of
+from fairdash.evaluation.crossed_cells import products_of
 from fairdash.evaluation.figures import ERRORS, FIGURES, FLOOR_Q95, VALUE, VERDICT, Cell, tidy, untidy
 from fairdash.evaluation.verdict import ALPHA, Nulls, add_verdicts, part_permutations
 from fairdash.jobs.steps import Found, Unit, at_once, independent
 from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import LOSSES, Loss
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import Split
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
@@ -124,7 +124,7 @@ def assess_predictions(
 
         With several sensitive columns a measure has a row for each, and one without a column for all together
         if it takes several. A column named “age × sex” stands for what the combination of two attributes adds
-        (:func:`fairdash.evaluation.crossing.products_of`). Verdicts are of one column each; those of one
+        (:func:`fairdash.evaluation.crossed_cells.products_of`). Verdicts are of one column each; those of one
         attribute's classes are one test of all classes at once.
 
         Predictions that are constant but for rounding have dependence 0. Where a sensitive column has one

@@ -19,7 +19,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.errors import OptionError
 from fairdash.evaluation.assess import MAX_ROWS
-from fairdash.evaluation.crossing import crossings_of
+from fairdash.evaluation.crossed_cells import crossings_of
 from fairdash.evaluation.execute_sweep import with_lams_found
 from fairdash.evaluation.insurance import bands_of
 from fairdash.evaluation.rivals import RIVALS

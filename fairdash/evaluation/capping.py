@@ -19,7 +19,7 @@ from fairdash.evaluation.quantile_profile import quantile_profile
 from fairdash.evaluation.verdict import part_permutations
 from fairdash.tariff.cap import cap_premiums
 from fairdash.training.losses import LOSSES, Loss
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import Split
 from fairdash.utils.seeds import Stream, seed_of
 from fairdash.utils.text import at_lines

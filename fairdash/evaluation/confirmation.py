@@ -17,7 +17,7 @@ from fairdash.evaluation.tradeoff_curve import blend, curve_points
 from fairdash.evaluation.verdict import ALPHA
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.methods import PATHS, THE_STANDARD, ModelKey
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.classes import attributes_of
@@ -133,7 +133,7 @@ def confirm_point(
         A trained weight or a blend of its neighbours, as
         :func:`fairdash.evaluation.tradeoff_curve.curve_points` has them; λ = 0 is the standard model.
     objective
-        Id in :data:`fairdash.training.objectives.OBJECTIVES`.
+        Id in :data:`fairdash.training.settings.OBJECTIVES`.
     before
         Earlier openings of the same rows.
     loss

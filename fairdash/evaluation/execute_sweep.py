@@ -18,32 +18,27 @@ from fairdash.dependence.grouping import as_groups
 from fairdash.evaluation.assess import (
     DEFAULT_MEASURE,
     DEFAULT_MEASURES,
-    MAX_ROWS,
     N_PERMUTATIONS,
     assess_predictions,
-    permutations_behind_floor,
 )
-from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
-from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve, curve_points
-from fairdash.evaluation.work import Work
+from fairdash.evaluation.result import ReferenceResult, SweepResult, gain_of_standard
+from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve
+from fairdash.evaluation.work import piloted_method, work_of_plan
 from fairdash.jobs.steps import Branch, Found, Unit, at_once, gather, independent, reused, within
 from fairdash.tariff.path import MAX_FITTED_ROWS
-from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
-from fairdash.tariff.repaired import repaired_prices
+from fairdash.tariff.plan import fit_path, lams_of_tariffs, repaired_prices, tariffs_of_plan
 from fairdash.training.baselines import LINEAR, TREES, train_baselines
 from fairdash.training.crossvalidation import LEARNING_RATE
-from fairdash.training.defaults import training_rows
 from fairdash.training.device import TITLES
 from fairdash.training.methods import FAIR_TARIFF, METHODS
-from fairdash.training.models import TrainedModels, seconds_of
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.pilot import find_lams, seconds_of_pilot
+from fairdash.training.models import TrainedModels
+from fairdash.training.pilot import find_lams
 from fairdash.training.references import DEFAULT_STRENGTHS
 from fairdash.training.references.trained import train_references
-from fairdash.training.settings import weight_decay_of
+from fairdash.training.settings import OBJECTIVES, weight_decay_of
 from fairdash.training.split_kinds import check_groups
-from fairdash.training.splits import TEST_SHARE, Split, require_varied_target, undefined_in_words
-from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep, trains_for_set_aside
+from fairdash.training.splits import Split, require_varied_target, undefined_in_words
+from fairdash.training.sweep import Sweep, SweepProgress, train_sweep
 from fairdash.utils.classes import attributes_of
 
 #: Permutations for a floor of a preview, and of one with many rows or with a sample of a table that was slow
@@ -200,7 +195,7 @@ def execute_sweep(
         price=told_s.result()[-1] if with_references else None,
         versions=versions(),
         baselines={each: branch.result() for each, branch in zip(objectives, judged_beside, strict=True)},
-        gain=_gain(dataset, plan, trained),
+        gain=gain_of_standard(dataset, plan, trained),
         evaluations={id: way for id in measures if (way := REGISTRY[id].recorded)},
         rows=rows,
         drawn_from=None if rows is None else n_rows,
@@ -221,39 +216,6 @@ def reference_prices(
     return ReferenceResult(frame, predictions, members, parts.splits, price)
 
 
-def work_of_plan(
-    dataset: Dataset,
-    plan: Sweep,
-    n_permutations: int = N_PERMUTATIONS,
-    *,
-    is_preview: bool = False,
-    references: bool = False,
-) -> Work:
-    """Estimate the work of a plan on these rows; arguments as in :func:`execute_sweep`."""
-    models, n = plan.models(), dataset.n_rows
-    test, has_weight = max(min(round(TEST_SHARE * n), MAX_ROWS), 1), dataset.weight is not None
-    orders = permutations_behind_floor(test, n_permutations, has_weight=has_weight)
-    of_tariffs, method = FAIR_TARIFF in plan.methods, _piloted(plan)
-    return Work(
-        n,
-        plan.n_splits,
-        training=None if of_tariffs else seconds_of(models, training_rows(n)),
-        models=len(models) // plan.n_splits,
-        blends=sum(each.share > 0 for each in curve_points(STANDARD, plan.lams)) * (len(plan.methods) - 1),
-        orders=orders * (1 + has_weight),
-        pilot=0.0 if method is None else seconds_of_pilot(plan.settings, training_rows(n), method=method),
-        is_tuned=plan.tune,
-        confirms=trains_for_set_aside(plan, n) and not is_preview,
-        is_preview=is_preview,
-        with_references=references,
-    )
-
-
-def _piloted(plan: Sweep) -> str | None:
-    """Return the method that the plan's pilot trains, its first fair one; None if it asks for no pilot."""
-    return next((each for each in plan.methods if each != STANDARD), None) if plan.find_lams else None
-
-
 def _has_references(dataset: Dataset) -> bool:
     return len(attributes_of(dataset.sensitive)) == 1 and dataset.n_rows <= MAX_ROWS_FOR_REFERENCES
 
@@ -271,7 +233,7 @@ def with_lams_found(
     They are those of its first fair method on its first split. It keeps its own where there is no dependence
     to lose. `unit` is asked for ``"pilot"``.
     """
-    method = _piloted(plan)
+    method = piloted_method(plan)
     if method is None:
         return plan
 
@@ -476,18 +438,3 @@ class _Parts:
             **options,
         )
         return frame, predictions, members, price
-
-
-def _gain(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
-    """Gain of the standard models that did not diverge over the average; None without any."""
-    members = trained.members
-    own = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
-    if not len(own):
-        return None
-    return gain_over_mean(
-        dataset.target.to_numpy(dtype=float),
-        {int(members["split"].iloc[k]): trained.predictions[k] for k in own},
-        trained.splits,
-        loss=plan.settings.loss_function,
-        weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
-    )

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.data.dataset import Dataset
 from fairdash.evaluation.confirmation import Confirmation
 from fairdash.evaluation.figures import summarise_splits, wide
 from fairdash.training.losses import Loss
 from fairdash.training.models import TrainedModels
 from fairdash.training.splits import Split
 from fairdash.training.splits import corrected_standard_error as corrected_standard_error
-from fairdash.training.sweep import Sweep
+from fairdash.training.sweep import STANDARD, Sweep
 
 #: Probability of saying that a useless model has learned something.
 ALPHA = 0.05
@@ -136,7 +137,7 @@ class SweepResult(TrainedModels):
     names
         Map of target or sensitive columns to display names, where given.
     evaluations
-        Map of measures to their methods of estimation, :attr:`fairdash.dependence.registry.Measure.recorded`.
+        Map of measures to their methods of estimation, :attr:`fairdash.dependence.measure.Measure.recorded`.
     groups
         Group of each of these rows, 0 … G-1, (n,); None without groups.
     rows
@@ -230,3 +231,18 @@ class ReferenceResult:
     def frame(self) -> pd.DataFrame:
         """The figures, a row a price and part."""
         return wide(self.figures)
+
+
+def gain_of_standard(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
+    """Gain of the standard models that did not diverge over the average; None without any."""
+    members = trained.members
+    own = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
+    if not len(own):
+        return None
+    return gain_over_mean(
+        dataset.target.to_numpy(dtype=float),
+        {int(members["split"].iloc[k]): trained.predictions[k] for k in own},
+        trained.splits,
+        loss=plan.settings.loss_function,
+        weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
+    )

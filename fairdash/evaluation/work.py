@@ -6,11 +6,23 @@ import time
 
 import numpy as np
 
-from fairdash.evaluation.assess import MAX_JUDGED_ROWS, MAX_ROWS
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.data.dataset import Dataset
+from fairdash.evaluation.assess import (
+    MAX_JUDGED_ROWS,
+    MAX_ROWS,
+    N_PERMUTATIONS,
+    permutations_behind_floor,
+)
+from fairdash.evaluation.tradeoff_curve import curve_points
+from fairdash.training.defaults import training_rows
+from fairdash.training.methods import FAIR_TARIFF
+from fairdash.training.pilot import seconds_of_pilot
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.splits import TEST_SHARE
+from fairdash.training.stack_trainer import seconds_of
+from fairdash.training.sweep import STANDARD, Sweep, trains_for_set_aside
 
-#: Time of a normal core as a share of :func:`fairdash.training.models.seconds_of`.
+#: Time of a normal core as a share of :func:`fairdash.training.stack_trainer.seconds_of`.
 _OF_A_SLOW_CORE = 0.5
 #: Share of the models' training that the search for settings takes.
 _TUNING = 0.05
@@ -31,7 +43,7 @@ class Work:
     n_rows, n_splits
         Rows that it sees, and its splits.
     training
-        Seconds that its networks take a slow core, as :func:`fairdash.training.models.seconds_of` has them;
+        Seconds of its networks on a slow core (:func:`fairdash.training.stack_trainer.seconds_of`);
         None where it fits tariffs instead.
     models, blends
         Models of a split, and places between them that are measured.
@@ -107,3 +119,36 @@ def slowness() -> float:
         return time.perf_counter() - begun
 
     return min(seconds() for _ in range(5)) / _SECONDS_OF_A_LAYER
+
+
+def work_of_plan(
+    dataset: Dataset,
+    plan: Sweep,
+    n_permutations: int = N_PERMUTATIONS,
+    *,
+    is_preview: bool = False,
+    references: bool = False,
+) -> Work:
+    """Estimate the work of a plan on these rows; arguments as in :func:`execute_sweep`."""
+    models, n = plan.models(), dataset.n_rows
+    test, has_weight = max(min(round(TEST_SHARE * n), MAX_ROWS), 1), dataset.weight is not None
+    orders = permutations_behind_floor(test, n_permutations, has_weight=has_weight)
+    of_tariffs, method = FAIR_TARIFF in plan.methods, piloted_method(plan)
+    return Work(
+        n,
+        plan.n_splits,
+        training=None if of_tariffs else seconds_of(models, training_rows(n)),
+        models=len(models) // plan.n_splits,
+        blends=sum(each.share > 0 for each in curve_points(STANDARD, plan.lams)) * (len(plan.methods) - 1),
+        orders=orders * (1 + has_weight),
+        pilot=0.0 if method is None else seconds_of_pilot(plan.settings, training_rows(n), method=method),
+        is_tuned=plan.tune,
+        confirms=trains_for_set_aside(plan, n) and not is_preview,
+        is_preview=is_preview,
+        with_references=references,
+    )
+
+
+def piloted_method(plan: Sweep) -> str | None:
+    """Return the method that the plan's pilot trains, its first fair one; None if it asks for no pilot."""
+    return next((each for each in plan.methods if each != STANDARD), None) if plan.find_lams else None

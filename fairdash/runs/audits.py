@@ -19,7 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.plan import AuditPlan, ModelFile
+from fairdash.auditing.models import ModelFile
+from fairdash.auditing.plan import AuditPlan
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, save_source
 from fairdash.data.uploads import keep_upload

@@ -37,7 +37,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.runs.model_card import model_card
 from fairdash.storage.bundle import pack
 from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
@@ -300,7 +300,7 @@ def card_of_repair(
     table: AuditTable, plan: AuditPlan, figures: pd.DataFrame, *, audit: str, title: str
 ) -> dict[str, Any]:
     """Describe a repaired price as :func:`card_of` does; `figures` has a row a way and strength."""
-    from fairdash.auditing.models.repaired import reach_in_words  # with measures that other cards don't need
+    from fairdash.auditing.models.averages import reach_in_words  # with measures that other cards don't need
 
     ways = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")
     values = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairdash.errors import OptionError
-from fairdash.evaluation.crossing import views_of
+from fairdash.evaluation.crossed_cells import views_of
 from fairdash.runs.store import Run
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.registry import get_entry

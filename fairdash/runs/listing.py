@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from fairdash.auditing.filing.governance import FILE, read_governance
+from fairdash.auditing.filing.document import FILE, read_governance
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.runs.audits import AuditJob

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fairdash.auditing.filing.governance import FIELDS
+from fairdash.auditing.filing.document import FIELDS
 from fairdash.utils.text import few, visible
 
 #: Characters that Markdown or HTML could read as a mark.
@@ -33,7 +33,7 @@ def model_card(card: Mapping[str, Any]) -> str:
     ----------
     card
         As :func:`fairdash.runs.bundle.card_of` gives it, or that of a tariff or a repaired price; its
-        ``governance`` has the answers to :data:`fairdash.auditing.filing.governance.FIELDS` that there are.
+        ``governance`` has the answers to :data:`fairdash.auditing.filing.document.FIELDS` that there are.
     """
     known, answers = _known(card), card.get("governance", {})
     lines = [f"# Model card: {escaped(card['data']['title'])}", ""]

@@ -38,8 +38,8 @@ from fairdash.storage.schema import (
 )
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.baselines import BASELINES, MEAN
-from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain
 from fairdash.utils.text import CROSS

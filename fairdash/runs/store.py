@@ -49,15 +49,7 @@ from fairdash.runs.result import (
     read_result,
     write_result,
 )
-from fairdash.runs.state import (
-    DONE,
-    QUEUED,
-    STATUS,
-    RunStatus,
-    current_status,
-    read_status,
-    write_status,
-)
+from fairdash.runs.state import DONE, QUEUED, STATUS, RunStatus, current_status, read_status, write_status
 from fairdash.storage import LOCAL, data_folder, make_parents, write_whole
 from fairdash.storage.bundle import (
     AlteredError,
@@ -70,7 +62,7 @@ from fairdash.storage.bundle import (
     write_sealed,
 )
 from fairdash.training.defaults import current_defaults
-from fairdash.training.models import work_of
+from fairdash.training.stack_trainer import work_of
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import from_plain, to_plain
 

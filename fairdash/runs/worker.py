@@ -18,24 +18,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from filelock import Timeout
 
-from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
+from fairdash.errors import Cancelled, FairdashError, Problem, StorageError, trace_of
 from fairdash.jobs import queue
 from fairdash.jobs.cancellation import SECONDS_FOR_THE_LOCK, sign
 from fairdash.jobs.process import n_cores
 from fairdash.jobs.steps import Checkpoints, Unit, at_once
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
-from fairdash.runs.repairs import RepairJob
+from fairdash.runs.other_jobs import RepairJob, SearchJob, StudyJob, forget_the_oldest
 from fairdash.runs.result import CURVES
-from fairdash.runs.searches import SearchJob
 from fairdash.runs.state import CANCELLED, DONE, FAILED, UNSURE, JobContext
 from fairdash.runs.store import SPEC, Job, Run
-from fairdash.runs.studies import StudyJob, forget_the_oldest
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.methods import FAIR_TARIFF
 from fairdash.training.search import search_settings
 from fairdash.training.split_kinds import draw_splits
-from fairdash.utils.error_log import trace_of
 from fairdash.utils.memory import beyond, is_out_of_memory, most_memory
 
 if TYPE_CHECKING:
@@ -129,8 +126,8 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, context: JobContext) ->
 
 def preview(run: Run, context: JobContext, _: Unit) -> None:
     """Compute the preview of a run that begins with one."""
-    from fairdash.evaluation.execute_sweep import execute_sweep, work_of_plan
-    from fairdash.evaluation.work import slowness
+    from fairdash.evaluation.execute_sweep import execute_sweep
+    from fairdash.evaluation.work import slowness, work_of_plan
 
     spec = run.spec
     if spec.first is None or run.available_result is not None:
@@ -248,8 +245,7 @@ WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
 
 def executor_for(run: Run, dataset: Dataset) -> tuple[Callable[[], Executor], Callable[[], int]] | None:
     """Return what makes the executor of a run's steps, and its width; None to compute them here."""
-    from fairdash.jobs.machines import QueueExecutor
-    from fairdash.jobs.parallel import local_pool
+    from fairdash.jobs.parallel import QueueExecutor, local_pool
 
     spec = run.spec
     if queue.is_shared() and is_worth_sharing(dataset, spec.plan):
@@ -260,7 +256,7 @@ def executor_for(run: Run, dataset: Dataset) -> tuple[Callable[[], Executor], Ca
 
 def is_worth_sharing(dataset: Dataset, plan: Sweep) -> bool:
     """Return whether a plan takes more than a few seconds on a CPU."""
-    from fairdash.training.models import seconds_of
+    from fairdash.training.stack_trainer import seconds_of
 
     is_long = seconds_of(plan.models(), dataset.n_rows) > MIN_SECONDS
     return is_long and plan.device_for(dataset.n_rows).name == "cpu"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairdash.errors import Checks, DataError, Fix
 from fairdash.tables.codes import day_numbers, in_one_spelling, special_codes, spellings, without_codes
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
+from fairdash.tables.exposure import OF_NEGATIVES
 from fairdash.tables.grammar import (
     DAY_FIRST,
     MONTH_FIRST,
@@ -25,7 +26,6 @@ from fairdash.tables.grammar import (
     to_numbers,
 )
 from fairdash.tables.grammar import sole_mark as mark_among
-from fairdash.tables.rate import OF_NEGATIVES
 from fairdash.tables.roles import Roles
 from fairdash.utils.text import counted, few
 

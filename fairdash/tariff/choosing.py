@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.dependence.ranks import quantiles
+from fairdash.dependence.classical import quantiles
 from fairdash.errors import Checks, DataError, OptionError, Problem
 from fairdash.tariff.terms import (
     BAND,

@@ -22,11 +22,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.errors import OptionError
-from fairdash.tariff.credibility import CLAIMS_OF_BASE, claims_of, extra_ridge
 from fairdash.tariff.glm import fit_glm
 from fairdash.tariff.shape import Shape, even
 from fairdash.tariff.smoothing import choose_smooth
-from fairdash.tariff.terms import Term, base_and_values, design, offset, premiums
+from fairdash.tariff.terms import (
+    CLAIMS_OF_BASE,
+    Term,
+    base_and_values,
+    claims_of,
+    design,
+    extra_ridge,
+    offset,
+    premiums,
+)
 from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
@@ -66,7 +74,7 @@ class FitOptions:
     penalty
         Id in :data:`PENALTIES`.
     objective
-        Id in :data:`fairdash.training.objectives.OBJECTIVES`.
+        Id in :data:`fairdash.training.settings.OBJECTIVES`.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target of
         mean 1 (squared error: of variance 1).
@@ -79,7 +87,7 @@ class FitOptions:
         in an order along which they may only rise.
     credibility
         Claims at the base's frequency that a value with few claims counts beside its own, K of
-        :mod:`fairdash.tariff.credibility`; 0 for none.
+        :mod:`fairdash.tariff.terms`; 0 for none.
     balance
         Whether the training rows' premiums add up to their target.
     penalty_rows

@@ -15,7 +15,6 @@ True
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Integral, Real
@@ -31,16 +30,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairdash.errors import Checks, OptionError
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
-from fairdash.tariff.credibility import CLAIMS_OF_BASE, MIN_CLAIMS
 from fairdash.tariff.files import export
 from fairdash.tariff.fit import AVERAGES, PENALTIES, FitOptions, fit_terms
 from fairdash.tariff.monotone import cost_in_words, monotone_cost
 from fairdash.tariff.relativities import in_words, relativities_table
 from fairdash.tariff.smoothing import AUTO
-from fairdash.tariff.terms import Factor, base_and_values, premiums
+from fairdash.tariff.terms import CLAIMS_OF_BASE, MIN_CLAIMS, Factor, base_and_values, is_at_least, premiums
 from fairdash.training.losses import find_loss
-from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.regressor_fit import in_columns, rows_to_fit, rows_to_predict, seed_to_fit
+from fairdash.training.settings import OBJECTIVES
 from fairdash.utils.registry import get_entry
 
 Array = NDArray[np.float64]
@@ -350,9 +348,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        base, values = base_and_values(
-            self.terms_, intercept=np.array([self.intercept_]), coefficients=self.coef_[None]
-        )
+        given = {"intercept": np.array([self.intercept_]), "coefficients": self.coef_[None]}
+        base, values = base_and_values(self.terms_, **given)
         return premiums(self.terms_, features, base=base, values=values, multiplies=self._has_log_link)[0]
 
     def relativities(
@@ -377,15 +374,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if base not in ("level", "average"):
             raise OptionError.of("This value is not known", "Choose “level” or “average”.", column="base")
-        intercept, coef = (
-            (self.glm_intercept_, self.glm_coef_) if unpenalised else (self.intercept_, self.coef_)
-        )
-        eta, values = base_and_values(
-            self.terms_,
-            intercept=np.array([intercept]),
-            coefficients=coef[None],
-            to_average=base == "average",
-        )
+        of_glm, own = (self.glm_intercept_, self.glm_coef_), (self.intercept_, self.coef_)
+        intercept, coef = of_glm if unpenalised else own
+        given = {"intercept": np.array([intercept]), "coefficients": coef[None]}
+        eta, values = base_and_values(self.terms_, **given, to_average=base == "average")
         return relativities_table(
             self.terms_,
             base=float(eta[0]),
@@ -400,9 +392,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
         few = any((each < MIN_CLAIMS).any() for each in self.claims_)
         if few and self.credibility:
             words += f"\nEach counts {self.credibility:g} further claims at the base's frequency."
-        if self.monotone_cost_ is None:
-            return words
-        return f"{words}\n{cost_in_words(self._fit_options().monotone, self.monotone_cost_)}"
+        if self.monotone_cost_ is not None:
+            words += f"\n{cost_in_words(self._fit_options().monotone, self.monotone_cost_)}"
+        return words
 
     def export(self, path: str | PathLike[str]) -> None:
         """Write the table of relativities to a ``.csv`` or ``.xlsx``; :func:`fairdash.read_tariff` reads it.
@@ -428,17 +420,13 @@ class FairTariff(RegressorMixin, BaseEstimator):
         options = {"lam": 0, "alpha": 0, "credibility": 0, "tol": 0, "max_iter": 1, "penalty_rows": 8}
         for name, least in options.items():
             whole = name in ("max_iter", "penalty_rows")
-            checks.require(
-                _is_at_least(least, getattr(self, name), Integral if whole else Real),
-                name,
-                "It can't be used",
-                f"Give a {'whole ' if whole else ''}number of at least {least}.",
-            )
+            fits = is_at_least(least, getattr(self, name), Integral if whole else Real)
+            hint = f"Give a {'whole ' if whole else ''}number of at least {least}."
+            checks.require(fits, name, "It can't be used", hint)
         smooth: Any = self.smooth
-        if isinstance(smooth, Mapping):
-            smooth = {str(name): each for name, each in smooth.items()}
+        smooth = {str(name): each for name, each in smooth.items()} if isinstance(smooth, Mapping) else smooth
         weights = smooth.values() if isinstance(smooth, Mapping) else [smooth]
-        fits = (isinstance(smooth, str) and smooth == AUTO) or all(_is_at_least(0, each) for each in weights)
+        fits = (isinstance(smooth, str) and smooth == AUTO) or all(is_at_least(0, each) for each in weights)
         hint = "Give “auto”, a number of at least 0, or one per column."
         checks.require(fits, "smooth", "It can't be used", hint)
         checks.finish()
@@ -460,7 +448,3 @@ class FairTariff(RegressorMixin, BaseEstimator):
             interactions=[(str(a), str(b)) for a, b in self.interactions or ()],
             **by_column,
         )
-
-
-def _is_at_least(least: float, value: Any, kind: Any = Real) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value) and value >= least

@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Self
 
@@ -27,23 +26,21 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.tables.columns import as_pandas, clean_features, sensitive_table
+from fairdash.tables.columns import as_pandas, sensitive_table
 from fairdash.tariff.model import FairTariff
-from fairdash.training.baselines import MAX_TREES
+from fairdash.tariff.trees import EncodedTrees, MeanOfModels, boosted
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import DEFAULT_METHOD, METHODS, STANDARD
-from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.pilot import find_lams
 from fairdash.training.references.barycentre import one_column
 from fairdash.training.references.repair import fit_repair
 from fairdash.training.regressor import FairRegressor
 from fairdash.training.regressor_fit import find_columns, rows_to_fit, rows_to_predict, seed_to_fit, used_rows
-from fairdash.training.settings import TrainingSettings, weight_decay_of
+from fairdash.training.settings import OBJECTIVES, TrainingSettings, weight_decay_of
 from fairdash.training.splits import Split, folds
 from fairdash.utils.classes import classes_of, holds_text
 from fairdash.utils.registry import get_entry
-from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 
@@ -51,8 +48,6 @@ Array = NDArray[np.float64]
 PROJECTIONS = ("trees", "factors", "network")
 #: Dependences between the price's and the floor that a network may have.
 _STEPS = 20
-#: With fewer rows, none are held out to choose the number of trees.
-_MIN_TO_STOP = 200
 
 
 class FairPostprocessor(RegressorMixin, BaseEstimator):
@@ -310,12 +305,12 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             part = None if weight is None else weight[train]
             models.append(self._fitted(_rows(seen, train), y[train], part, seed))
             left_out[test] = models[-1].predict(_rows(seen, test))
-        self.estimator_ = _Mean(tuple(models))
+        self.estimator_ = MeanOfModels(tuple(models))
         return self._price(seen) if self.objective == "demographic_parity" else left_out
 
     def _fitted(self, seen: Any, y: Array, weight: Array | None, seed: int) -> Any:
         if self.estimator is None:
-            return _Trees.of(seen, y, weight, seed)
+            return EncodedTrees.of(seen, y, weight, seed)
         model: Any = clone(self.estimator)
         if weight is None or not has_fit_parameter(model, "sample_weight"):
             return model.fit(seen, y)
@@ -385,7 +380,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             return
         table = self._with_price(features, price)
         monotone = [0] * (table.shape[1] - 1) + [int(self.monotone)]
-        self.projection_ = _boosted(len(price), seed, monotonic_cst=monotone)
+        self.projection_ = boosted(len(price), seed, monotonic_cst=monotone)
         self.projection_.fit(table, full if self.monotone else full - price, sample_weight=weight)
         self.offset_ = float(np.average(full - self._projected(table), weights=mass))
         # Score for early stopping: minus half the mean square of the residuals on a tenth of the rows.
@@ -432,40 +427,6 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     def _with_price(self, features: pd.DataFrame, price: Array) -> Array:
         return np.column_stack([self.encoder_.transform(features), price])
-
-
-@dataclass(frozen=True, eq=False)
-class _Mean:
-    """The mean of several models' predictions."""
-
-    models: tuple[Any, ...]
-
-    def predict(self, X: Any) -> Array:
-        return np.asarray(np.mean([each.predict(X) for each in self.models], axis=0), dtype=float)
-
-
-@dataclass(frozen=True, eq=False)
-class _Trees:
-    """Boosted trees that take a table of any columns."""
-
-    encoder: FeatureEncoder
-    model: Any
-
-    @classmethod
-    def of(cls, X: Any, y: Array, weight: Array | None, seed: int) -> _Trees:
-        features = clean_features(pd.DataFrame(X).reset_index(drop=True))
-        encoder = FeatureEncoder.fit(features, sample_weight=weight)
-        model = _boosted(len(y), seed).fit(encoder.transform(features), y, sample_weight=weight)
-        return cls(encoder, model)
-
-    def predict(self, X: Any) -> Array:
-        features = clean_features(pd.DataFrame(X).reset_index(drop=True), numbers=self.encoder.numbers)
-        return np.asarray(self.model.predict(self.encoder.transform(features)), dtype=float)
-
-
-def _boosted(n_rows: int, seed: int, **options: Any) -> Any:
-    stops = n_rows >= _MIN_TO_STOP
-    return boosted_trees(max_iter=MAX_TREES, early_stopping=stops, random_state=seed, **options)
 
 
 def _share(left: float, change: float) -> float:

@@ -19,7 +19,6 @@ from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tables.columns import clean_features, require_unique
 from fairdash.tables.frames import band_texts, in_intervals
 from fairdash.tariff.choosing import lacking, refuse_unmatched
-from fairdash.tariff.credibility import MIN_CLAIMS
 from fairdash.tariff.terms import (
     BAND,
     BASE,
@@ -28,6 +27,7 @@ from fairdash.tariff.terms import (
     INTERACTION,
     KINDS,
     LEVEL,
+    MIN_CLAIMS,
     MISSING,
     Factor,
     Interaction,
@@ -66,7 +66,7 @@ def relativities_table(
     values
         (n_values,) of each term, on the scale of η.
     claims
-        (n_values,) of each term, from :func:`fairdash.tariff.credibility.claims_of`.
+        (n_values,) of each term, from :func:`fairdash.tariff.terms.claims_of`.
 
     Returns
     -------

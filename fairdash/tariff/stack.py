@@ -31,7 +31,7 @@ from scipy.special import logsumexp, softmax
 from fairdash.tariff.averages import AveragesPenalty
 from fairdash.tariff.glm import BLOCK, gram
 from fairdash.tariff.shape import MIN_STEP, Shape
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.utils.seeds import Stream, rng_of
 
 if TYPE_CHECKING:

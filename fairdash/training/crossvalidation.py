@@ -24,10 +24,9 @@ from fairdash.errors import OptionError
 from fairdash.jobs.steps import Found, Unit, at_once
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import STANDARD
-from fairdash.training.models import TrainedModels, seconds_of, train_models
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.models import TrainedModels, held_out_losses, train_models
 from fairdash.training.progress import OnProgress
-from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings
 from fairdash.training.splits import (
     Split,
     corrected_standard_error,
@@ -36,6 +35,7 @@ from fairdash.training.splits import (
     undefined_in_words,
     with_held_out,
 )
+from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
@@ -440,23 +440,3 @@ def tuned_settings(tuning: pd.DataFrame, settings: TrainingSettings) -> Training
     means = tuning.groupby(["lr", "weight_decay"], as_index=False)["loss"].mean()
     lr, decay, _ = means.loc[means["loss"].idxmin()]
     return replace(settings, lr=float(lr), weight_decay=float(decay))
-
-
-def held_out_losses(
-    dataset: Dataset,
-    splits: Sequence[Split],
-    predictions: NDArray[np.float64],
-    settings: TrainingSettings,
-) -> NDArray[np.float64]:
-    """Return each prediction's loss (K, n) on its split's validation rows; 1 is the training mean's loss."""
-    loss = settings.loss_function
-    y = dataset.target.to_numpy(dtype=float)
-    weight = dataset.row_weight
-    losses = []
-    for split, y_pred in zip(splits, predictions, strict=True):
-        rows = split.validation
-        if not np.isfinite(y_pred[rows]).all() or (loss.has_log_link and y_pred[rows].min() <= 0):
-            losses.append(np.inf)  # such predictions have no deviance
-        else:
-            losses.append(loss.relative(y, y_pred, weight, rows=rows, train=split.train))
-    return np.array(losses)

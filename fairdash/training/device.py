@@ -60,7 +60,7 @@ def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
     Parameters
     ----------
     seconds
-        What the training takes one slow core, by :func:`fairdash.training.models.seconds_of`.
+        What the training takes one slow core, by :func:`fairdash.training.stack_trainer.seconds_of`.
 
     Raises
     ------

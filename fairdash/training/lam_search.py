@@ -29,9 +29,9 @@ from fairdash.training.crossvalidation import (
 from fairdash.training.methods import METHODS, STANDARD
 from fairdash.training.pilot import find_lams
 from fairdash.training.search import SearchResult
-from fairdash.training.settings import StackedModel
+from fairdash.training.settings import StackedModel, check_lams
 from fairdash.training.splits import Split
-from fairdash.training.sweep import SearchPlan, check_lams
+from fairdash.training.sweep import SearchPlan
 from fairdash.utils.options import option
 from fairdash.utils.registry import get_entry
 

@@ -17,9 +17,8 @@ from torch import Tensor
 
 from fairdash.nets import StackedAdam, StackedMLP
 from fairdash.training.losses import Loss
-from fairdash.training.objectives import Objective
 from fairdash.training.penalties.base import BasePenalty
-from fairdash.training.settings import ROWS_TO_CATCH_UP, batches_an_epoch
+from fairdash.training.settings import ROWS_TO_CATCH_UP, Objective, batches_an_epoch
 
 #: Steps of an epoch, at least, if smaller batches would give as many: with large batches an epoch then goes
 #: through the rows more than once.

@@ -8,12 +8,11 @@ passes on the state of all its models, so resuming does not change the weights.
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -24,34 +23,27 @@ from fairdash.errors import Checks, DataError, OptionError
 from fairdash.jobs.steps import Found, Unit, at_once, independent, reused, within
 from fairdash.training.device import (
     Device,
-    OutOfMemoryError,
-    StackMemory,
-    naming_lack_of_memory,
     too_little_memory,
 )
-from fairdash.training.feature_encoder import EncodedRows, encode_rows
-from fairdash.training.importance import PermutationPlan, importance_of_all, importance_of_stack
-from fairdash.training.methods import FAIR_TARIFF, METHODS
+from fairdash.training.importance import PermutationPlan, importance_of_all
+from fairdash.training.methods import METHODS
 from fairdash.training.progress import OnProgress, StackReporter
-from fairdash.training.settings import ROWS_TO_CATCH_UP, StackedModel
+from fairdash.training.progress import SweepProgress as SweepProgress
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.single import Predictor
-from fairdash.training.split_kinds import SetAside
-from fairdash.training.splits import Split, require_varied_target
+from fairdash.training.split_kinds import (
+    SetAside,
+)
+from fairdash.training.splits import (
+    Split,
+    require_varied_target,
+)
+from fairdash.training.stack_trainer import StackTrainer, train_in_legs, work_of
 from fairdash.utils.registry import get_entry
-from fairdash.utils.seeds import Stream, seed_of
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    pass
 
-    from fairdash.training.stack import StackData, State
-
-#: Seconds of a training step, about, on a slow core; and the number of steps, at most, each of which is then
-#: a twentieth of a stack.
-SECONDS_A_LEG, MAX_LEGS = 5.0, 20
-#: Seconds that a slow core takes for a unit of :func:`work_of` and a training row.
-_SECONDS_A_ROW = 1e-6
-#: Seconds that a GPU takes for a mini-batch, for any number of models.
-_SECONDS_A_BATCH = 3e-4
 _IN_HALVES = "Memory was too small for a whole stack of models, so it was trained in halves."
 
 
@@ -280,241 +272,34 @@ def _check(dataset: Dataset, splits: Sequence[Split], models: Sequence[StackedMo
     checks.finish()
 
 
-class StackTrainer:
-    """Shared context of the stacks of one call: the data set, encoded once a split and loss, and the
-    device."""
-
-    def __init__(
-        self,
-        dataset: Dataset,
-        splits: Sequence[Split],
-        *,
-        objective: str,
-        random_state: int,
-        device: str,
-        permutations: PermutationPlan | None,
-        keeps_networks: bool,
-    ) -> None:
-        self.dataset = dataset
-        self.splits = splits
-        self.objective = objective
-        self.batch_seeds = [seed_of(Stream.MINI_BATCHES, random_state, split) for split in range(len(splits))]
-        self.device = device
-        self.permutations = permutations
-        self.keeps_networks = keeps_networks
-        self._encoded: dict[_Key, EncodedRows] = {}
-        self._stacked: dict[tuple[_Key, ...], StackData] = {}
-
-    def encoded(self, model: StackedModel) -> EncodedRows:
-        """Return the encoded rows for the model's split, loss and architecture."""
-        key, settings = _key_of(model), model.settings
-        if key not in self._encoded:
-            self._encoded[key] = encode_rows(
-                self.dataset,
-                self.splits[model.split].train,
-                settings.loss_function,
-                embedding=settings.network.embedding,
-            )
-        return self._encoded[key]
-
-    def train(
-        self,
-        stack: Sequence[StackedModel],
-        report: StackReporter,
-        *,
-        state: State | None = None,
-        until: int | None = None,
-    ) -> Found:
-        """Train one stack, or a leg of it; raise :class:`OutOfMemoryError` if it does not fit the device.
-
-        Parameters
-        ----------
-        state, until
-            As :func:`fairdash.training.stack.train_stack` has them.
-
-        Returns
-        -------
-        The state to go on from. At the end of the training instead a ``note`` for the user, or an empty one;
-        (K,) ``diverged`` and ``best_epoch``; (K, n) ``predictions`` for all rows, in the target's units; and,
-        if they were asked for, the importance as ``features``, ``error`` and ``reliance``, and the networks
-        as :meth:`network` reads them.
-        """
-        from fairdash.training.stack import train_stack
-
-        used = sorted({model.split for model in stack})
-        with naming_lack_of_memory():
-            data = self._data(stack, used)
-            trained = train_stack(
-                data,
-                [replace(model, split=used.index(model.split)) for model in stack],
-                objective=self.objective,
-                batch_seeds=[self.batch_seeds[split] for split in used],
-                device=self.device,
-                on_step=report.step,
-                on_epoch=report.epoch,
-                state=state,
-                until=until,
-            )
-            if trained.state is not None:
-                return trained.state
-            scales = [self.encoded(model).target_scale for model in stack]
-
-            def predict(x: Tensor) -> NDArray[np.float64]:
-                predictions = trained.predict(x)
-                for scale, each in zip(scales, predictions, strict=True):
-                    each[:] = scale.undo(each)
-                return predictions
-
-            found = {
-                "note": trained.note,
-                "diverged": trained.diverged,
-                "best_epoch": trained.best_epoch,
-                "predictions": predict(data.x),
-            }
-            if self.keeps_networks:
-                layers = zip(trained.predictor.weights, trained.predictor.biases, strict=True)
-                for layer, parts in enumerate(layers):
-                    found[f"layer_{layer}"] = np.concatenate([part.detach().cpu() for part in parts], axis=2)
-                found |= {"factor": trained.factor, "shift": trained.shift}
-            if self.permutations is None:
-                return found
-            leaning = importance_of_stack(
-                self.permutations,
-                self.dataset,
-                self.splits,
-                [model.split for model in stack],
-                predict,
-                data.x,
-                device=self.device,
-                blocks=self.encoded(stack[0]).encoder.blocks,
-                # The share of work is unchanged; this call only allows a cancellation.
-                on_feature=lambda: report.step(1.0),
-            )
-        return {**found, **leaning}
-
-    def network(self, model: StackedModel, found: Found, k: int) -> Predictor:
-        """Return the model that is the k-th of a stack with this result of :meth:`train`."""
-        encoded, settings = self.encoded(model), model.settings
-        layers = [found[f"layer_{layer}"][k] for layer in range(len(settings.hidden) + 1)]
-        return Predictor(
-            encoder=encoded.encoder,
-            weights=tuple(layer[:, :-1] for layer in layers),
-            biases=tuple(layer[:, -1] for layer in layers),
-            has_log_link=settings.loss_function.has_log_link,
-            activation=settings.network.activation,
-            factor=encoded.target_scale.unit * float(found["factor"][k]),
-            shift=float(encoded.target_scale.undo(found["shift"][k])),
-        )
-
-    def models_per_stack(self, model: StackedModel) -> int:
-        """Return how many of these models fit in a stack, by a CPU's cache or a GPU's memory."""
-        rows = self.encoded(model).x
-        memory = StackMemory.of(
-            model.method,
-            model.settings,
-            n_inputs=rows.shape[1],
-            n_rows=len(rows),
-            n_sensitive=self.dataset.sensitive.shape[1],
-        )
-        return memory.models_that_fit(self.device, n_splits=len(self.splits))
-
-    def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
-        """Return the rows of the splits `used`, as the stack's models have them; the last ones are kept."""
-        import torch
-
-        from fairdash.training.stack import StackData
-
-        any_of = {model.split: model for model in stack}
-        key = tuple(_key_of(any_of[split]) for split in used)
-        if key in self._stacked:
-            return self._stacked[key]
-        self._stacked.clear()
-        rows = [self.encoded(any_of[split]) for split in used]
-        s = torch.tensor(self.dataset.sensitive.to_numpy(dtype=float))
-        weight = self.dataset.weight
-        if weight is not None:
-            each = torch.from_numpy((weight / weight.mean()).to_numpy(dtype=np.float32))[:, None]
-        self._stacked[key] = StackData(
-            x=torch.from_numpy(np.stack([each.x for each in rows])),
-            y=torch.from_numpy(np.stack([each.y for each in rows]).astype(np.float32)[:, :, None]),
-            s=s.expand(len(used), *s.shape),
-            train=tuple(torch.from_numpy(self.splits[split].train) for split in used),
-            validation=tuple(torch.from_numpy(self.splits[split].validation) for split in used),
-            weight=None if weight is None else each.expand(len(used), *each.shape),
-        )
-        return self._stacked[key]
+def held_out_losses(
+    dataset: Dataset,
+    splits: Sequence[Split],
+    predictions: NDArray[np.float64],
+    settings: TrainingSettings,
+) -> NDArray[np.float64]:
+    """Return each prediction's loss (K, n) on its split's validation rows; 1 is the training mean's loss."""
+    loss = settings.loss_function
+    y = dataset.target.to_numpy(dtype=float)
+    weight = dataset.row_weight
+    losses = []
+    for split, y_pred in zip(splits, predictions, strict=True):
+        rows = split.validation
+        if not np.isfinite(y_pred[rows]).all() or (loss.has_log_link and y_pred[rows].min() <= 0):
+            losses.append(np.inf)  # such predictions have no deviance
+        else:
+            losses.append(loss.relative(y, y_pred, weight, rows=rows, train=split.train))
+    return np.array(losses)
 
 
-#: Key of an encoding: split, the loss's power and the architecture's embedding.
-_Key: TypeAlias = "tuple[int, float, str | None]"
-
-
-def _key_of(model: StackedModel) -> _Key:
-    return model.split, model.settings.loss_function.power, model.settings.network.embedding
-
-
-def train_in_legs(
-    trainer: StackTrainer, stack: Sequence[StackedModel], report: StackReporter, unit: Unit
-) -> tuple[Found | None, list[pd.DataFrame]]:
-    """Result of :meth:`StackTrainer.train` for a stack, None if the device can't hold it; and its curves."""
-    n_epochs, legs = stack[0].settings.n_epochs, _legs(trainer, stack)
-    found: Found | None = None
-    curves: list[pd.DataFrame] = []
-    for leg in range(1, legs + 1):
-        until = round(n_epochs * leg / legs)
-        found = unit(str(until), partial(_leg, trainer, stack, report, found, until))
-        if not found["fits"]:
-            return None, []
-        is_over = "predictions" in found
-        report.leg(found["curves"], share=1.0 if is_over else until / n_epochs)
-        curves.append(found["curves"])
-        if is_over:
-            break
-    return found, curves
-
-
-def work_of(models: Sequence[StackedModel]) -> float:
-    """Return the models' approximate share of the time, which the adversary's steps dominate."""
-    total = 0.0
-    for model in models:
-        if model.method == FAIR_TARIFF:
-            continue  # all of them take less than one network
-        method = get_entry(METHODS, model.method, option="method")
-        closed_form = 0.0 if method.penalty is None else 0.5
-        seen = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)
-        steps = 1 + (model.settings.adversary_steps - 1) * seen if method.adversarial else closed_form
-        # With large batches an epoch goes through the rows of a small table several times.
-        passes = 4.0 if method.rows_a_step > model.settings.batch_size else 1.0
-        total += model.settings.n_epochs * (1.0 + steps) * passes
-    return total
-
-
-def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
-    """Estimate the training time on a slow core, for the given rows."""
-    return work_of(models) * n_rows * _SECONDS_A_ROW
-
-
-def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
-    """Number of steps: by plan and data alone, never by a clock, so that a resumed job has the same."""
-    settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
-    seconds = seconds_of(stack, rows)
-    if trainer.device != "cpu":
-        seconds = work_of(stack[:1]) * rows / settings.batch_size * _SECONDS_A_BATCH
-    return max(1, min(MAX_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_A_LEG)))
-
-
-def _leg(
-    trainer: StackTrainer,
-    stack: Sequence[StackedModel],
-    report: StackReporter,
-    before: Found | None,
-    until: int,
-) -> Found:
-    """One leg, from where the one before it has ended."""
-    report.begin()
-    try:
-        found = trainer.train(stack, report, state=before, until=until)
-    except OutOfMemoryError:
-        # This is stored as well, so that a resumed run does not try the same stack again.
-        return {"fits": False}
-    return {**found, "curves": report.end(), "fits": True}
+def with_standard(
+    trained: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
+) -> TrainedModels:
+    """Return the models in a plan's order, `is_standard` for those that were known."""
+    order = np.argsort(np.argsort(~np.array(is_standard), kind="stable"))
+    members = pd.concat([standard.members, trained.members], ignore_index=True)
+    return replace(
+        trained,
+        members=members.iloc[order].reset_index(drop=True),
+        predictions=np.concatenate([standard.predictions, trained.predictions])[order],
+    )

@@ -30,10 +30,9 @@ from fairdash.tables.roles import TARGET
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
-from fairdash.training.models import seconds_of
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import BUDGETED, StackedModel, TrainingSettings, budget_of
+from fairdash.training.settings import BUDGETED, OBJECTIVES, StackedModel, TrainingSettings, budget_of
 from fairdash.training.single import train_single, validation_rows
+from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:

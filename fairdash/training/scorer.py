@@ -14,7 +14,7 @@ from fairdash.dependence import measure as measure_pair
 from fairdash.dependence.api import measure_of
 from fairdash.errors import OptionError
 from fairdash.tables.columns import as_pandas, sensitive_table
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 

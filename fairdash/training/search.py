@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
@@ -26,10 +26,14 @@ from fairdash.training.crossvalidation import (
     rows_of,
     standard_error,
 )
-from fairdash.training.methods import METHODS
+from fairdash.training.defaults import default_settings
+from fairdash.training.methods import DEFAULT_METHOD, METHODS, STANDARD
 from fairdash.training.settings import StackedModel, TrainingSettings
-from fairdash.training.sweep import STANDARD, SearchPlan
+from fairdash.training.split_kinds import with_groups
+from fairdash.training.splits import row_numbers
+from fairdash.training.sweep import SearchPlan
 from fairdash.utils.options import option
+from fairdash.utils.registry import get_entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,3 +293,69 @@ def _frame(
         }
     )
     return frame.sort_values(["diverged", "score"], kind="stable")
+
+
+def search(
+    dataset: Dataset,
+    *,
+    method: str = DEFAULT_METHOD,
+    objective: str = "demographic_parity",
+    lam: float = 1.0,
+    grid: str | SearchGrid = "default",
+    n_folds: int = 5,
+    rows: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    settings: TrainingSettings | None = None,
+    random_state: int = 0,
+    device: str = "auto",
+    progress: Callable[[float], None] | None = None,
+) -> SearchResult:
+    """Search for a method's best network, dropout, learning rate and weight decay by cross-validation.
+
+    Parameters
+    ----------
+    dataset
+    method, objective, lam, n_folds, settings, random_state, device
+        As in :class:`fairdash.training.search.SettingsSearch`.
+    grid
+        ``"default"`` (the paper's ranges), ``"small"`` (one architecture), or the values to try.
+    rows
+        Row numbers to search within, such as a split's training rows; the others are not used. None uses all
+        rows, and leaves no rows for an untouched test.
+    groups
+        As in :func:`sweep`: folds keep groups together.
+    progress
+        Function that gets the share completed, from 0 to 1. It may raise :class:`fairdash.errors.Cancelled`
+        to stop.
+
+    Returns
+    -------
+    SearchResult
+        Pass ``best`` to :func:`sweep` as ``settings``. See
+        :func:`fairdash.training.search.search_settings` for how candidates are scored.
+
+    Raises
+    ------
+    OptionError
+        An option can't be used; all such options are named.
+
+    Examples
+    --------
+    >>> import fairdash as fd
+    >>> grid = fd.SearchGrid(hidden=((8, 8, 8),), dropout=(0.0,), lr=(1e-6, 1e-2), weight_decay=(0.0,))
+    >>> data = fd.load_dataset("household", n=300)
+    >>> fd.search(data, method="hgr_spline", grid=grid, n_folds=2, device="cpu").best.lr
+    0.01
+    """
+    plan = SettingsSearch(
+        method=method,
+        objective=objective,
+        lam=lam,
+        grid=grid if isinstance(grid, SearchGrid) else get_entry(GRIDS, grid, option="grid"),
+        n_folds=n_folds,
+        random_state=random_state,
+        settings=default_settings(dataset) if settings is None else settings,
+        device=device,
+    )
+    dataset = with_groups(dataset, groups)
+    return search_settings(dataset, plan, rows=row_numbers(rows, dataset.n_rows), progress=progress)

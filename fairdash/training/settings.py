@@ -1,19 +1,72 @@
-"""Training settings of a stack of models: its networks and their schedule.
+"""Settings of a training, and its objective: predictions, or residuals, must not depend on s.
 
 Penalties, λ and data are chosen elsewhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from typing import Self, TypeVar
 
 from fairdash.errors import Checks, OptionError
 from fairdash.training.losses import Loss, find_loss
+from fairdash.training.methods import STANDARD as STANDARD
 from fairdash.training.methods import ModelKey
+from fairdash.training.progress import SweepProgress as SweepProgress
+from fairdash.training.splits import initial_seed as initial_seed
 from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import by_id, get_entry
+
+Array = TypeVar("Array")  # numpy array or torch tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """Fairness objective: the variable U that should be independent of the sensitive features V = S.
+
+    Parameters
+    ----------
+    id
+        Name in the API: ``"demographic_parity"``.
+    title
+        Name for people: "Demographic parity".
+    audited
+        Name of U on charts: "prediction".
+    meaning
+        One plain sentence.
+    uses_target
+        Whether U is the residual ŷ − y rather than the prediction ŷ.
+    """
+
+    id: str
+    title: str
+    audited: str
+    meaning: str
+    uses_target: bool
+
+    def audit(self, y_pred: Array, y: Array) -> Array:
+        """Return U: ŷ, or ŷ − y (paper, generic optimisation problem); shapes as given, broadcast."""
+        return y_pred - y if self.uses_target else y_pred  # type: ignore[operator]
+
+
+OBJECTIVES: Mapping[str, Objective] = by_id(
+    Objective(
+        id="demographic_parity",
+        title="Demographic parity",
+        audited="prediction",
+        meaning="Predictions do not depend on the sensitive attribute.",
+        uses_target=False,
+    ),
+    Objective(
+        id="equalized_residuals",
+        title="Equalized residuals",
+        audited="residual",
+        meaning="Errors (prediction minus truth) do not depend on the sensitive attribute.",
+        uses_target=True,
+    ),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -257,7 +310,7 @@ class Architecture:
     meaning
         One plain sentence.
     activation
-        Id in :data:`fairdash.nets.mlp.ACTIVATIONS`.
+        Id in :data:`fairdash.nets.ACTIVATIONS`.
     embedding
         Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of what is seen of each number beside its
         standardised value; None for nothing.
@@ -302,3 +355,16 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
         source="Gorishniy et al. 2022",
     ),
 )
+
+
+def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
+    """Note why these weights can't be used as a grid; an empty grid is allowed unless one is `needed`."""
+    usable = all(math.isfinite(lam) and lam >= 0 for lam in lams)
+    checks.require(lams or not needed, "lams", "The λ grid is empty", "Give at least one weight λ.")
+    checks.require(usable, "lams", "A weight λ is negative or not a number", "Use numbers from 0 up.")
+    checks.require(
+        not usable or len(set(lams)) == len(lams),
+        "lams",
+        "A weight λ is repeated in the grid",
+        "Name each weight once.",
+    )

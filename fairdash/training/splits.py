@@ -191,3 +191,18 @@ def corrected_standard_error(variance: Figures, *, n_splits: Any, test_to_train:
     variance over the splits (J − 1 in the denominator).
     """
     return ((1 / n_splits + test_to_train) * variance) ** 0.5
+
+
+def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
+    """Return unique row numbers as an ordered array; OptionError for numbers out of range."""
+    if rows is None:
+        return None
+    numbers = np.asarray(rows)
+    whole = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
+    if not whole or len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= n_rows:
+        raise OptionError.of(
+            "Not a list of row numbers of this data set",
+            f"Give whole numbers from 0 to {n_rows - 1}.",
+            column="rows",
+        )
+    return np.unique(numbers).astype(np.int64)

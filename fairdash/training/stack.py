@@ -35,8 +35,7 @@ from fairdash.training.device import ROWS_AT_ONCE
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS
 from fairdash.training.minimax import Batch, Batches, BestEpoch, MinimaxTrainer, Tables
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings
 from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ def train_stack(
     models
         One method and one ``stack_key`` for all.
     objective
-        Id in :data:`fairdash.training.objectives.OBJECTIVES`.
+        Id in :data:`fairdash.training.settings.OBJECTIVES`.
     batch_seeds
         One seed a split, for the order of its mini-batches.
     on_step

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
@@ -32,12 +30,11 @@ from fairdash.training.defaults import (
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import DEFAULT_METHOD, FAIR_TARIFF, METHODS, PATHS
 from fairdash.training.methods import STANDARD as STANDARD
-from fairdash.training.models import TrainedModels, seconds_of, train_models
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.models import TrainedModels, train_models, with_standard
 from fairdash.training.pilot import is_auto
 from fairdash.training.progress import OnProgress
 from fairdash.training.progress import SweepProgress as SweepProgress
-from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
+from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings, budget_of, check_lams
 from fairdash.training.split_kinds import (
     RANDOM,
     SPLITS,
@@ -52,6 +49,7 @@ from fairdash.training.split_kinds import (
 )
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
+from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import get_entry
 
@@ -63,7 +61,7 @@ class TrainingPlan:
     Parameters
     ----------
     objective
-        Id in :data:`fairdash.training.objectives.OBJECTIVES`.
+        Id in :data:`fairdash.training.settings.OBJECTIVES`.
     random_state
         Seed of the splits or folds, the initial weights, the mini-batches and the permutations; see
         :mod:`fairdash.utils.seeds`.
@@ -133,19 +131,6 @@ class SearchPlan(TrainingPlan):
 
     def _check(self, checks: Checks) -> None:  # noqa: ARG002 - as the other plans have it
         get_entry(METHODS, self.method, option="method")
-
-
-def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
-    """Note why these weights can't be used as a grid; an empty grid is allowed unless one is `needed`."""
-    usable = all(math.isfinite(lam) and lam >= 0 for lam in lams)
-    checks.require(lams or not needed, "lams", "The λ grid is empty", "Give at least one weight λ.")
-    checks.require(usable, "lams", "A weight λ is negative or not a number", "Use numbers from 0 up.")
-    checks.require(
-        not usable or len(set(lams)) == len(lams),
-        "lams",
-        "A weight λ is repeated in the grid",
-        "Name each weight once.",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -399,7 +384,7 @@ def train_sweep(
     trained, *more = independent(unit, tasks)
     kept = more[0] if more else None
     if standard is not None and len(rest) < len(models):
-        trained = _with_standard(trained, standard, [model.method == STANDARD for model in models])
+        trained = with_standard(trained, standard, [model.method == STANDARD for model in models])
     diverged = int(trained.members["diverged"].sum())
     notes = trained.notes
     if diverged:
@@ -426,19 +411,6 @@ def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:
     either. By time they would know the oldest rows only.
     """
     return sweep.confirmation_share > 0 and (n_rows < MANY_ROWS or sweep.split == TIME)
-
-
-def _with_standard(
-    trained: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
-) -> TrainedModels:
-    """Return the models in a plan's order, `is_standard` for those that were known."""
-    order = np.argsort(np.argsort(~np.array(is_standard), kind="stable"))
-    members = pd.concat([standard.members, trained.members], ignore_index=True)
-    return replace(
-        trained,
-        members=members.iloc[order].reset_index(drop=True),
-        predictions=np.concatenate([standard.predictions, trained.predictions])[order],
-    )
 
 
 def _predict_set_aside(

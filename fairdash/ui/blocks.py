@@ -12,10 +12,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from fairdash.ui.files import download
 from fairdash.ui.frame import ENLARGED, chart, picture_format, presented, theme
 from fairdash.ui.keys import Keys, name_in
 from fairdash.ui.text import safe
+from fairdash.ui.widgets import download
 from fairdash.utils.text import unbroken, visible
 from fairdash.views.blocks import MAX_ROWS, Block, Chart, Picture, Table, Text
 from fairdash.views.figures.stage import stage_script, stage_style

@@ -20,7 +20,7 @@ from fairdash.dependence.grouping import as_groups
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.errors import Problem
 from fairdash.evaluation import DEFAULT_MEASURE, cap_cost
-from fairdash.evaluation.crossing import TOGETHER
+from fairdash.evaluation.crossed_cells import TOGETHER
 from fairdash.evaluation.result import SweepResult
 from fairdash.runs.deletion import last_deletion
 from fairdash.runs.models import ModelJob
@@ -39,7 +39,7 @@ from fairdash.tables.suggestion import (
     pricing_targets,
     suggest_roles,
 )
-from fairdash.ui.owner import current_owner
+from fairdash.ui.access import current_owner
 from fairdash.utils.classes import why_no_classes
 from fairdash.views.reports import fronts
 from fairdash.views.reports.comparison import Comparison

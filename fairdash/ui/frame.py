@@ -12,11 +12,10 @@ from pathlib import Path
 import plotly.graph_objects as go
 import streamlit as st
 
-from fairdash.errors import FairdashError, Fix, Problem
+from fairdash.errors import FairdashError, Fix, Problem, trace_of
 from fairdash.storage import make_private
 from fairdash.ui.keys import Address, Keys, name_in
 from fairdash.ui.text import safe
-from fairdash.utils.error_log import trace_of
 from fairdash.views.figures.theme import Theme, room_of, theme_of
 
 KEY = Keys(__file__)

@@ -15,11 +15,11 @@ from streamlit.navigation.page import StreamlitPage
 
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run
+from fairdash.ui.access import current_owner
 from fairdash.ui.blocks import show_stage
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import go_to, page
-from fairdash.ui.runs.words import line_of, page_of, title_of
+from fairdash.ui.runs import line_of, page_of, title_of
 from fairdash.ui.text import safe
 from fairdash.utils.text import error_change
 

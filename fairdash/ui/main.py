@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from fairdash.jobs.queue import ensure_workers
+from fairdash.ui.access import let_in, show_who
 from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.frame import (
     PRESENTED,
@@ -17,7 +18,6 @@ from fairdash.ui.frame import (
     say_what_was_open,
 )
 from fairdash.ui.home import show_visit
-from fairdash.ui.owner import let_in, show_who
 from fairdash.ui.pages import sections
 from fairdash.ui.state import source_title
 from fairdash.ui.text import safe

@@ -1,6 +1,6 @@
 """Options of a verb, each declared once as a field of its plan.
 
-The page's form (:mod:`fairdash.ui.options`), the command line (:func:`fairdash.cli.with_options`), the plan
+The page's form (:mod:`fairdash.ui.widgets`), the command line (:func:`fairdash.cli.with_options`), the plan
 and the check of its JSON take name, type, default, range and words from the field.
 """
 

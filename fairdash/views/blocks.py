@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
-from fairdash.utils.extras import has
+from fairdash.utils.imports import has
 from fairdash.utils.text import p_value, percent, unbroken, visible
 from fairdash.views.figures.theme import LIGHT, Theme, room_of
 

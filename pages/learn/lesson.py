@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from fairdash.ui.lesson import show_lesson
+from fairdash.ui.learn import show_lesson
 
 show_lesson()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.methods import show_answer, show_data_set
+from fairdash.ui.learn import show_answer, show_data_set
 
 st.title("Which method has the smallest error at equal dependence?")
 st.markdown(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.ui.data.choice import ask_for_data, current_source, show_heading
-from fairdash.ui.data.fixes import data_or_fixes
 from fairdash.ui.data.profile import show_dataset
+from fairdash.ui.data.roles import data_or_fixes
 from fairdash.ui.state import choose_source
 
 st.title("Choose data and a sensitive attribute")

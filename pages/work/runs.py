@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.runs.parts import ask_for_file, show_actions, show_comparison, show_runs
+from fairdash.ui.runs import ask_for_file, show_actions, show_comparison, show_runs
 
 st.title("Find and compare runs")
 chosen = show_runs()

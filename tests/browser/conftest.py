@@ -11,13 +11,12 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from fairdash.runs.audits import AuditJob
-from fairdash.runs.cancel_and_resume import cancel
+from fairdash.runs.launch import cancel
 from fairdash.runs.listing import jobs_of
 from fairdash.runs.models import ModelJob
-from fairdash.runs.repairs import RepairJob
-from fairdash.runs.searches import SearchJob
+from fairdash.runs.other_jobs import RepairJob, SearchJob
 from fairdash.runs.store import Job, Run
-from fairdash.ui.owner import _id_of
+from fairdash.ui.access import _id_of
 from tests.serving import ROOT, served
 
 # As long as a context waits below: a page on a machine that trains beside it takes more than five seconds.

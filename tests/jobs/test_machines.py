@@ -18,8 +18,7 @@ import pytest
 
 from fairdash.jobs import queue
 from fairdash.runs import worker
-from fairdash.runs.cancel_and_resume import cancel
-from fairdash.runs.launch import start_run
+from fairdash.runs.launch import cancel, start_run
 from fairdash.runs.state import DONE, RUNNING
 from fairdash.runs.store import create_run
 from tests.conftest import missing

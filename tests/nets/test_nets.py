@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from fairdash.nets import StackedAdam, StackedMLP, side_by_side
-from fairdash.nets.mlp import ACTIVATIONS
+from fairdash.nets import ACTIVATIONS, StackedAdam, StackedMLP, side_by_side
 
 
 @pytest.mark.parametrize("activation", list(ACTIVATIONS))

@@ -3,8 +3,6 @@
 ``change(content, seed)`` changes one thing: a value of JSON, a column, cell or row of a table, an array, a file.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import random
@@ -234,7 +232,7 @@ def _short(value: Any) -> str:
 
 def look_at(run: Run, *, whole: bool = True) -> None:
     """All that pages, reports and commands read of a run; if not `whole`, without a report's charts."""
-    from fairdash.ui.runs.words import line_of
+    from fairdash.ui.runs import line_of
 
     (same,) = [each for each in list_runs().runs if each.id == run.id]
     assert line_of(same, same.status)

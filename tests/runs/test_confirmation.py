@@ -15,7 +15,7 @@ from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs import worker
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.confirmations import CONFIRMATIONS, confirm_run, read_confirmations
-from fairdash.runs.searches import create_search
+from fairdash.runs.other_jobs import create_search
 from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text
@@ -146,8 +146,7 @@ def test_the_verb_opens_them_and_counts():
     options |= {"tariff": False, "measures": ["pearson"], "device": "cpu"}
     result = fd.sweep(data, confirmation=0.3, **options)
     first = fd.confirm(result, **POINT)
-    assert (first.n, first.number, first.is_first) == (90, 1, True)
-    assert first.finds_link == (first.p_value <= 0.05)
+    assert (first.n, first.number, first.is_first, first.finds_link) == (90, 1, True, first.p_value <= 0.05)
     assert first.growth == pytest.approx(first.error / first.error_of_standard - 1)
     # The same point again is no other opening; another one is, blends among them.
     assert fd.confirm(result, **POINT) is first

@@ -1,7 +1,5 @@
 """A recorded step: the numbers of one that is launched operation by operation, and words where none can be."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 
@@ -16,9 +14,8 @@ from fairdash.nets import StackedAdam
 from fairdash.training import capture
 from fairdash.training.capture import NOT_RECORDED, Repeated
 from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.closed_forms import leading_pair
-from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings
 from fairdash.training.stack import train_stack
 from fairdash.training.sweep import Sweep, train_sweep
 from tests.tiers import few, few_methods

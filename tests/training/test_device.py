@@ -1,7 +1,5 @@
 """What a stack takes is foretold: beside what the CPU's allocator hands out, and where a GPU has no more."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -15,11 +13,10 @@ import fairdash as fd
 from fairdash.training.defaults import LAMS
 from fairdash.training.device import MIN_SECONDS_FOR_GPU, SHARE_OF_GPU, Device, StackMemory, resolve_device
 from fairdash.training.methods import METHODS
-from fairdash.training.models import StackTrainer
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.training.stack import StackData, _prepared, _train_epochs, train_stack
+from fairdash.training.stack_trainer import StackTrainer
 from fairdash.training.sweep import Sweep, preview_of, train_sweep
 from tests.tiers import few, few_methods
 from tests.training.stacks import stack_data
@@ -98,8 +95,7 @@ def test_auto_leaves_a_gpu_alone_where_the_training_is_small(monkeypatch: pytest
 def test_the_whole_plan_of_a_run_decides_about_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     refined = Sweep(methods=("standard", "hgr_spline", "hgr_nn"), lams=LAMS)
-    assert refined.device_for(2_000).name == "cuda"
-    assert preview_of(refined).device_for(2_000).name == "cpu"
+    assert (refined.device_for(2_000).name, preview_of(refined).device_for(2_000).name) == ("cuda", "cpu")
     assert preview_of(refined).device_for(40_000).name == "cuda"
     dataset = fd.load_dataset("household", n=300)
     small = replace(preview_of(refined), lams=(1.0,), settings=SETTINGS)

@@ -48,7 +48,7 @@ PLAN = Sweep(
 @pytest.fixture(autouse=True)
 def _no_browser_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """AppTest asks for no file after a click."""
-    monkeypatch.setattr("fairdash.ui.files.SECONDS_TO_ASK", 0.0)
+    monkeypatch.setattr("fairdash.ui.widgets.SECONDS_TO_ASK", 0.0)
 
 
 def open_page(name: str, **address: str) -> AppTest:

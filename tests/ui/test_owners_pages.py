@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from fairdash.errors import FairdashError
 from fairdash.runs.deletion import delete_made_from, keep_enforcing
 from fairdash.storage import LOCAL, log
-from fairdash.ui import cached, files, owner
+from fairdash.ui import access, cached, widgets
 from fairdash.ui.tradeoff import run as run_page
 from tests.serving import until
 from tests.test_owners import ANNE, BEN, make_for, upload_for
@@ -25,10 +25,10 @@ Become = Callable[[str], None]
 @pytest.fixture
 def become(monkeypatch: pytest.MonkeyPatch) -> Become:
     """Whose browser asks from now on, as a proxy's header says it."""
-    monkeypatch.setenv(owner.USER_HEADER, "X-Forwarded-User")
+    monkeypatch.setenv(access.USER_HEADER, "X-Forwarded-User")
 
     def become(who: str) -> None:
-        monkeypatch.setattr(owner, "_id_of", lambda *_: who)
+        monkeypatch.setattr(access, "_id_of", lambda *_: who)
 
     return become
 
@@ -42,13 +42,11 @@ def looks(made: tuple) -> list[Callable[[], object]]:
     """All that this server keeps in memory of what somebody has."""
     source, run, *_ = made
     return [
-        lambda: cached.dataset_of(source),
-        lambda: cached.summary_of(source),
+        lambda: cached.dataset_of(source), lambda: cached.summary_of(source),
         lambda: cached.upload_of(source.sha256, source.name, source.reading),
-        lambda: cached.contents_of(source.sha256),
-        lambda: cached.result_of(run),
+        lambda: cached.contents_of(source.sha256), lambda: cached.result_of(run),
         lambda: cached.fronts_of(run, sensitive="age"),
-    ]
+    ]  # fmt: skip
 
 
 @pytest.fixture
@@ -64,14 +62,10 @@ def annes(become: Become) -> tuple:
 def addresses(made: tuple) -> list[tuple[str, dict[str, str]]]:
     source, run, search, _ = made
     return [
-        ("tradeoff", {"run": run.id}),
-        ("tradeoff", {"run": run.id, "dataset": source.id}),
-        ("tradeoff", {"dataset": source.id}),
-        ("train", {"run": run.id}),
-        ("train", {"search": search.id}),
-        ("train", {"dataset": source.id}),
-        ("data", {"dataset": source.id}),
-    ]
+        ("tradeoff", {"run": run.id}), ("tradeoff", {"run": run.id, "dataset": source.id}),
+        ("tradeoff", {"dataset": source.id}), ("train", {"run": run.id}), ("train", {"search": search.id}),
+        ("train", {"dataset": source.id}), ("data", {"dataset": source.id}),
+    ]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -104,7 +98,7 @@ def test_downloads_are_made_for_their_owner_and_noted(annes: tuple, become: Beco
         run_page.KEY("report"),
         *(run_page.KEY("csv", name) for name in ("path", "figures", "predictions")),
     ]
-    *made, last = (at.session_state[files.KEY("making", key)] for key in keys)
+    *made, last = (at.session_state[widgets.KEY("making", key)] for key in keys)
     # Made in a thread that does not know the browser.
     become(BEN)
     for file in made:
@@ -118,7 +112,7 @@ def test_downloads_are_made_for_their_owner_and_noted(annes: tuple, become: Beco
 
 
 def test_who_is_not_signed_in_sees_the_way_in_and_nothing_else(annes: tuple, monkeypatch) -> None:
-    monkeypatch.setattr(owner, "get_secrets_auth_section", lambda: {"cookie_secret": "x"})
+    monkeypatch.setattr(access, "get_secrets_auth_section", lambda: {"cookie_secret": "x"})
     for name, address in [("home", {}), *addresses(annes)]:
         at = open_page(name, **address)
         assert [each.value for each in at.title] == ["Sign in to fairdash"]
@@ -127,20 +121,20 @@ def test_who_is_not_signed_in_sees_the_way_in_and_nothing_else(annes: tuple, mon
 
 
 def test_a_header_that_is_missing_is_refused_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(owner.USER_HEADER, "X-Forwarded-User")
+    monkeypatch.setenv(access.USER_HEADER, "X-Forwarded-User")
     at = open_page("home")
     assert "does not identify you" in said(at)
     assert not at.button
 
 
 def test_owners_are_hashes_that_tell_names_and_issuers_apart() -> None:
-    found = [owner._id_of(*who) for who in (("oidc", "i", "s"), ("oidc", "is", "s"), ("header", "s"))]
+    found = [access._id_of(*who) for who in (("oidc", "i", "s"), ("oidc", "is", "s"), ("header", "s"))]
     assert len(set(found)) == 3
     assert all(re.fullmatch("[0-9a-f]{32}", each) for each in found)
-    assert owner._id_of("header", "anne@example.org") == owner._id_of("header", "anne@example.org")
+    assert access._id_of("header", "anne@example.org") == access._id_of("header", "anne@example.org")
     for nobody in (None, "", " ", 3):
-        with pytest.raises(owner.NotSignedInError):
-            owner._id_of("header", nobody)
+        with pytest.raises(access.NotSignedInError):
+            access._id_of("header", nobody)
 
 
 def test_a_server_that_nobody_visits_forgets_what_was_deleted() -> None:

@@ -12,7 +12,7 @@ from fairdash.auditing.models.premiums import PREMIUMS
 from fairdash.auditing.plan import CRITERIA, QUESTIONS
 from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE, Findings
 from fairdash.auditing.schema import SHARES
-from fairdash.utils.extras import has
+from fairdash.utils.imports import has
 from fairdash.utils.text import amount, few, utc_time
 from fairdash.views.blocks import Block, Chart, Table, Text, chapter
 

@@ -1,1 +1,51 @@
 """Models in an audit: fitted models of price and cost, the user's own model, and the repaired price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fairdash.utils.options import option, options_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFile:
+    """Model's file whose price is audited, as evidence and stored audits name it: its hash and options.
+
+    `columns` is empty for all of the table's.
+    """
+
+    sha256: str
+    columns: tuple[str, ...] = option(
+        *((), "Input columns of the model, in its order"),
+        "A model that names its inputs takes them by name.",
+        name="model_columns",
+        word="model_column",
+    )
+    customer: int | str | None = option(
+        *(None, "Row to explain (optional)"),
+        "Rows are numbered from 0. The audit compares its price with those of similar rows.",
+        within="[0, inf)",
+    )
+    link: str = option(
+        *("auto", "Output of the model"),
+        "“log” if the model gives the logarithm of the price, “identity” if the price; by default what the "
+        "file says.",
+        name="model_link",
+        choices=("auto", "identity", "log"),
+    )
+    output: str | None = option(
+        *(None, "Output that holds the price"),
+        "For example “probabilities[1]”; by default its only one.",
+        name="model_output",
+    )
+    check_column: str | None = option(
+        *(None, "Compare with the prices you were given (optional)"),
+        "A column with the price as the model's owner has it. The audit says where both agree.",
+    )
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of :func:`fairdash.audit`, besides the file."""
+        found = {name: getattr(self, each.name) for name, each in options_of(ModelFile).items()}
+        return found | {"model_columns": self.columns or None}

@@ -10,9 +10,8 @@ import pandas as pd
 
 from fairdash.errors import DataError, FairdashError
 from fairdash.tables.frames import band_texts
-from fairdash.tables.model_files.inputs import NAME_LINK, Input, NamedModel
 from fairdash.tables.model_files.linear import CoefficientTable
-from fairdash.tables.model_files.model_file import Array, Link, refused
+from fairdash.tables.model_files.model_file import NAME_LINK, Array, Input, Link, NamedModel, refused
 from fairdash.tables.readers.excel import read_sheet, refuse_formulas, sheet_names
 from fairdash.tables.readers.reading import read_content
 from fairdash.tables.readers.report import ReadingOptions

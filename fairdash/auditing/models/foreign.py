@@ -27,12 +27,12 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash import errors
 from fairdash.jobs.process import environment
-from fairdash.tables.model_files.inputs import NamedModel
 from fairdash.tables.model_files.model_file import (
     MAX_MEMORY,
     MAX_SECONDS,
     Array,
     Link,
+    NamedModel,
     cause,
     kind_of,
     refused,

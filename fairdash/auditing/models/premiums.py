@@ -29,7 +29,7 @@ from fairdash.auditing.gaps import Estimate, within
 from fairdash.auditing.table import AuditTable
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.references import fit_barycentre, sensitive_nodes
-from fairdash.utils.extras import EXTRA_OF, has
+from fairdash.utils.imports import EXTRA_OF, has
 from fairdash.utils.seeds import Stream, seed_of
 from fairdash.utils.trees import boosted_trees
 

@@ -41,8 +41,7 @@ from fairdash.auditing.questions.money import above_base, along_s, other_columns
 from fairdash.auditing.questions.sufficiency import bias_surface
 from fairdash.auditing.result import SHARE
 from fairdash.auditing.table import AuditTable
-from fairdash.dependence.classical import Z
-from fairdash.dependence.ranks import quantiles
+from fairdash.dependence.classical import Z, quantiles
 from fairdash.evaluation.insurance import deviances, double_lift, gini
 from fairdash.utils.text import percent
 

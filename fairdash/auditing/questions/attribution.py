@@ -39,7 +39,7 @@ from fairdash.auditing.models.premiums import (
     share_explained_in_words,
 )
 from fairdash.auditing.table import AuditTable
-from fairdash.utils.extras import EXTRA_OF, has
+from fairdash.utils.imports import EXTRA_OF, has
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import percent

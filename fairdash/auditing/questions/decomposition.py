@@ -29,8 +29,16 @@ from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_w
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.questions.robustness import as_measures, robustness_among_equals, robustness_in_words
 from fairdash.auditing.table import AuditTable
-from fairdash.dependence.conditional import LEFT_OF_S, TREE_ROWS, determined, require_differences
-from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
+from fairdash.dependence.conditional import TREE_ROWS
+from fairdash.dependence.conditional_means import (
+    LEFT_OF_S,
+    N_FOLDS,
+    as_given,
+    determined,
+    require_differences,
+    ridge_out_of_fold,
+    spline_functions,
+)
 from fairdash.errors import DeterminedError
 from fairdash.utils.seeds import Stream, seed_of
 from fairdash.utils.text import few, p_equals

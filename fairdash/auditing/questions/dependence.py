@@ -12,9 +12,8 @@ from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, of_mean, typical_gap
 from fairdash.auditing.questions.decomposition import fixed_decomposition
 from fairdash.auditing.table import AuditTable
-from fairdash.dependence.ranks import quantiles
-from fairdash.evaluation.class_probabilities import MIN_KNOWN, by_probability, calibration
-from fairdash.evaluation.classes import by_group, pairs_of_groups
+from fairdash.dependence.classical import quantiles
+from fairdash.evaluation.classes import MIN_KNOWN, by_group, by_probability, calibration, pairs_of_groups
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.classes import MIN_ROWS
 from fairdash.utils.text import counted, few, percent

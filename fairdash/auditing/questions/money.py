@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 from scipy.sparse import csr_matrix
 
+from fairdash.auditing.columns import as_feature
 from fairdash.auditing.curve import Basis, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, reach_of_sums
-from fairdash.auditing.table import AuditTable, as_feature
+from fairdash.auditing.table import AuditTable
 from fairdash.evaluation.insurance import MIN_SHOWN, bands_of
 from fairdash.utils.text import counted, percent
 

@@ -34,17 +34,8 @@ from fairdash.auditing.data import Answered, AuditData, Measured, Part, gap_alon
 from fairdash.auditing.gaps import LEVEL, POWER, Gap, Tested, largest_gap, noise_in_words, of_mean
 from fairdash.auditing.questions.money import levels_of, other_columns
 from fairdash.auditing.table import FEWEST, AuditTable
-from fairdash.dependence.classical import Z
-from fairdash.dependence.ranks import quantiles
-from fairdash.evaluation.insurance import (
-    MIN_SHOWN,
-    N_BANDS,
-    bands_of,
-    deviances,
-    drawn_lorenz,
-    gini,
-    murphy,
-)
+from fairdash.dependence.classical import Z, quantiles
+from fairdash.evaluation.insurance import MIN_SHOWN, N_BANDS, bands_of, deviances, drawn_lorenz, gini, murphy
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import p_equals, percent
 

@@ -12,7 +12,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.dependence.registry import REGISTRY, Measure
+from fairdash.dependence.measure import Measure
+from fairdash.dependence.registry import REGISTRY
 from fairdash.lab.estimates import target_of
 from fairdash.views.figures.data import some_rows
 from fairdash.views.figures.parts import Values, band, corner_note, dots, line, line_up, note

@@ -10,9 +10,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_bool_dtype
 
-from fairdash.tables.model_files.inputs import NAME_LINK, Input, NamedModel, coded
-from fairdash.tables.model_files.model_file import LOG_LOSSES, Array, Link, as_levels, cause, refused
+from fairdash.tables.model_files.model_file import (
+    LOG_LOSSES,
+    NAME_LINK,
+    Array,
+    Input,
+    Link,
+    NamedModel,
+    as_levels,
+    cause,
+    coded,
+    refused,
+)
 from fairdash.utils.text import counted, few
 
 #: Objectives whose predictions are means of the outcome by a log link, by its own scale, and probabilities.
@@ -242,6 +253,11 @@ class CatBoostModel(_Boosted):
         except self._error as error:
             raise refused(f"it can't price the rows ({cause(error)})") from error
         return made
+
+    def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
+        """Values of each input, (n,): truth values as 1 and 0, whose texts CatBoost hashes for them."""
+        truths = {name: rows[name].astype("Int64") for name in self.columns if is_bool_dtype(rows[name])}
+        return super().values(rows.assign(**truths))
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on levels that are priced as one that no training can have held."""

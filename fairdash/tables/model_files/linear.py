@@ -11,8 +11,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.tables.model_files.inputs import NAME_LINK, Input, NamedModel, coded
-from fairdash.tables.model_files.model_file import Array, Link, as_levels, number_values, refused
+from fairdash.tables.model_files.model_file import (
+    NAME_LINK,
+    Array,
+    Input,
+    Link,
+    NamedModel,
+    as_levels,
+    coded,
+    number_values,
+    refused,
+)
 from fairdash.utils.text import counted, few
 
 #: Factor of a coefficient: the power of a number, or 1 for the rows of a level.

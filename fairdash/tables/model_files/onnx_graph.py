@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.tables.model_files.inputs import Input, NamedModel
 from fairdash.tables.model_files.model_file import (
     LOG_LOSSES,
     MAX_INPUTS,
     Array,
+    Input,
     Link,
+    NamedModel,
     as_levels,
     cause,
     number_values,

@@ -13,9 +13,8 @@ from xml.etree import ElementTree
 import numpy as np
 from scipy.special import expit, ndtr
 
-from fairdash.tables.model_files.inputs import NAME_LINK
 from fairdash.tables.model_files.linear import LinearModel, Parts, Term
-from fairdash.tables.model_files.model_file import Array, Link, refused
+from fairdash.tables.model_files.model_file import NAME_LINK, Array, Link, refused
 from fairdash.utils.text import counted
 
 _INVERSE: dict[str, Callable[[Array], Any]] = {

@@ -34,7 +34,7 @@ from fairdash.tables.readers.table import (
 )
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS, TextColumn, add_text_columns
 from fairdash.tables.readers.texts import joined, texts_of
-from fairdash.utils.extras import has
+from fairdash.utils.imports import has
 from fairdash.utils.text import counted
 
 DELIMITERS = (",", ";", "\t", "|")

@@ -42,7 +42,7 @@ from fairdash.tables.readers.report import (
     ReadingOptions,
     ReadingReport,
 )
-from fairdash.tables.readers.statistics_packages import parser_of, read_statistics
+from fairdash.tables.readers.statistics_packages import parser_of, read_statistics, transport_tables
 from fairdash.tables.readers.table import empty_file
 from fairdash.tables.readers.typed import read_parquet
 
@@ -184,7 +184,7 @@ def read_content(
                 raise OptionError.of(f"{FORMATS[kind]} has no {option} to choose", "Leave it as found.")
     if options.header_row is not None and kind not in (TEXT, EXCEL):
         raise OptionError.of(f"{FORMATS[kind]} has no line of names to choose", "Leave it as found.")
-    if options.sheet is not None and kind not in (EXCEL, R_DATA):
+    if options.sheet is not None and kind not in (EXCEL, R_DATA) and not transport_tables(content):
         what = FORMATS.get(kind, "a text table")
         raise OptionError.of(f"{what} has no sheets to choose from", "Choose none.")
     if kind == PARQUET:
@@ -213,7 +213,7 @@ def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
     kind = _kind_of(content)
     if kind == EXCEL:
         return kind, sheet_names(content)
-    return kind, frame_names(content) if kind == R_DATA else ()
+    return kind, frame_names(content) if kind == R_DATA else tuple(transport_tables(content))
 
 
 def _kind_of(content: bytes) -> str:

@@ -49,7 +49,7 @@ class ReadingOptions:
     also_missing
         Further such cells, texts or numbers, in all columns or in one: ``"999"`` or ``"age=999"``.
     sheet
-        Sheet of a workbook, or data frame of an R file.
+        Sheet of a workbook, or table of an R file or a SAS transport file.
     number_names
         Whether a name that stands over several columns is numbered: the second ``age`` becomes ``age (2)``.
     header_row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,10 +14,11 @@ from typing import Any
 
 import pandas as pd
 
-from fairdash.errors import ReadingError
+from fairdash.errors import OptionError, ReadingError
 from fairdash.tables.readers import limits
 from fairdash.tables.readers.report import FORMATS, SAS, SPSS, STATA, ReadingOptions, ReadingReport, tell
 from fairdash.tables.readers.typed import read_parquet
+from fairdash.utils.text import few
 
 #: Seconds that a file may take; one of the largest that are read takes a minute.
 MAX_SECONDS = 300
@@ -28,6 +30,9 @@ CHILD = Path(__file__).with_name("statistics_child.py")
 
 _SAS_TABLE = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
 _SAS_TRANSPORT = (b"HEADER RECORD*******LIBRARY HEADER RECORD", b"HEADER RECORD*******LIBV8   HEADER RECORD")
+#: The record of 80 bytes with which each table of a transport file begins; the name is in the third.
+_MEMBER = re.compile(rb"HEADER RECORD\*{7}MEMB(?:ER |V8 ) HEADER RECORD!{7}")
+_RECORD = 80
 _STATA = b"<stata_dta>"
 #: Before release 117 of its format, a Stata file began with the release, the order of bytes and a 1.
 _STATA_RELEASES = range(104, 116)
@@ -47,21 +52,48 @@ def parser_of(content: bytes) -> tuple[str, str] | None:
     return (SPSS, "read_sav") if content.startswith(_SPSS) else None
 
 
+def transport_tables(content: bytes) -> dict[str, bytes]:
+    """Return the tables of a SAS transport file of several by name, each as a file; none of other files.
+
+    pyreadstat would take all that follows the first table, headers too, for rows of it.
+    """
+    if not content.startswith(_SAS_TRANSPORT):
+        return {}
+    starts = [each.start() for each in _MEMBER.finditer(content) if each.start() % _RECORD == 0]
+    width = 32 if content.startswith(_SAS_TRANSPORT[1]) else 8
+    tables: dict[str, bytes] = {}
+    for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
+        place = start + 2 * _RECORD + 8
+        name = content[place : place + width].decode("cp1252", errors="replace").strip()
+        tables.setdefault(name, content[: starts[0]] + content[start:end])
+    return tables if len(starts) > 1 else {}
+
+
 def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav, .zsav) file.
 
     A column whose codes all have a text (a value label) becomes text, dates become dates, times text. What
-    the file declares as missing is missing.
+    the file declares as missing is missing. Of a transport file with several tables the named one is read, or
+    else the first.
 
     Raises
     ------
     ReadingError
         The file is incomplete, damaged, too large or too slow to read, or has no rows.
+    OptionError
+        There is no table of that name.
     """
     found = parser_of(content)
     assert found is not None
     kind, parser = found
     tell(FORMATS[kind])
+    tables, chosen, notes = transport_tables(content), options.sheet, list[str]()
+    if tables:
+        chosen = next(iter(tables)) if chosen is None else chosen
+        if chosen not in tables:
+            raise OptionError.of("the file has no table of this name", f"It has {few(tables)}.")
+        content = tables[chosen]
+        notes.append(f"Table “{chosen}” is read, one of {len(tables)} in the file ({few(tables)}).")
     with tempfile.TemporaryDirectory(prefix="fairdash-") as folder:
         source, target = Path(folder, "source"), Path(folder, "table.parquet")
         source.write_bytes(content)
@@ -74,7 +106,8 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
             raise ReadingError.of(said["problem"], said["hint"])
         converted = target.read_bytes()
     frame, report = read_parquet(converted, options)
-    return frame, replace(report, format=kind, notes=(*said["notes"], *report.notes))
+    notes += [*said["notes"], *report.notes]
+    return frame, replace(report, format=kind, notes=tuple(notes), sheet=chosen, sheets=tuple(tables))
 
 
 def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
-from fairdash.utils.between import between, interpolated
-from fairdash.utils.rounding import DOUBLE, settled
+from fairdash.utils.rounding import DOUBLE, between, interpolated, settled
 
 Array = NDArray[np.float64]
 

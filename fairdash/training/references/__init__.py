@@ -58,7 +58,7 @@ class Reference:
     limits
         Limitations, in plain words.
     objective
-        Id of the objective it is drawn for, in :data:`fairdash.training.objectives.OBJECTIVES`.
+        Id of the objective it is drawn for, in :data:`fairdash.training.settings.OBJECTIVES`.
     is_curve
         Whether it has a strength from 0 to 1, and so a curve; otherwise it is one point a split.
     source

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit, ndtri
 
 from fairdash.errors import OptionError, Problem
-from fairdash.utils.between import Between, between, interpolated
+from fairdash.utils.rounding import Between, between, interpolated
 
 Array = NDArray[np.float64]
 

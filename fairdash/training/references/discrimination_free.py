@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.classical import mid_ranks
 from fairdash.training.references.barycentre import Array, fault, fit_barycentre, one_column, weights
 from fairdash.training.splits import Split, folds
 from fairdash.utils.classes import class_columns, holds_text, one_column_each

@@ -9,8 +9,8 @@ import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.filing.view import answers_of, changes_of, first_chart, notes_of, verdict_tables
-from fairdash.auditing.models.repaired import SHARES as REPAIR_SHARES
-from fairdash.auditing.models.repaired import reach_in_words
+from fairdash.auditing.models.averages import SHARES as REPAIR_SHARES
+from fairdash.auditing.models.averages import reach_in_words
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.result import IN_SHORT
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
@@ -19,26 +19,26 @@ from fairdash.errors import Fix, RunError
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.launch import start_repair
 from fairdash.runs.listing import finished_audits, list_runs
-from fairdash.runs.repairs import RepairJob, find_repair
+from fairdash.runs.other_jobs import RepairJob, find_repair
 from fairdash.runs.state import DONE
 from fairdash.runs.store import RESULT, Run
+from fairdash.tables.exposure import AS_THEY_ARE
 from fairdash.tables.fixes import with_fix
-from fairdash.tables.rate import AS_THEY_ARE
 from fairdash.tables.roles import Roles
 from fairdash.training.baselines import PRICE
 from fairdash.training.methods import ModelKey
+from fairdash.ui.access import current_owner
 from fairdash.ui.audit.filing import show_filing
 from fairdash.ui.blocks import show_blocks, show_table
 from fairdash.ui.cached import fronts_of, result_of, roles_of
-from fairdash.ui.files import download_file
 from fairdash.ui.frame import PICTURES
 from fairdash.ui.jobs import follow_job, show_go_on, show_or_start, show_status
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import go_to
-from fairdash.ui.runs.words import title_of
+from fairdash.ui.runs import title_of
 from fairdash.ui.state import choose_audit, choose_run, choose_source
 from fairdash.ui.text import safe
+from fairdash.ui.widgets import download_file
 from fairdash.utils.text import unbroken
 from fairdash.views.blocks import Block, Chart, Table, Text
 from fairdash.views.reports.fronts import Front, nearest_points

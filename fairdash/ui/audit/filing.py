@@ -8,16 +8,16 @@ from functools import partial
 import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult, command_of
-from fairdash.auditing.filing.governance import FIELDS, FILE, governance_yaml
+from fairdash.auditing.filing.document import FIELDS, FILE, governance_yaml
 from fairdash.auditing.filing.rules import TEMPLATES
 from fairdash.errors import FairdashError
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import kept_answers
 from fairdash.storage import write_whole
-from fairdash.ui.files import download_file
+from fairdash.ui.access import current_owner
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
-from fairdash.ui.owner import current_owner
+from fairdash.ui.widgets import download_file
 from fairdash.views.reports.pdf import as_pdf
 
 KEY = Keys(__file__)
@@ -80,7 +80,7 @@ def _offer(result: AuditResult, make: Callable[[], bytes], label: str, name: str
 
 
 def _page(result: AuditResult, answers: dict[str, str], row: int | str) -> bytes:
-    from fairdash.auditing.filing.customer import render_customer
+    from fairdash.auditing.filing.document import render_customer
 
     return render_customer(result, answers, row=row)
 

@@ -14,27 +14,28 @@ from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
+from fairdash.auditing.models import ModelFile
 from fairdash.auditing.models.foreign import ForeignModel
 from fairdash.auditing.models.model_answers import MODEL_PRICE
-from fairdash.auditing.plan import AuditPlan, Columns, ModelFile
+from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_audit
+from fairdash.tables.exposure import looks_like_total
 from fairdash.tables.header_words import meanings_of
 from fairdash.tables.model_files.model_file import ENDINGS, MAX_BYTES, MAX_SECONDS, content_of
-from fairdash.tables.rate import looks_like_total
 from fairdash.tables.roles import Roles
+from fairdash.ui.access import current_owner
 from fairdash.ui.audit.answers import choose_attribute, roles_of_audit, show_result
 from fairdash.ui.cached import columns_of_classes, suggestion_of
 from fairdash.ui.data.upload import ask_for_table
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.options import ask
-from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose_audit, choose_source
 from fairdash.ui.text import safe
+from fairdash.ui.widgets import ask
 from fairdash.utils.options import options_of
 from fairdash.utils.text import counted
 

@@ -14,8 +14,7 @@ from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import FairdashError
 from fairdash.jobs.queue import prepare
 from fairdash.ui.cached import dataset_of
-from fairdash.ui.data.fixes import ask_for_fixes
-from fairdash.ui.data.roles import ask_for_names, ask_for_roles
+from fairdash.ui.data.roles import ask_for_fixes, ask_for_names, ask_for_roles
 from fairdash.ui.data.upload import ask_for_upload
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Address, Keys

@@ -20,7 +20,7 @@ from fairdash.tables.column_profile import ColumnProfile
 from fairdash.tables.suggestion import claims_in_total
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of, upload_of
-from fairdash.ui.data.fixes import agree
+from fairdash.ui.data.roles import agree
 from fairdash.ui.frame import PICTURES, chart, show_fixes, theme
 from fairdash.ui.jobs import Tables, finished, follow
 from fairdash.ui.keys import Keys

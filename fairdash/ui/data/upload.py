@@ -18,12 +18,11 @@ from fairdash.storage import sha256
 from fairdash.tables.readers.limits import MAX_CELLS, MAX_COLUMNS, MAX_FILE, MAX_PARQUET_CELLS
 from fairdash.tables.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport, heard_by
 from fairdash.tables.readers.text_column import MISSING_MARKS
+from fairdash.ui.access import current_owner, signs_in
 from fairdash.ui.cached import contents_of, forget_what_was_deleted, upload_of
-from fairdash.ui.data.fixes import ask_for_fixes
-from fairdash.ui.data.roles import ask_for_names, ask_for_roles
+from fairdash.ui.data.roles import ask_for_fixes, ask_for_names, ask_for_roles
 from fairdash.ui.frame import plain_errors, show_fixes, show_problems
 from fairdash.ui.keys import Keys
-from fairdash.ui.owner import current_owner, signs_in
 from fairdash.ui.state import DEFAULT_SOURCE, choose_source
 from fairdash.ui.text import safe
 from fairdash.utils.memory import can_limit, most_memory

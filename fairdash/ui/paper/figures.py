@@ -10,20 +10,20 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY
 from fairdash.lab import SHAPES
-from fairdash.lab.figures.gaussians import along_rho_figure
+from fairdash.lab.figures.estimates import along_rho_figure
 from fairdash.lab.figures.paper import architecture_figure, by_age_figure
 from fairdash.lab.figures.simulations import fig2_figure
 from fairdash.lab.paper import HOUSEHOLD_TARGETS, StudyResult, judged, read_result
 from fairdash.lab.studies import lines_of, means_along_rho
 from fairdash.lab.truth import exact_curves
 from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.ui.files import download
+from fairdash.training.settings import OBJECTIVES
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.paper.table1 import show_table1
 from fairdash.ui.state import choose
 from fairdash.ui.text import duration
+from fairdash.ui.widgets import download
 
 KEY = Keys(__file__)
 

@@ -23,12 +23,12 @@ from fairdash.lab.paper import (
     table1_names,
     title_of,
 )
-from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
-from fairdash.ui.files import download
+from fairdash.training.settings import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.state import choose
 from fairdash.ui.text import duration
+from fairdash.ui.widgets import download
 from fairdash.views.figures.theme import REFERENCE, STANDARD, faded
 
 KEY = Keys(__file__)

@@ -11,7 +11,7 @@ import streamlit as st
 from fairdash.dependence.exact import gaussian
 from fairdash.lab import Scene
 from fairdash.lab.estimates import studied, target_of, values_of
-from fairdash.lab.figures.gaussians import along_rho_figure, estimate_name, inequality_figure
+from fairdash.lab.figures.estimates import along_rho_figure, estimate_name, inequality_figure
 from fairdash.lab.figures.simulations import scatter_figure, short_name
 from fairdash.lab.studies import Study, gaussian_pairs, gaussian_study, means_along_rho
 from fairdash.lab.truth import (
@@ -22,11 +22,11 @@ from fairdash.lab.truth import (
     printed_threshold,
     unit_of,
 )
-from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.jobs import follow, so_far
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.text import explain, fixed
+from fairdash.ui.widgets import download
 
 KEY = Keys(__file__)
 

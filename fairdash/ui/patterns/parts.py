@@ -23,7 +23,6 @@ from fairdash.lab.figures.simulations import (
     short_name,
 )
 from fairdash.lab.studies import Study, compared
-from fairdash.ui.files import download
 from fairdash.ui.frame import chart, presented, theme
 from fairdash.ui.jobs import Tables, finished, follow, so_far
 from fairdash.ui.keys import Address, Keys
@@ -42,6 +41,7 @@ from fairdash.ui.patterns.scene import (
 )
 from fairdash.ui.state import choose
 from fairdash.ui.text import explain, in_lines
+from fairdash.ui.widgets import download
 
 KEY = Keys(__file__)
 

@@ -13,10 +13,10 @@ import streamlit as st
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
 from fairdash.evaluation import knee, least_dependence, least_error, points_of_plan
-from fairdash.evaluation.crossing import cells_of, views_of
+from fairdash.evaluation.crossed_cells import cells_in_view, views_of
 from fairdash.runs.store import Run
 from fairdash.training.methods import PATHS, THE_STANDARD, ModelKey, apart_in_words
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.ui.blocks import show_blocks, show_stage, show_table
 from fairdash.ui.cached import fronts_of, result_of, stops_of
@@ -29,7 +29,7 @@ from fairdash.views.figures.comparison import transformation_figure
 from fairdash.views.reports import content, pictures, sentences, stage, tables
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import Front, parse_point
-from fairdash.views.reports.strength import networks_and_tariffs
+from fairdash.views.reports.sentences import networks_and_tariffs
 
 KEY = Keys(__file__)
 
@@ -216,7 +216,7 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
 
 def _show_place(comparison: Comparison) -> None:
     """Description of the chosen point, if it is not a trained model, and of a crossing's cells."""
-    if (cells := cells_of(comparison.result.sensitive, comparison.sensitive)) is not None:
+    if (cells := cells_in_view(comparison.result.sensitive, comparison.sensitive)) is not None:
         named = "; ".join(f"{k}: {name}" for k, name in enumerate(cells.names))
         st.caption(safe(f"Cells of {comparison.sensitive_called}, by their number: {named}."))
     if not comparison.curve_point(comparison.b).is_trained:

@@ -17,28 +17,27 @@ from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, RunError
 from fairdash.evaluation import wide
 from fairdash.runs.audits import keep_priced, price_of_test_rows
-from fairdash.runs.cancel_and_resume import cancel
 from fairdash.runs.confirmations import confirm_run, read_confirmations
-from fairdash.runs.launch import start_again, start_model, start_run
+from fairdash.runs.launch import cancel, start_again, start_model, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.storage.log import note, read
 from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import FAIR_TARIFF, PATHS
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
+from fairdash.ui.access import current_owner
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
-from fairdash.ui.files import download_of
 from fairdash.ui.frame import PICTURE_FORMAT, PICTURES, plain_errors, show_problems
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_or_start, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import go_to
-from fairdash.ui.runs.words import missing_data
+from fairdash.ui.runs import missing_data
 from fairdash.ui.state import choose_audit, choose_run, choose_source, chosen_run, chosen_source
 from fairdash.ui.text import duration, safe
+from fairdash.ui.widgets import download_of
 from fairdash.utils.safe_csv import safe_csv
 from fairdash.utils.text import counted
 from fairdash.views.reports.comparison import Comparison
@@ -148,7 +147,7 @@ def _offer_quicker(run: Run) -> None:
     left, quick = status.seconds_left, quicker(spec.plan)
     if left is None or left[0] < LONG or quick is None or run.is_cancelled():
         return
-    from fairdash.evaluation.execute_sweep import work_of_plan
+    from fairdash.evaluation.work import work_of_plan
 
     own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
     # The run starts again, with all of its work left.

@@ -16,14 +16,14 @@ from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.tariff.relativities import rate
 from fairdash.training.baselines import PRICE
 from fairdash.ui.cached import cap_cost_of, dataset_of
-from fairdash.ui.files import download_of
 from fairdash.ui.frame import chart, plain_errors, theme
 from fairdash.ui.keys import Keys
-from fairdash.ui.runs.words import missing_data
+from fairdash.ui.runs import missing_data
 from fairdash.ui.text import fixed, safe
 from fairdash.ui.tradeoff.run import offer_audit, show_refit
+from fairdash.ui.widgets import download_of
 from fairdash.utils.text import number, visible
-from fairdash.views.figures.tariff import factor_figure, factors
+from fairdash.views.figures.comparison import factor_figure, factors
 from fairdash.views.reports.comparison import Comparison
 
 KEY = Keys(__file__)

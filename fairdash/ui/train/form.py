@@ -11,22 +11,20 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, Problem
 from fairdash.runs.launch import start_run
-from fairdash.runs.searches import SearchJob
+from fairdash.runs.other_jobs import SearchJob
 from fairdash.runs.state import DONE
 from fairdash.runs.store import Run
 from fairdash.training import defaults
 from fairdash.training.defaults import VALIDATION_SHARE, default_settings, suggested_loss
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import DEFAULT_METHOD, METHODS, apart_in_words
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import ARCHITECTURES, TrainingSettings
+from fairdash.training.settings import ARCHITECTURES, OBJECTIVES, TrainingSettings
 from fairdash.training.split_kinds import SPLITS, default_share, kinds_for
 from fairdash.training.sweep import STANDARD, SearchPlan, Sweep
+from fairdash.ui.access import current_owner
 from fairdash.ui.frame import chart, show_problems, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.options import ask
-from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import go_to, page
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
@@ -41,6 +39,7 @@ from fairdash.ui.train.searching import (
     numbers,
     show_search,
 )
+from fairdash.ui.widgets import ask
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.options import options_of
 from fairdash.utils.text import counted

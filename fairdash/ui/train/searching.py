@@ -13,22 +13,21 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import FairdashError, OptionError
 from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.runs.launch import start_search
-from fairdash.runs.searches import SearchJob
+from fairdash.runs.other_jobs import SearchJob
 from fairdash.runs.state import DONE
 from fairdash.training.defaults import LAMS
 from fairdash.training.lam_search import ERROR, EXCESS, MEASURE, LamSearch, Target
 from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.search import GRIDS, SearchResult, SettingsSearch
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import OBJECTIVES, TrainingSettings
 from fairdash.training.sweep import SearchPlan
+from fairdash.ui.access import current_owner
 from fairdash.ui.frame import show_problems
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
 from fairdash.ui.keys import Keys
-from fairdash.ui.options import ask
-from fairdash.ui.owner import current_owner
 from fairdash.ui.state import choose_search
 from fairdash.ui.text import number, safe
+from fairdash.ui.widgets import ask
 from fairdash.utils.text import counted
 
 KEY = Keys(__file__)

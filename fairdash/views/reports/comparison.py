@@ -20,13 +20,13 @@ from fairdash.evaluation import (
     trained_points,
     transfers_by_group,
 )
-from fairdash.evaluation.crossing import TOGETHER, values_of
+from fairdash.evaluation.crossed_cells import TOGETHER, values_of
 from fairdash.evaluation.figures import VERDICT
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import is_link
 from fairdash.training.crossvalidation import tuned_settings
 from fairdash.training.methods import THE_STANDARD, ModelKey
-from fairdash.training.objectives import OBJECTIVES, Objective
+from fairdash.training.settings import OBJECTIVES, Objective
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.classes import attributes_of

@@ -17,7 +17,7 @@ from fairdash.evaluation.quantile_profile import ROWS_PER_GROUP
 from fairdash.tables.leak_check import check_data
 from fairdash.training.device import TITLES
 from fairdash.training.methods import PATHS, ModelKey, apart_in_words
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
 from fairdash.utils.classes import attributes_of
 from fairdash.utils.records import to_plain

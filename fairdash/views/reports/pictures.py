@@ -9,7 +9,7 @@ from typing import Any
 
 from fairdash.dependence import REGISTRY
 from fairdash.training.methods import THE_STANDARD, ModelKey
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.utils.text import counted, label, number
 from fairdash.views.blocks import Picture
 from fairdash.views.figures.comparison import features_figure, objectives_figure

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation import blended_profiles, points_of_plan
 from fairdash.training.methods import ModelKey
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.utils.text import number, percent, span, with_unit
 from fairdash.views.figures.parts import lists, plain
 from fairdash.views.figures.theme import Theme, escaped
 from fairdash.views.reports import pictures, sentences
 from fairdash.views.reports.comparison import Comparison
-from fairdash.views.reports.strength import shows_nothing
+from fairdash.views.reports.sentences import shows_nothing
 
 Array = NDArray[np.float64]
 

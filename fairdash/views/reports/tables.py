@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.dependence import REGISTRY
-from fairdash.dependence.registry import Measure
+from fairdash.dependence.measure import Measure
 from fairdash.evaluation import (
     hypervolume,
     merged_groups,
@@ -22,8 +22,8 @@ from fairdash.storage.log import Log
 from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, PRICE
 from fairdash.training.methods import PATHS, STANDARD
-from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
+from fairdash.training.settings import OBJECTIVES
 from fairdash.utils.text import number, p_equals, percent, signed, span, with_unit
 from fairdash.views.blocks import Table
 from fairdash.views.figures.comparison import MAX_FEATURES

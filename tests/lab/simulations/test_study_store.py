@@ -12,11 +12,10 @@ from fairdash.jobs import cancellation, queue
 from fairdash.lab.estimates import Progress
 from fairdash.lab.scene import Scene
 from fairdash.lab.studies import KINDS, Study
-from fairdash.runs import state, studies, worker
-from fairdash.runs.cancel_and_resume import cancel
-from fairdash.runs.launch import start_study
+from fairdash.runs import other_jobs, state, worker
+from fairdash.runs.launch import cancel, start_study
+from fairdash.runs.other_jobs import create_study
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING
-from fairdash.runs.studies import create_study
 from fairdash.storage import cache_folder
 from tests.tiers import few
 
@@ -50,8 +49,7 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
     assert worker.main(job.id) == 1
     assert [look.state for look in looks] == [RUNNING, RUNNING, RUNNING]
     assert [look.doing for look in looks] == ["step 0", "step 1", "step 2"]
-    assert len(job.tables()["table"]) == 2
-    assert job.status.state == CANCELLED
+    assert (len(job.tables()["table"]), job.status.state) == (2, CANCELLED)
     monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     assert start_study(STUDY).status.state == QUEUED
 
@@ -78,16 +76,15 @@ def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.Monkey
     assert worker.main(job.id) == (0 if name == "status.json" else 1)
     assert job.status.state in (CANCELLED, FAILED)
     monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
-    assert start_study(STUDY).status.state == QUEUED
-    assert worker.main(job.id) == 0
+    assert (start_study(STUDY).status.state, worker.main(job.id)) == (QUEUED, 0)
     assert job.status.state == DONE
 
 
 def test_the_oldest_studies_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studies, "_KEPT", 2)
+    monkeypatch.setattr(other_jobs, "_KEPT", 2)
     for k in range(4):
         folder = cache_folder("studies") / f"{k}"
         folder.mkdir(parents=True)
         os.utime(folder, (k, k))
-    studies.forget_the_oldest()
+    other_jobs.forget_the_oldest()
     assert sorted(folder.name for folder in cache_folder("studies").iterdir()) == ["2", "3"]

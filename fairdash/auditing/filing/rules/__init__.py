@@ -85,7 +85,7 @@ class Heading:
     shows
         Ids of :data:`fairdash.auditing.filing.document.PARTS`: what the audit fills in.
     blanks
-        Ids of :data:`fairdash.auditing.filing.governance.FIELDS`: what only the user can write.
+        Ids of :data:`fairdash.auditing.filing.document.FIELDS`: what only the user can write.
     """
 
     title: str

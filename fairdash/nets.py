@@ -1,0 +1,401 @@
+"""Small neural networks, K of them computed as one, and two computations side by side on a GPU.
+
+A stack holds K networks of the same shape; its tensors have the leading dimension K, its inputs and outputs
+have the shape ``(K, batch, features)``. This module does not depend on fairness or data.
+
+>>> import torch
+>>> net = StackedMLP([5, 8, 1], seeds=[0, 0, 1])
+>>> net(torch.zeros(3, 16, 5)).shape
+torch.Size([3, 16, 1])
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True, kw_only=True)
+class Activation:
+    """Activation of a unit, tanh or ReLU, in the form required by handwritten gradients.
+
+    A unit's output is ``factor * a + shift`` of the a that is kept, so that its affine part goes into the
+    next layer's small matrices and no pass over the batch is needed for it.
+
+    Parameters
+    ----------
+    function
+        The output itself, for what is not written by hand.
+    scale
+        Factor of z before `keep`.
+    keep
+        The kept a from ``scale * z``, in place.
+    factor, shift
+        The output is ``factor * a + shift``.
+    gain, slope
+        The output's derivative by z is ``gain * slope(a)``.
+    first, inner, last
+        Squares of the bounds of uniform initial weights, times the number of inputs: of the first layer,
+        those between, and the output's; None for Xavier's bound, which knows the outputs too.
+    bias
+        Initial biases of hidden units are uniform between ± this.
+    """
+
+    function: Callable[[Tensor], Tensor]
+    scale: float
+    keep: Callable[[Tensor], Tensor]
+    factor: float
+    shift: float
+    gain: float
+    slope: Callable[[Tensor], Tensor]
+    first: float | None = None
+    inner: float | None = None
+    last: float | None = None
+    bias: float = 0.0
+
+
+ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
+    {
+        # tanh(z) = 2σ(2z) − 1, and tanh′(z) = 4(σ − σ²): torch's sigmoid is vectorised on CPUs and its tanh
+        # much less so.
+        "tanh": Activation(
+            function=torch.tanh,
+            scale=2.0,
+            keep=Tensor.sigmoid_,
+            factor=2.0,
+            shift=-1.0,
+            gain=4.0,
+            slope=lambda a: torch.addcmul(a, a, a, value=-1),
+        ),
+        # He et al. (2015) for the middle layers. Many inputs, and the output, begin small: a table has few
+        # rows, and initial weights are noise to the prediction. Biases spread the kinks over the rows.
+        "relu": Activation(
+            function=torch.relu,
+            scale=1.0,
+            keep=Tensor.relu_,
+            factor=1.0,
+            shift=0.0,
+            gain=1.0,
+            slope=lambda a: (a > 0).to(a.dtype),
+            first=0.75,
+            inner=6.0,
+            last=0.54,
+            bias=0.5,
+        ),
+    }
+)
+
+
+class StackedMLP(nn.Module):
+    """Stack of K multilayer perceptrons with a linear output.
+
+    Parameters
+    ----------
+    widths
+        Number of units of each layer, inputs first, outputs last: ``[p, 32, 16, 1]``.
+    seeds
+        One seed a network, K in all. Networks with equal seeds start from equal weights,
+        whatever stack they are in.
+    first_layer_gain
+        Factor on the first layer's initial weights: above 1, the network starts with steeper
+        functions of its inputs.
+    first_bias_spread
+        The first layer's biases are drawn uniformly from ± this number, 0 leaves them at the activation's.
+    activation
+        Activation between the layers, in :data:`fairdash.nets.ACTIVATIONS`.
+
+    Notes
+    -----
+    With tanh initial weights are Xavier uniform (Glorot and Bengio 2010), as in the paper; biases zero. With
+    ReLU they are what :class:`fairdash.nets.Activation` says.
+    Layer l maps (K, widths[l], batch) to (K, widths[l+1], batch): h ← tanh(W_l h + b_l), with weights
+    (K, widths[l+1], widths[l]) and biases (K, widths[l+1], 1).
+    """
+
+    def __init__(
+        self,
+        widths: Sequence[int],
+        *,
+        seeds: Sequence[int],
+        first_layer_gain: float = 1.0,
+        first_bias_spread: float = 0.0,
+        activation: str = "tanh",
+    ) -> None:
+        super().__init__()
+        self.widths = tuple(widths)
+        self.activation = own = ACTIVATIONS[activation]
+        # The models of a split share a seed.
+        drawn = {
+            seed: _initial_layers(self.widths, seed, own, first_layer_gain, first_bias_spread)
+            for seed in set(seeds)
+        }
+        members = [drawn[seed] for seed in seeds]
+        self.weights = nn.ParameterList(
+            torch.stack([member[layer][0] for member in members]) for layer in range(len(widths) - 1)
+        )
+        self.biases = nn.ParameterList(
+            torch.stack([member[layer][1] for member in members]) for layer in range(len(widths) - 1)
+        )
+
+    def forward(self, x: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
+        """Return outputs of shape (K, batch, widths[-1]).
+
+        Parameters
+        ----------
+        x : (T, batch, widths[0]) tensor
+            T divides K: the first K / T networks see the first table, the next ones the second, and so
+            on. One table a network, T = K, is the plain case; fewer spare copies of the inputs.
+        masks
+            For each hidden layer a (K, batch, units) factor on its units' outputs, for dropout.
+        """
+        if masks is None:
+            outputs: Tensor = _Perceptrons.apply(self.activation, x, *self.weights, *self.biases)
+            return outputs
+        h = x.repeat_interleave(len(self.weights[0]) // len(x), dim=0).transpose(1, 2)
+        for weight, bias, mask in zip(self.weights, self.biases, masks, strict=False):
+            h = self.activation.function(torch.baddbmm(bias, weight, h)) * mask.transpose(1, 2)
+        return torch.baddbmm(self.biases[-1], self.weights[-1], h).transpose(1, 2)
+
+
+class _Perceptrons(torch.autograd.Function):
+    """All layers of a stack as one node of autograd, with its gradient worked by hand.
+
+    Inside, the batch lies last, (K, units, batch), and the hidden layers hold what the activation keeps: for
+    tanh(z) = 2σ(2z) − 1 that is σ(2z). The twos and ones go into the next layer's small matrices,
+    2(W tanh + b) = 4Wσ + 2(b − W1), so that each layer passes over the batch as rarely as it can.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, activation: Activation, x: Tensor, *parameters: Tensor) -> Tensor:
+        last = len(parameters) // 2 - 1
+        weights, biases = parameters[: last + 1], parameters[last + 1 :]
+        hidden = []
+        # The networks of one table side by side, as one wide first layer.
+        tables = len(x)
+        h = x.transpose(1, 2)
+        for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+            scale = 1.0 if layer == last else activation.scale
+            if layer:
+                offset = torch.add(bias, weight.sum(dim=2, keepdim=True), alpha=activation.shift)
+                h = torch.baddbmm(offset, weight, h, beta=scale, alpha=activation.factor * scale)
+            else:
+                wide, offset = (part.reshape(tables, -1, part.shape[2]) for part in (weight, bias))
+                h = torch.baddbmm(offset, wide, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
+            if layer < last:
+                hidden.append(activation.keep(h))
+        # Saved tensors are protected against changes; only this class uses the hidden layers.
+        ctx.save_for_backward(x, *weights)
+        ctx.hidden, ctx.activation = hidden, activation
+        return h.transpose(1, 2)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        x, *weights = ctx.saved_tensors
+        activation: Activation = ctx.activation
+        slope = grad_outputs[0].transpose(1, 2)  # of the layer's z, (K, units, batch)
+        of_weights: list[Tensor] = []
+        of_biases: list[Tensor] = []
+        for weight, h in zip(weights[:0:-1], reversed(ctx.hidden), strict=True):
+            total = slope.sum(dim=2, keepdim=True)
+            of_biases.append(total)
+            of_kept = torch.bmm(slope, h.transpose(1, 2))
+            of_weights.append(activation.factor * of_kept + activation.shift * total)
+            slope = torch.bmm(activation.gain * weight.transpose(1, 2), slope).mul_(activation.slope(h))
+        of_biases.append(slope.sum(dim=2, keepdim=True))
+        wide = slope.reshape(len(x), -1, x.shape[1])
+        of_weights.append(torch.bmm(wide, x).view_as(weights[0]))
+        of_x = None
+        if ctx.needs_input_grad[1]:
+            of_x = torch.bmm(wide.transpose(1, 2), weights[0].reshape(len(x), -1, x.shape[2]))
+        return None, of_x, *reversed(of_weights), *reversed(of_biases)
+
+
+def _initial_layers(
+    widths: Sequence[int],
+    seed: int,
+    activation: Activation,
+    first_layer_gain: float,
+    first_bias_spread: float,
+) -> list[tuple[Tensor, Tensor]]:
+    """Weights (out, in) and biases (out, 1) of one network, drawn on the CPU so that devices agree."""
+    generator = torch.Generator().manual_seed(seed)
+    layers = []
+    last = len(widths) - 2
+    for layer, (n_in, n_out) in enumerate(itertools.pairwise(widths)):
+        square = activation.last if layer == last else activation.inner if layer else activation.first
+        bound = (6.0 / (n_in + n_out) if square is None else square / n_in) ** 0.5
+        weight = (torch.rand(n_in, n_out, generator=generator) * 2 - 1) * bound
+        spread = activation.bias if layer < last else 0.0
+        if layer == 0:
+            weight = weight * first_layer_gain
+            spread = first_bias_spread or spread
+        bias = torch.zeros(n_out, 1)
+        if spread:
+            bias = (torch.rand(n_out, 1, generator=generator) * 2 - 1) * spread
+        layers.append((weight.T, bias))
+    return layers
+
+
+#: Decay rates of the gradient's moments, and the constant that keeps a step finite (Kingma and Ba).
+_BETAS, _EPSILON = (0.9, 0.999), 1e-8
+#: Steps after which the moments' corrections are 1 in double precision.
+_STEPS_CORRECTED = 37_000
+
+
+@cache
+def _corrections() -> NDArray[np.float64]:
+    """Corrections of both moments after each step, (T, 2), by which Adam divides."""
+    first, second = _BETAS
+    steps = range(1, _STEPS_CORRECTED + 1)
+    return np.array([(1 - first**step, (1 - second**step) ** 0.5) for step in steps])
+
+
+class StackedAdam:
+    """Adam (Kingma and Ba 2015) over a stack: one fused update of all parameters of all K networks.
+
+    torch's own Adam sees a stack as one model. Here each network has its own learning rate and weight
+    decay, and one that diverges is left at its last finite weights while the others go on. All parameters
+    lie in one (K, P) buffer, so that a step costs a handful of large operations however many layers
+    there are.
+
+    The number of steps and what follows from it lie on the device, so that a step can be captured in a CUDA
+    graph: it reads no number of the host's that changes.
+
+    Parameters
+    ----------
+    parameters
+        Parameters with the leading dimension K. Their storage moves into this optimiser's buffer:
+        build it after the networks are on their device.
+    lr
+        Learning rate; a number, or a tensor of shape (K,), one a network.
+    weight_decay
+        Added to each gradient is this times the weight, as in torch.optim.Adam: an L2 penalty, which
+        pulls weights with small gradients hardest; a number or (K,), on the CPU.
+    maximize
+        Go up the gradient instead of down.
+    alive
+        (K,) bool, changed in place: set to False for a network whose gradient is not finite at some
+        step; it keeps the weights that it had before that step. Optimisers that share this tensor
+        stop a network together.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        *,
+        lr: float | Tensor,
+        weight_decay: float | Tensor = 0.0,
+        maximize: bool = False,
+        alive: Tensor | None = None,
+    ) -> None:
+        self.parameters = params = list(parameters)
+        self.sign = 1.0 if maximize else -1.0
+        # (K, P): row k holds every parameter of network k.
+        self._weights = torch.cat([p.detach().flatten(1) for p in params], dim=1)
+        self._mean = torch.zeros_like(self._weights)
+        self._square = torch.zeros_like(self._weights)
+        self._taken = torch.zeros(1, dtype=torch.long, device=self._weights.device)
+        self.follow(np.ones(_STEPS_CORRECTED))
+        if alive is None:
+            alive = torch.ones(len(self._weights), dtype=torch.bool, device=self._weights.device)
+        self.alive = alive
+        #: True if each step checks whether all members are active. On the CPU the check is free and saves a
+        #: pass; elsewhere the host would wait for the device.
+        self.asks = alive.is_cpu
+        self.lr = self._per_member(lr)
+        self.weight_decay = self._per_member(weight_decay)
+        # Read on the device of the numbers: on the networks' device it would wait.
+        self._decays = bool(torch.as_tensor(weight_decay).any())
+        start = 0
+        for p in params:
+            stop = start + p[0].numel()
+            p.data = self._weights[:, start:stop].view(p.shape)
+            start = stop
+
+    @property
+    def weights(self) -> Tensor:
+        """All parameters, one row per network, (K, P): the buffer itself, not a copy."""
+        return self._weights
+
+    @property
+    def buffers(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Weights and both moments of their gradients, (K, P) each: with `steps` the complete state."""
+        return self._weights, self._mean, self._square
+
+    @property
+    def steps(self) -> int:
+        """Number of steps taken, as far as they are told apart; reading it waits for the device."""
+        return int(self._taken)
+
+    @steps.setter
+    def steps(self, number: int) -> None:
+        self._taken.fill_(number)
+
+    def follow(self, factors: NDArray[np.float64]) -> None:
+        """Set the factor of every learning rate at each step, (T,); steps after these have the last one."""
+        corrections = _corrections()[np.arange(len(factors)).clip(max=_STEPS_CORRECTED - 1)]
+        # One row per step: the factor of the learning rate, and the divisor of the second moment's root.
+        rates = torch.from_numpy(np.stack([factors / corrections[:, 0], corrections[:, 1]], axis=1))
+        self._rates = rates.to(self._weights.dtype).to(self._weights.device)
+
+    def _per_member(self, value: float | Tensor) -> Tensor:
+        value = torch.as_tensor(value, dtype=self._weights.dtype, device=self._weights.device)
+        return value.expand(self.alive.shape).unsqueeze(1)
+
+    @torch.no_grad()
+    def step(self, gradients: Sequence[Tensor]) -> None:
+        """Update every active network along `gradients` (one per parameter, in order)."""
+        mean, square = self._mean, self._square
+        grads = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
+        # A sum is finite only if all its terms are: one pass finds the networks that diverged.
+        self.alive &= grads.sum(dim=1).abs() < torch.inf
+        dead = None if self.asks and bool(self.alive.all()) else ~self.alive.unsqueeze(1)
+        if dead is not None:
+            grads.masked_fill_(dead, 0.0)
+        if self._decays:
+            grads.addcmul_(self.weight_decay, self._weights)
+        rate, spread = self._rates.index_select(0, self._taken).unbind(dim=1)
+        self._taken.add_(1).clamp_(max=len(self._rates) - 1)
+        beta1, beta2 = _BETAS
+        mean.lerp_(grads, 1 - beta1)
+        square.mul_(beta2).addcmul_(grads, grads, value=1 - beta2)
+        step_size = self.lr * rate
+        if dead is not None:
+            step_size = step_size.masked_fill(dead, 0.0)
+        denominator = square.sqrt().div_(spread).add_(_EPSILON)
+        self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)
+
+
+#: Each thread's stream beside its current one, by device.
+_OWN = threading.local()
+
+
+def side_by_side(
+    first: Callable[[], Tensor], second: Callable[[], Tensor], *, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Return both results; on a GPU the second is computed on another stream, and so is its gradient.
+
+    They must not share what either allocates: memory that one stream frees is used again by the same stream,
+    whatever the other one still reads.
+    """
+    if device.type != "cuda":
+        return first(), second()
+    if not hasattr(_OWN, str(device)):
+        setattr(_OWN, str(device), torch.cuda.Stream(device))
+    here, beside = torch.cuda.current_stream(device), getattr(_OWN, str(device))
+    beside.wait_stream(here)
+    with torch.cuda.stream(beside):
+        of_second = second()
+    of_first = first()
+    here.wait_stream(beside)
+    return of_first, of_second

@@ -1,0 +1,251 @@
+"""Rates per unit of exposure, and the column that identifies policies with several rows.
+
+A policy of half a year has half the time for claims. With the rate y = N / w as the target and the exposure w
+as the weight, the average prediction is a frequency, Σ N / Σ w, and the weighted Poisson deviance of the
+rates equals that of the counts with offset ln w.
+
+>>> import pandas as pd
+>>> looks_like_total(pd.Series([0, 1, 0, 2], name="ClaimNb"))
+True
+>>> looks_like_total(pd.Series([0.5, 2.0, 1.2], name="rate"))
+False
+>>> looks_like_total(pd.Series([0, 0, 0, 812.5, 90.1, -40.2], name="ClaimAmount"))  # with a recovery
+True
+
+The name of the column need not say so. An id has many values, each in a few rows, and the rows of one value
+agree in the columns that describe a policy: sex, region, vehicle. Rows of one place agree in the place alone,
+rows of one vehicle model in the vehicle alone, and rows of one date, age or amount in hardly anything.
+
+>>> rng = np.random.default_rng(0)
+>>> policy = np.repeat(rng.permutation(4000)[:300], 3)
+>>> frame = pd.DataFrame({"no": policy, "sex": rng.integers(0, 2, 4000)[policy], "year": [1, 2, 3] * 300})
+>>> frame["region"] = rng.choice(list("abc"), 4000)[policy]
+>>> find_policies(frame).in_words()
+'300 policies in 900 rows'
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
+from fairdash.tables.header_words import CLAIMS, meanings_of
+from fairdash.utils.text import amount
+
+_FLOAT32_LARGEST = float(np.finfo(np.float32).max)
+
+
+#: Sums over a policy's term are mostly zero: most have no claim.
+_MANY_ZEROS = 0.5
+
+#: Options for amounts below zero: use them unchanged, count them as 0, or leave their rows out.
+AS_THEY_ARE, FLOOR, DROP_NEGATIVE = "as_they_are", "floor", "drop_negative"
+OF_NEGATIVES = (AS_THEY_ARE, FLOOR, DROP_NEGATIVE)
+
+
+def can_be_rate(target: pd.Series) -> bool:
+    """Return whether a column can be divided by an exposure: it holds numbers."""
+    return kind_of(target) in NUMBERS
+
+
+def looks_like_total(target: pd.Series) -> bool:
+    """Return whether a column holds counts or totals that grow with the exposure, and not a rate.
+
+    Whole numbers from zero up, or amounts that are zero in at least half of the rows and of which fewer than
+    half of the others are below zero, as recoveries are; never where the name says that it is a rate.
+    """
+    if not can_be_rate(target) or "rate" in meanings_of(target.name):
+        return False
+    cells = target.dropna().to_numpy(dtype=float)
+    if holds_counts(cells):
+        return True
+    below, above = int((cells < 0).sum()), int((cells > 0).sum())
+    return float(np.mean(cells == 0)) >= _MANY_ZEROS and (below == 0 or below < above)
+
+
+def holds_counts(cells: np.ndarray) -> bool:
+    """Return whether all numbers of an array are whole and none is below zero."""
+    finite = cells[np.isfinite(cells)]
+    return len(finite) > 0 and bool((finite >= 0).all() and (finite == np.round(finite)).all())
+
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Different values of an id, at least, and its rows per value, at most, on average.
+_MIN_VALUES, _MAX_ROWS_EACH = 50, 50
+#: Nearly all rows belong to values with at most this multiple of the average number of rows, or at most this
+#: number. Values of a measurement or a place are concentrated.
+_MAX_TIMES, _MIN_CROWD, _NOT_CROWDED = 4, 12, 0.95
+#: Pairs of rows of one value that are compared, and fewest of them.
+_MAX_PAIRS, _MIN_PAIRS = 4000, 30
+#: Rows of one policy agree this much more than by chance in a column that describes the policy. Share and
+#: number of columns that must do so.
+_AGREE, _MIN_AGREEING, _MIN_COLUMNS = 0.5, 0.6, 2
+#: A column that changes in each row of a policy, and one that is constant within it.
+_OF_ROWS = frozenset({*CLAIMS, "exposure", "row_number"})
+_OF_PEOPLE = frozenset({"age", "driver_age", "protected"})
+#: Kinds of columns that can't be ids.
+_MEASURED = frozenset({*_OF_ROWS, "age", "driver_age", "premium", "price", "cost", "income"}) - {"row_number"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policies:
+    """A column whose values repeat, one for each policy.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    count, rows
+        Number of policies, and of rows.
+    """
+
+    column: str
+    count: int
+    rows: int
+
+    def in_words(self) -> str:
+        """Say how many policies there are."""
+        return f"{self.count:,} policies in {self.rows:,} rows"
+
+    @property
+    def advice(self) -> str:
+        """Sentence that names the command's option."""
+        return f"{self.in_words()}: use --group {shlex.quote(self.column)}."
+
+
+def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies | None:
+    """Return the column that names policies, some with several rows, the one with fewest values; else None.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names.
+    but
+        Columns that are known to be something else, such as the price; these are still compared.
+    """
+    best = None
+    for name in frame.columns:
+        meanings = set(meanings_of(name))
+        if name in but or meanings & _MEASURED or (codes := _codes_of_id(frame[name])) is None:
+            continue
+        count = int(codes.max()) + 1
+        is_named = "policy_number" in meanings
+        if (best is None or count < best.count) and _describes(frame, str(name), codes, is_named):
+            best = Policies(column=str(name), count=count, rows=len(frame))
+    return best
+
+
+def _codes_of_id(values: pd.Series) -> Index | None:
+    """Return the code of each row's value, (n,); None if a column does not look like an id that repeats."""
+    kind, n = kind_of(values), len(values)
+    if kind not in ("text", "whole number", "number") or values.isna().any():
+        return None
+    few = values.iloc[np.unique(np.linspace(0, n - 1, 1000).astype(int))] if n else values
+    if few.nunique() < min(len(few), n) / _MAX_ROWS_EACH:
+        return None
+    if kind == "number" and not all(_are_whole(as_floats(each)) for each in (few, values)):
+        return None
+    codes = pd.factorize(values)[0].astype(np.intp)
+    sizes = np.bincount(codes)
+    if not max(_MIN_VALUES, n / _MAX_ROWS_EACH) <= len(sizes) < n:
+        return None
+    crowded = sizes > max(_MIN_CROWD, _MAX_TIMES * n / len(sizes))
+    return codes if sizes[~crowded].sum() >= _NOT_CROWDED * n else None
+
+
+def _are_whole(values: pd.Series) -> bool:
+    cells = values.to_numpy()
+    return bool((np.isfinite(cells) & (cells == np.round(cells))).all())
+
+
+def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> bool:
+    """Return whether rows of one value agree as those of one policy do; a policy number need not show it."""
+    # Pairs at random: neighbours in the table may be of one policy where a value is of many.
+    order = np.lexsort((np.random.default_rng(0).random(len(codes)), codes))
+    same = np.flatnonzero(codes[order][1:] == codes[order][:-1])
+    if len(same) < _MIN_PAIRS or is_named:
+        return is_named and len(same) >= _MIN_PAIRS
+    same = same[np.unique(np.linspace(0, len(same) - 1, _MAX_PAIRS).astype(int))]
+    agreeing = []
+    for other in frame.columns:
+        meanings = set(meanings_of(other))
+        if str(other) == name or meanings & _OF_ROWS:
+            continue
+        agreement = _agreement(frame[other], order[same], order[same + 1])
+        if agreement is None:
+            continue
+        if agreement < _AGREE and meanings & _OF_PEOPLE:
+            return False
+        agreeing.append(agreement >= _AGREE)
+    return len(agreeing) >= _MIN_COLUMNS and float(np.mean(agreeing)) >= _MIN_AGREEING
+
+
+def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
+    """Return the agreement of two sets of rows beyond chance, at most 1; None if a column can't show it.
+
+    Numbers agree by the correlation of their ranks, anything else where it is equal.
+    """
+    kind = kind_of(values)
+    both = values.iloc[np.concatenate([first, second])]
+    if kind not in (*NUMBERS, "text") or both.nunique() < 2 or both.isna().mean() > 0.5:
+        return None
+    if kind == "text":
+        codes = pd.factorize(both)[0]
+        chance = float(np.sum((np.bincount(codes + 1) / len(codes)) ** 2))
+        equal = float(np.mean(codes[: len(first)] == codes[len(first) :]))
+        # A column with as many levels as rows would have no equal pairs by chance, and has none.
+        return (equal - chance) / (1 - chance)
+    ranks = as_floats(both).rank().fillna(0.0).to_numpy()
+    one, two = ranks[: len(first)], ranks[len(first) :]
+    if np.ptp(one) == 0 or np.ptp(two) == 0:
+        return None
+    return float(np.corrcoef(one, two)[0, 1])
+
+
+def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
+    """Give target ÷ exposure under the target's name, and a sentence that says so."""
+    total, whole = float(target.sum()), float(exposure.sum())
+    said = (
+        f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
+        f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
+    )
+    return (target / exposure).rename(str(target.name)), said
+
+
+def unit_of_rate(target: str, exposure: str) -> str:
+    """Return the unit of a rate from the units of target and exposure, which may be empty.
+
+    >>> unit_of_rate("€", "years"), unit_of_rate("", "")
+    ('€ per year', 'per unit of exposure')
+    """
+    one = re.sub(r"s$", "", exposure) if exposure.isalpha() else "unit of exposure"
+    return f"{target} per {one}".strip()
+
+
+def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:
+    """Divide columns that don't fit a float by a power of ten, and say so in their unit."""
+    for column, values in columns.items():
+        exponent = _needless_exponent(values)
+        if exponent:
+            columns[column] = values / 10.0**exponent
+            units[column] = f"10^{exponent} {units.get(column, '')}".rstrip()
+            notes.append(f"“{column}” is divided by 10^{exponent} because training uses single precision.")
+
+
+def _needless_exponent(values: pd.Series) -> int:
+    """Give the power of ten to divide by, so that a column and its squares fit a float; mostly 0."""
+    if values.dtype != np.float64:
+        return 0
+    largest = np.abs(values.to_numpy()).max(initial=0.0, where=~np.isnan(values.to_numpy()))
+    if largest <= 0 or 1e-30 < largest <= _FLOAT32_LARGEST:
+        return 0
+    return int(np.floor(np.log10(largest)))

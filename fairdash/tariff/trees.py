@@ -1,0 +1,54 @@
+"""Boosted trees on tables of any columns, and the mean of several models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.tables.columns import clean_features
+from fairdash.training.baselines import MAX_TREES
+from fairdash.training.feature_encoder import FeatureEncoder
+from fairdash.utils.trees import boosted_trees
+
+Array = NDArray[np.float64]
+
+#: With fewer rows, none are held out to choose the number of trees.
+_MIN_TO_STOP = 200
+
+
+@dataclass(frozen=True, eq=False)
+class MeanOfModels:
+    """The mean of several models' predictions."""
+
+    models: tuple[Any, ...]
+
+    def predict(self, X: Any) -> Array:
+        return np.asarray(np.mean([each.predict(X) for each in self.models], axis=0), dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedTrees:
+    """Boosted trees that take a table of any columns."""
+
+    encoder: FeatureEncoder
+    model: Any
+
+    @classmethod
+    def of(cls, X: Any, y: Array, weight: Array | None, seed: int) -> EncodedTrees:
+        features = clean_features(pd.DataFrame(X).reset_index(drop=True))
+        encoder = FeatureEncoder.fit(features, sample_weight=weight)
+        model = boosted(len(y), seed).fit(encoder.transform(features), y, sample_weight=weight)
+        return cls(encoder, model)
+
+    def predict(self, X: Any) -> Array:
+        features = clean_features(pd.DataFrame(X).reset_index(drop=True), numbers=self.encoder.numbers)
+        return np.asarray(self.model.predict(self.encoder.transform(features)), dtype=float)
+
+
+def boosted(n_rows: int, seed: int, **options: Any) -> Any:
+    stops = n_rows >= _MIN_TO_STOP
+    return boosted_trees(max_iter=MAX_TREES, early_stopping=stops, random_state=seed, **options)

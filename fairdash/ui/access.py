@@ -1,0 +1,224 @@
+"""Request guard, and the owner of a session by its login.
+
+If Streamlit's secrets have a section ``[auth]``, users sign in with OpenID Connect. If
+``FAIRDASH_USER_HEADER`` names a header, a proxy sets it to the user. The proxy must remove this header from
+browsers' requests, and nobody else may reach the app (docs/deployment.md). Otherwise the owner is "local".
+
+A web site can let its name resolve to 127.0.0.1 (DNS rebinding); a browser then treats the app's answers as
+that site's own. Only the Host header reveals this. Streamlit checks it for the websocket alone, and accepts
+every page on this machine, on any port, as one of the app's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import streamlit as st
+from streamlit import config
+from streamlit.auth_util import get_secrets_auth_section
+
+from fairdash.errors import FairdashError
+from fairdash.storage import LOCAL, sha256
+from fairdash.ui.keys import Keys
+from fairdash.ui.text import safe
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+
+KEY = Keys(__file__)
+
+#: Environment variable with the name of the header.
+USER_HEADER = "FAIRDASH_USER_HEADER"
+
+
+class NotSignedInError(FairdashError):
+    """It is not known who asks."""
+
+
+def current_owner() -> str:
+    """Owner of the browser: 32 hex digits, the same at every sign-in, or ``"local"``.
+
+    Raises
+    ------
+    NotSignedInError
+        People sign in here, and this one has not.
+    """
+    if get_secrets_auth_section():
+        if not st.user.get("is_logged_in"):
+            raise NotSignedInError.of("you are not signed in", "Sign in, then open this page again.")
+        return _id_of("oidc", st.user.get("iss"), st.user.get("sub"))
+    if header := os.environ.get(USER_HEADER):
+        return _id_of("header", st.context.headers.get(header))
+    return LOCAL
+
+
+def signs_in() -> bool:
+    """Return whether users are identified here."""
+    return bool(get_secrets_auth_section() or os.environ.get(USER_HEADER))
+
+
+def let_in() -> None:
+    """Stop the page for users who have not signed in, and offer only the sign-in."""
+    try:
+        current_owner()
+    except NotSignedInError as error:
+        st.title("Sign in to fairdash")
+        if get_secrets_auth_section():
+            st.markdown("Data, runs and models belong to the people who made them.")
+            st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login, key=KEY("in"))
+        else:
+            st.error(safe(error))
+        st.stop()
+
+
+def show_who() -> None:
+    """Show the signed-in user, and the sign-out."""
+    if not signs_in():
+        return
+    by_login = bool(get_secrets_auth_section())
+    header = os.environ.get(USER_HEADER, "")
+    told = st.user.get("email") or st.user.get("name") if by_login else st.context.headers.get(header)
+    st.caption(f"Signed in as {safe(str(told or 'somebody'))}", help=f"In logs: {current_owner()}")
+    if by_login:
+        st.button("Sign out", icon=":material/logout:", on_click=st.logout, key=KEY("out"))
+
+
+def _id_of(how: str, *who: object) -> str:
+    """Return a hash: safe as a part of a path, and no name in logs."""
+    if not all(isinstance(part, str) and part.strip() for part in who):
+        raise NotSignedInError.of(
+            "the sign-in in front of this server does not identify you",
+            "Open fairdash at its usual address. If you did, tell its administrator.",
+        )
+    return sha256(json.dumps([how, *who]).encode())[:32]
+
+
+#: Host names that no web site can have.
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_HEALTH = "/_stcore/health"
+#: Metrics of sessions and storage, which Streamlit would show to anyone.
+_METRICS = "/_stcore/metrics"
+#: Adds the check to the server's requests.
+METRICS = "FAIRDASH_METRICS"
+_HEADERS = (
+    # Headers that forbid other sites to show the app in a frame and collect clicks.
+    (b"x-frame-options", b"DENY"),
+    (b"content-security-policy", b"frame-ancestors 'none'"),
+)
+
+
+class Guard:
+    """ASGI middleware that refuses other names and other origins, and marks every answer.
+
+    Names besides those of this machine come from Streamlit's options ``browser.serverAddress`` and
+    ``server.allowedHosts`` (``*.`` before a name stands for whatever comes before it). Where a proxy says in
+    a header who asks, what comes without, or with two, has not come through it, and is refused as well.
+    So is Streamlit's address of metrics, which asks for no sign-in, unless ``FAIRDASH_METRICS`` is set.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        refusal = (
+            refusal_of(_values(scope, "host"), _values(scope, "origin"))
+            or _is_nobody(scope)
+            or _is_off(scope["path"])
+        )
+        if refusal is None:
+            await self.app(scope, receive, _marking(send))
+        elif scope["type"] == "websocket":
+            await receive()
+            # The check runs before the connection is accepted: the server answers 403.
+            await send({"type": "websocket.close", "code": 1008, "reason": refusal})
+        else:
+            await _refuse(refusal, _marking(send))
+
+
+def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
+    """Why a request with these Host and Origin headers is not answered; None if it is."""
+    host = _split(f"http://{hosts[0]}") if len(hosts) == 1 else None
+    if host is None or not _is_own(host[0]):
+        return "This server does not have that name. Open it as localhost, or set browser.serverAddress."
+    if not origins:
+        return None
+    # Behind a proxy the page may use https, so a missing port means that of its scheme.
+    scheme = origins[0].partition("://")[0].lower()
+    origin = _split(origins[0]) if len(origins) == 1 and scheme in _DEFAULT_PORTS else None
+    if origin is None or origin != _split(f"{scheme}://{hosts[0]}"):
+        return "Pages of other sites can't send requests to this server."
+    return None
+
+
+def _values(scope: Scope, header: str) -> list[str]:
+    asked = header.lower().encode("latin-1")
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == asked]
+
+
+def _is_nobody(scope: Scope) -> str | None:
+    """Why a request is refused that does not say whose it is; health has nobody's data in it."""
+    header = os.environ.get(USER_HEADER)
+    if not header or scope["path"] == _HEALTH:
+        return None
+    users = _values(scope, header)
+    if len(users) == 1 and users[0].strip():
+        return None
+    return f"This server requires a sign-in, and the request names no user (header {header})."
+
+
+def _is_off(path: str) -> str | None:
+    """Return the reason to refuse an address that would serve anyone, signed in or not."""
+    if path.rstrip("/").endswith(_METRICS) and not os.environ.get(METRICS):
+        return f"Metrics are off. Set {METRICS}=1 in the server's environment to switch them on."
+    return None
+
+
+def _split(address: str) -> tuple[str, int] | None:
+    """Return the host and port of an address that has nothing else; None for any other text."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return None
+    if not parts.hostname or "@" in parts.netloc or parts.path or parts.query or parts.fragment:
+        return None
+    return parts.hostname.rstrip("."), _DEFAULT_PORTS[parts.scheme] if port is None else port
+
+
+def _is_own(name: str) -> bool:
+    if name in LOOPBACK:
+        return True
+    for own in (*config.get_option("server.allowedHosts"), config.get_option("browser.serverAddress")):
+        own = str(own).strip().lower().rstrip(".")
+        if own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])):
+            return True
+    return False
+
+
+def _marking(send: Send) -> Send:
+    async def marked(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            ours = {name for name, _ in _HEADERS}
+            others = [pair for pair in message.get("headers", ()) if pair[0].lower() not in ours]
+            message = {**message, "headers": [*others, *_HEADERS]}
+        await send(message)
+
+    return marked
+
+
+async def _refuse(reason: str, send: Send) -> None:
+    content = reason.encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(content)).encode()),
+    ]
+    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

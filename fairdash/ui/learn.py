@@ -1,0 +1,140 @@
+"""Parts of the pages to learn from: the lesson, and “Which method?”."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.evaluation.bench import JOINT
+from fairdash.lab import lesson
+from fairdash.lab.lesson import SCENES
+from fairdash.ui.frame import chart, presented, theme
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.lesson_scenes import HALL_TEXT, STAGES, guess_in_words
+from fairdash.ui.state import choose
+from fairdash.ui.text import explain, safe
+from fairdash.ui.widgets import download
+from fairdash.views.figures.front import methods_figure
+from fairdash.views.reports.methods import (
+    TITLES,
+    errors_of,
+    mean_ranks,
+    missing,
+    read_methods,
+    summary,
+)
+
+
+def show_answer() -> None:
+    """Show what the bench says of the default, and mean ranks."""
+    table = read_methods()
+    st.markdown("\n".join(f"- {safe(each)}" for each in summary(table)))
+    for several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
+        ranks = mean_ranks(table, several=several)
+        if len(ranks):
+            ranks.columns = [f"{100 * level:.0f} %" for level in ranks.columns]
+            st.markdown(
+                f"**Mean ranks by error on sets with {words}** (1 is best; without methods that need s for "
+                "a price)"
+            )
+            st.dataframe(ranks.round(1), alt=f"Mean ranks on sets with {words}")
+
+
+def show_data_set() -> None:
+    """Show the front and the errors of a data set, and the table of all sets to download."""
+    table = read_methods()
+    names = {str(name): str(name).replace("_", " ") for name in table["data"].unique()}
+    data = choose("Data set", names, name=Address.DATA, key=KEY("data"))
+    own = table[table["data"] == data]
+    linked = [str(each) for each in own.loc[own["linked"], "reading"].unique()]
+    # For a crossing, the joint readings come first.
+    linked.sort(key=lambda each: not each.endswith(JOINT))
+    if linked:
+        reading = choose(
+            "Dependence by",
+            {each: TITLES[each] for each in linked},
+            name=Address.READING,
+            key=KEY("reading"),
+        )
+        figure = methods_figure(
+            own[own["reading"] == reading], title=names[data], reading=TITLES[reading], theme=theme()
+        )
+        chart(figure, key=KEY("front", data), alt="Error of each method against its dependence.")
+    else:
+        st.info("The standard network does not follow the attribute beyond noise. There is nothing to lower.")
+    st.dataframe(errors_of(table, data), hide_index=True, alt="Errors of all methods at equal dependence")
+    st.caption(
+        "Each cell gives the error and half the width of its 95 % interval over the splits. ↑ and ↓ mark an "
+        "error above or below the default's. “no link”: the standard network's dependence is within noise."
+    )
+    download(table, label="All results (CSV)", name="methods", key=KEY("csv"))
+    lacking = [f"{name}: {why}." for name, why in missing(table).items()]
+    if lacking:
+        with st.expander("Methods that lack data sets"):
+            st.markdown("\n".join(f"- {safe(each)}" for each in lacking))
+
+
+KEY = Keys(__file__)
+
+#: Title of the step after the scenes.
+RECAP = "recap"
+#: Glossary terms of each scene.
+_TERMS = {"1": ("hgr",), "2": ("hgr", "f_and_g"), "3": ("hgr",), "4": ("hgr", "f_and_g"), "5": ("hgr", "lam")}
+#: Style for a lecture hall: text larger than in presentation mode elsewhere, and titles twice as large.
+_HALL = f"""<style>html:root {{ font-size: {HALL_TEXT}px }}
+[data-testid=stMain] h1 {{ font-size: 2rem !important }}</style>"""
+#: Print style without the app's frame.
+_PRINT = """<style>@media print {
+[data-testid=stSidebar], [data-testid=stHeader], [data-testid=stCheckbox] { display: none }
+}</style>"""
+
+
+def show_lesson() -> None:
+    """The scene of the address under its question, the recap, or a text in a window of its own."""
+    if (window := st.query_params.get(Address.WINDOW)) in lesson.TEXTS:
+        st.html(_PRINT)
+        st.markdown(lesson.text(window))
+        return
+    heading, stage = st.container(), st.container()
+    name = _ask_for_scene()
+    with heading:
+        st.title(SCENES[name].question if name in SCENES else "What have we learned?")
+    with stage:
+        if name in SCENES:
+            STAGES[name]()
+        else:
+            _show_recap()
+    if presented():
+        st.html(_HALL)
+        # In presentation mode the lecturer explains the terms, and the scene fills the screen.
+        return
+    with st.container(horizontal=True):
+        for window, title in lesson.TEXTS.items():
+            st.link_button(title, f"lesson?{Address.WINDOW}={window}", icon=":material/open_in_new:")
+    explain(*_TERMS.get(name, ()))
+
+
+def _ask_for_scene() -> str:
+    """All scenes in a row, between the ways back and on."""
+    titles = {name: scene.title for name, scene in SCENES.items()} | {RECAP: "Recap"}
+    key, names = KEY("scene"), list(titles)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        back, row, on = (st.container(width="content") for _ in range(3))
+    with row:
+        name = choose("Scene", titles, name=Address.SCENE, key=key, hidden_label=True)
+
+    def go(to: str) -> None:
+        st.session_state[key] = st.query_params[Address.SCENE] = to
+
+    at = names.index(name)
+    if at > 0:
+        back.button("Back", key=KEY("back"), on_click=go, args=(names[at - 1],))
+    if at + 1 < len(names):
+        on.button("Next scene", key=KEY("next"), type="primary", on_click=go, args=(names[at + 1],))
+    return name
+
+
+def _show_recap() -> None:
+    """Recap of each scene, beside the reader's own guess."""
+    st.markdown("Ada is 30 and Ben is 40. Their prices followed age without any correlation.")
+    for name, scene in SCENES.items():
+        st.markdown(f"**{scene.title}**  \n{scene.learned} {guess_in_words(name)}")

@@ -1,0 +1,158 @@
+"""Widgets for options of a verb, and download buttons that make their file on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import isfinite
+from threading import Event, Lock
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from fairdash.errors import RunError
+from fairdash.runs.store import Run
+from fairdash.storage.log import note_export
+from fairdash.ui.access import current_owner
+from fairdash.ui.frame import in_plain_words
+from fairdash.ui.keys import Keys
+from fairdash.utils.options import bounds, options_of
+from fairdash.utils.safe_csv import safe_csv
+
+KEY = Keys(__file__)
+
+#: How long a click's rerun waits for the browser to ask for the file, which it does at the same time. A rerun
+#: that ends before lets Streamlit forget the file that the click was for, and nothing is downloaded.
+SECONDS_TO_ASK = 5.0
+
+
+class Making:
+    """File made once, on the first request by the download or by the page.
+
+    Parameters
+    ----------
+    make
+        Gives the file's content.
+    """
+
+    def __init__(self, make: Callable[[], bytes]) -> None:
+        self._make = make
+        self._asked = Event()
+        self._lock = Lock()
+        self._content: bytes | None = None
+        self._failure: str | None = None
+
+    def content(self) -> bytes:
+        """Return the file; if it can't be made, raise a RunError without its cause, which the page shows."""
+        self._asked.set()
+        self.failure()
+        if self._content is None:
+            raise RunError.of("This file could not be made", "The page says why.")
+        return self._content
+
+    def wait_until_asked(self, seconds: float) -> None:
+        """Wait until the browser requests the file, or until a timeout."""
+        self._asked.wait(seconds)
+
+    def failure(self) -> str | None:
+        """Explain, in Markdown, why the file can't be made; None if it exists."""
+        with self._lock:
+            if self._content is None and self._failure is None:
+                try:
+                    self._content = self._make()
+                except Exception as error:
+                    # The page shows the error, and the log has its traceback.
+                    self._failure = in_plain_words(error)
+        return self._failure
+
+
+@st.fragment
+def download_file(
+    make: Callable[[], bytes],
+    *,
+    label: str,
+    name: str,
+    mime: str,
+    key: str,
+    icon: str = ":material/download:",
+) -> None:
+    """Show a button that makes and downloads a file.
+
+    Parameters
+    ----------
+    make
+        Gives the content; called in a thread of its own after the click, at most once a click.
+    label, name, mime, key, icon
+        The button's words, the file's name and kind, the widget's key and picture.
+    """
+    making = Making(make)
+    kept = KEY("making", key)
+    # The file of the clicked button; the new file is for the next click.
+    last: Making | None = st.session_state.get(kept)
+    if last is not None and st.session_state.get(key):
+        last.wait_until_asked(SECONDS_TO_ASK)
+    st.session_state[kept] = making
+    clicked = st.download_button(
+        label, data=making.content, file_name=name, mime=mime, key=key, icon=icon, on_click="rerun"
+    )
+    if clicked and last is not None and (failure := last.failure()) is not None:
+        st.error(failure)
+
+
+def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, name: str, key: str) -> None:
+    """Show a button that downloads a table, or a function's table, as CSV that is safe in a spreadsheet."""
+    download_file(
+        lambda: safe_csv(frame() if callable(frame) else frame),
+        label=label,
+        name=f"fairdash-{name}.csv",
+        mime="text/csv",
+        key=key,
+    )
+
+
+def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
+    """Show a button that makes a file of the run for its owner, and log the download."""
+    owner = current_owner()
+
+    def made() -> bytes:
+        # Checked again, because the run may have been deleted since the button was drawn.
+        Run(run.id, owner=owner)
+        content = make()
+        note_export(run.folder, content, file=button["name"], who=owner)
+        return content
+
+    download_file(made, **button)
+
+
+_NONE = "None"
+
+
+def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
+    """Ask for an option of a plan by the widget that its kind calls for, with its label, help and range.
+
+    `more` is the widget's key, and what differs on this page. Of `options` among it, such as a table's
+    columns, one is chosen, or several; one of them may be None.
+    """
+    option = options_of(plan)[name]
+    about, kind, default = option.metadata, str(option.type), option.default
+    words = {"label": about["label"], "help": about["help"] or None, **more}
+    if "options" in more and kind.startswith("tuple"):
+        return tuple(place.multiselect(**{"placeholder": _NONE, **words}))
+    if "options" in more:
+        return place.selectbox(**{"format_func": lambda each: _NONE if each is None else each, **words})
+    if isinstance(choices := about["choices"], Mapping):
+        captions = [each.meaning for each in choices.values()]
+        return place.radio(
+            options=list(choices), format_func=lambda each: choices[each].title, captions=captions, **words
+        )
+    if not about["within"]:
+        return str(place.text_input(max_chars=20, **words)).strip()
+    scale = 100 if about["unit"] else 1
+    made = int if kind.startswith("int") else float
+    low, high = (made(scale * end) if isfinite(end) else None for end in bounds(about["within"]))
+    begin = None if default in (None, ()) else made(scale * default)  # type: ignore[operator]
+    step = made(scale * about["step"]) if about["step"] else None
+    shown = {"min_value": low, "max_value": high, "value": begin, "step": step}
+    given = place.number_input(**shown | words)
+    return given if given is None or scale == 1 else given / scale

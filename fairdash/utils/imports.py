@@ -1,0 +1,145 @@
+"""Import optional packages with an error that names the extra, and load a package's names on first use."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from fairdash.errors import MissingPackageError
+
+#: Imported package to the extra that installs it, as in pyproject.toml.
+EXTRA_OF: Mapping[str, str] = MappingProxyType(
+    {
+        "pyarrow": "readers",
+        "pyreadstat": "readers",
+        "python_calamine": "readers",
+        "rdata": "readers",
+        "requests": "readers",
+        "shap": "explain",
+        "onnxruntime": "onnx",
+        "lightgbm": "models",
+        "xgboost": "models",
+        "catboost": "models",
+        "safetensors": "train",
+        "torch": "train",
+        "plotly": "plot",
+        "matplotlib": "report",
+        "yaml": "report",
+        "weasyprint": "report",
+        "dbos": "jobs",
+        "sqlalchemy": "jobs",
+        "streamlit": "app",
+    }
+)
+
+
+@cache
+def has(package: str) -> bool:
+    """Return whether a package of :data:`EXTRA_OF` is installed, without loading it."""
+    try:
+        return find_spec(package) is not None
+    except MissingPackageError:
+        return False
+
+
+def need(*packages: str) -> None:
+    """Refuse at once what would otherwise compute first and then lack a package of :data:`EXTRA_OF`.
+
+    Raises
+    ------
+    MissingPackageError
+        One of the packages is not installed.
+    """
+    for package in packages:
+        if not has(package):
+            raise missing(package)
+
+
+def missing(package: str) -> MissingPackageError:
+    """Return the error that names a package of :data:`EXTRA_OF` and the command that installs it."""
+    return MissingPackageError.of(
+        f"this needs the package {package}, which is not installed",
+        f'Install it: pip install "fairdash[{EXTRA_OF[package]}]"',
+    )
+
+
+def name_missing_packages() -> None:
+    """Make fairdash's own imports name the extra that installs a missing package."""
+    sys.meta_path.append(_MissingPackages())
+
+
+class _MissingPackages(MetaPathFinder):
+    """Asked last, where no other finder has the package; other libraries' imports it leaves alone."""
+
+    def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
+        if fullname in EXTRA_OF and _importer().partition(".")[0] == "fairdash":
+            raise missing(fullname)
+        return None
+
+
+def _importer() -> str:
+    """Return the name of the module whose import is being carried out."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("importlib."):
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__"))
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return a package's ``__getattr__`` that loads each name from its module and keeps it.
+
+    Parameters
+    ----------
+    package
+        The package's ``__name__``.
+    homes
+        Name to the module that it stands in; a module to the package that it stands in.
+
+    Examples
+    --------
+    >>> lazy_names("fairdash", {"Fix": "fairdash.errors"})("Fix").__name__
+    'Fix'
+    """
+
+    def find(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = homes[name]
+        if home == package or not hasattr(import_module(home), name):
+            import_module(f"{home}.{name}")
+        value = getattr(sys.modules[home], name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return find
+
+
+def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return a package's ``__getattr__``, ``__dir__`` and ``__all__`` for the names that its stub imports.
+
+    So they are in one list, for the package and for tools that read types.
+
+    Parameters
+    ----------
+    package, file
+        The package's ``__name__`` and ``__file__``; the stub lies beside it as ``__init__.pyi``.
+    """
+    homes = homes_of_stub(file)
+    names = sorted(homes)
+    return lazy_names(package, homes), lambda: names, names
+
+
+def homes_of_stub(file: str) -> dict[str, str]:
+    """Return each name that the stub beside a package's file imports, with its module."""
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {name.name: str(node.module) for node in imports for name in node.names}
