@@ -29,8 +29,10 @@ _MEDIAN_OF = 200
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
 #: Distances held at once when s has several columns, of two variables and of all columns.
 _PIECE, _JOINT_PIECE = 2_000_000, 1_000_000
-#: Distances of rows that are near each other, held at once.
-_CACHED = 50_000
+#: Rows of all permutations that are compared at once, and pairs that are compared one by one, at once.
+_CACHED, _PAIRS = 10_000, 12_000
+#: Rows of a part whose pairs are compared one by one, and more of them where calls cost more than pairs.
+_PART, _PART_OF_FEW = 12, 40_000
 
 
 def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
@@ -154,7 +156,7 @@ def _median_distance(x: Array) -> float:
     return float(np.median(distances)) if len(distances) else 1.0
 
 
-def distance_correlation(u: Array, v: Array) -> Array:
+def distance_correlation(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Return the distance correlation of each pair of a stack (the V-statistic, as in dcor and the R package
     energy).
 
@@ -163,29 +165,34 @@ def distance_correlation(u: Array, v: Array) -> Array:
     u : (K, n) array
     v : (K, n) or (K, n, d) array
         Several columns are standardised before Euclidean distances are computed.
+    permutations : (B, n) array, optional
+        Orders of the rows of v.
 
     Returns
     -------
-    (K,) array
+    (K,) array, or (K, B) with permutations
         In [0, 1]; 1 if v is a linear function of u. On few rows the value under independence is well above 0.
     """
     u = standardised(u)
+    orders = np.arange(u.shape[1])[None] if permutations is None else permutations
     if v.ndim == 3:
-        return np.array(
-            [_several(a, np.stack([standardised(c) for c in b.T], 1)) for a, b in zip(u, v, strict=True)]
-        )
-    u, v = _in_order(u, standardised(v))
-    rows_u, rows_v = _mean_distances(u), _mean_distances(v)
-    between = _centred(_mean_product(u, v), rows_u, rows_v)
-    # The mean squared distance of one column is twice its variance.
-    within_u, within_v = (_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v)))
-    return _ratio(between, within_u, within_v)
-
-
-def _in_order(u: Array, v: Array) -> tuple[Array, Array]:
-    """Both with their rows in ascending order of u."""
-    order = np.argsort(u, axis=-1)
-    return np.take_along_axis(u, order, axis=-1), np.take_along_axis(v, order, axis=-1)
+        columns = np.moveaxis(standardised(np.moveaxis(v, 2, 1)), 1, 2)
+        several = [[_several(a, b[order]) for order in orders] for a, b in zip(u, columns, strict=True)]
+        values = np.array(several)
+    else:
+        v = standardised(v)
+        rows_u, rows_v = _mean_distances(u), _mean_distances(v)
+        # The mean squared distance of one column is twice its variance.
+        within = [_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v))]
+        between = np.empty((len(u), len(orders)))
+        for k, by_u in enumerate(np.argsort(u, axis=-1)):
+            for start in range(0, len(orders), step := max(1, _CACHED // u.shape[1])):
+                moved = orders[start : start + step][:, by_u]
+                ordered = np.broadcast_to(u[k, by_u], moved.shape)
+                product = _mean_product(ordered, v[k][moved])
+                between[k, start : start + step] = _centred(product, rows_u[k, by_u], rows_v[k][moved])
+        values = _ratio(between, within[0][:, None], within[1][:, None])
+    return values[:, 0] if permutations is None else values
 
 
 def _centred(mean_product: Array, rows_u: Array, rows_v: Array) -> Array:
@@ -195,7 +202,7 @@ def _centred(mean_product: Array, rows_u: Array, rows_v: Array) -> Array:
 
 def _ratio(between: Array, within_u: Array, within_v: Array) -> Array:
     scale = np.sqrt(np.maximum(within_u * within_v, 0.0))
-    squared = np.divide(between, scale, out=np.zeros_like(scale), where=scale > 0)
+    squared = np.divide(between, scale, out=np.zeros_like(between), where=scale > 0)
     return np.sqrt(np.clip(squared, 0.0, 1.0))
 
 
@@ -213,54 +220,16 @@ def _mean_distances(x: Array) -> Array:
 
 
 def _mean_product(u: Array, v: Array) -> Array:
-    """Mean over all pairs of rows of |u_i − u_j||v_i − v_j|, for rows in ascending order of u; O(n^(4/3)).
+    """Mean over all pairs of rows of |u_i − u_j||v_i − v_j|, for rows in ascending order of u, (K, n).
 
-    Both variables are cut into blocks with equal numbers of ranks. Pairs of rows that share a block of either
-    variable are computed one by one. Other pairs have a known order, so (u_j − u_i)(v_j − v_i), multiplied
-    out, needs only sums over cells.
-    """
-    return np.array([_mean_product_of(a, b) for a, b in zip(u, v, strict=True)])
+        Several columns are standardised before Euclidean distances are computed.
+    permutations : (B, n) array, optional
+        Orders of the rows of v.
 
-
-def _mean_product_of(u: Array, v: Array) -> float:
-    n = len(u)
-    # As few numbers as it takes, together in both of its parts.
-    block = max(round((6 * n) ** (1 / 3)), 1)
-    count = -(-n // block)
-    of_u, by_v = np.arange(n) // block, np.argsort(v)
-    of_v = np.empty_like(by_v)
-    of_v[by_v] = of_u
-    nearby = _sum_in_blocks(u, v, block) + _sum_in_blocks(u[by_v], v[by_v], block, of_u[by_v])
-    cell = of_u * count + of_v
-    one, x, y, xy = (
-        np.bincount(cell, weights=each, minlength=count**2).reshape(count, count)
-        for each in (None, u, v, u * v)
-    )
-    apart = 0.0
-    for factor, moment in ((xy, one), (-y, x), (-x, y), (one, xy)):
-        # Cells at lower u and lower v, minus those at lower u and higher v.
-        before = np.cumsum(moment, axis=0) - moment
-        below = np.cumsum(before, axis=1)
-        apart += float((factor * (2 * below - before - below[:, -1:])).sum())
-    return (nearby + 2 * apart) / n**2
-
-
-def _sum_in_blocks(u: Array, v: Array, block: int, known: Index | None = None) -> float:
-    """Sum of |u_i − u_j||v_i − v_j| over the pairs of each block of rows, without pairs equal in `known`."""
-    total, step = 0.0, max(1, _CACHED // block**2) * block
-    for start in range(0, len(u), step):
-        rows = slice(start, start + step)
-        parts = [u[rows], v[rows], *([] if known is None else [known[rows]])]
-        whole = len(parts[0]) // block * block
-        for piece in ((slice(whole), block), (slice(whole, None), len(parts[0]) - whole)):
-            if not piece[1] or not len(parts[0][piece[0]]):
-                continue
-            a, b, *codes = (part[piece[0]].reshape(-1, piece[1]) for part in parts)
-            product = np.abs((a[:, :, None] - a[:, None]) * (b[:, :, None] - b[:, None]))
-            for code in codes:
-                product *= code[:, :, None] != code[:, None]
-            total += float(product.sum())
-    return total
+    Returns
+    -------
+    (K,) array, or (K, B) with permutations
+        In [0, 1]; 1 if v is a linear function of u. On few rows the value under independence is well above 0.
 
 
 def _several(u: Array, v: Array) -> float:
