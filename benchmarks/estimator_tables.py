@@ -96,7 +96,7 @@ def page() -> str:
             "The last table of this section gives the share of data sets in which the measure's own "
             "permutation test (99 permutations, 5 % level) finds the link. It uses 200 data sets of 300 "
             "rows and 100 of 1,000 rows (`python -m benchmarks.judges`). By default, pages, reports "
-            "and the command line show the corrected `hgr_spline` and select by it.",
+            "and the command line show the corrected `hgr_spline` and use it for selections.",
             "",
             judged(),
             "",
@@ -208,7 +208,7 @@ def nearest() -> str:
     where = "{}, {:,} rows".format(*shown.idxmax())
     return (
         f"On {near} of the {len(table)} rows of the table of links above, the error of the corrected "
-        f"`hgr_spline` is at most a tenth above the smallest. Its mean error is {shown.mean():.2f} (the "
+        f"`hgr_spline` is at most 10 % above the smallest error. Its mean error is {shown.mean():.2f} (the "
         f"others: {means}), and its largest error is {shown.max():.2f} ({where})."
     )
 

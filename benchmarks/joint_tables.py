@@ -17,63 +17,67 @@ TEXT = """\
 This page is made by `python -m benchmarks.joint_tables` from `benchmarks/results/joint_*.csv`, which
 `python -m benchmarks.joint` reproduces.
 
-A price may follow a combination of attributes that follows from neither: it may rise with age for women and
-fall with age for men. fairdash measures that, lowers it and shows it.
+A price may follow a combination of attributes although it follows none of them alone. For example, it may
+rise with age for women and fall with age for men. fairdash measures such a dependence, reduces it and shows
+it.
 
 ## Measures
 
-- `hgr_spline` of several columns correlates u with a sum of a function of each column and of each product
-  of two columns' ranks. `hgr_witsenhausen` of several discrete columns is exact: it compares u with the
-  cells of their crossing.
+- For several columns, `hgr_spline` correlates u with a sum of functions: one of each column, and one of
+  each product of two columns' ranks. For several discrete columns, `hgr_witsenhausen` is exact, because it
+  compares u with the cells of their crossing.
 - `jdcov` and `ccdcov` are the joint and the concatenated distance covariance that Lee, Antonio, Avanzi,
   Marchi and Zhou (2025, arXiv 2509.08163) penalise. By default u and every attribute have variance 1, and
-  dependence among the attributes does not count. With `form="published"` they are the squares of the
+  dependence among the attributes does not count. With `form="published"` they are the squared values of the
   authors' code.
 - `joint_distance_correlation` is normalised to [0, 1].
 
-Columns of 0 and 1 of which no row has two are the classes of one attribute. Under independence, samples of
-60 rows reach p ≤ 5 % this often:
+Several columns of 0 and 1 count as the classes of one attribute if no row has more than one 1. The next
+table gives the share of independent samples of 60 rows with p ≤ 5 %.
 
 {size}
 
-In a million rows of three Gaussians, the joint HGR by splines is {value} and the exact value is {exact}:
-{off} standard errors apart. Normal scores are among the functions of both sides, because splines of ranks
-do not follow a straight line into the tails.
+In a million rows of three Gaussians, the joint HGR by splines is {value} and the exact value is {exact}.
+The difference is {off} standard errors. Normal scores are among the functions of both sides, because
+splines of ranks do not follow a straight line into the tails.
 
 ## Penalties
 
 `jdcov` and `ccdcov` are also methods of networks and of `FairTariff`. Up to 32 features replace the n × n
-matrix of distances, so that a step is linear in its rows. `jdcov` sees up to three attributes together. The
-table shows 4,000 new people whose price rises with age for women and falls for men: the gap between the
-averages of ten bands of age by sex, and the mean squared error.
+matrix of distances, so that the time of a step is linear in its rows. `jdcov` covers combinations of up to
+three attributes. In the next table, the price of 4,000 new people rises with age for women and falls with
+age for men. The table gives the gap between the averages of ten bands of age by sex, and the mean squared
+error.
 
 {crossing}
 
-CPU seconds of a fit with one sensitive attribute, with a numeric one and one of two classes, and with two
-numeric ones:
+The next table gives the CPU seconds of a fit with one sensitive attribute, with a numeric attribute and one
+with two classes, and with two numeric attributes.
 
 {cost}
 
 ## On the Trade-off page
 
-A run with two or three attributes shows dependence on each, on every crossing (“age × sex”) and on all
-together. The dependence on a crossing is that on the product of the two attributes' ranks, which is what
-the combination adds. The chosen one opens the slider. The averages are then those of the cells of the
-crossing.
+A run with two or three attributes shows the dependence on each attribute, on every crossing (“age × sex”)
+and on all attributes together. The dependence on a crossing is the dependence on the product of the two
+attributes' ranks. It shows what the combination adds. The dependence that you choose determines where the
+slider opens. If you choose a crossing, the page shows the averages of its cells.
 
-## Beside the table of Lee et al.
+## Compared with Lee et al.
 
-Claim counts of pg15training with region and gender. Their figures are means over ten seeds, ours are of
-one. RPS is the ranked probability score. CCdCov and JdCov are squares in the units of counts and classes.
-UF is the variance of the twenty groups' averages, divided by that of all predictions.
+The models predict claim counts of pg15training, and region and gender are sensitive. The figures of Lee et
+al. are means over ten seeds, and ours come from one seed. RPS is the ranked probability score. CCdCov and
+JdCov are squares, in the units of counts and classes. UF is the variance of the twenty groups' averages,
+divided by that of all predictions.
 
 {pg15}
 
-The differences: our networks have other layers, another optimiser and fewer epochs, and predict yearly
-rates weighted by exposure. The split follows their code, but the order of strata of equal size depends on
-the version of pandas. Our covariances are of 6,000 of the validation policies, and dependence of region and
-gender, which JdCov counts, differs among these. Our λ belongs to standardised columns, so compare errors at
-equal CCdCov or JdCov. There our error is a little lower, as it is without a penalty.
+The two studies differ. Our networks have other layers, another optimiser and fewer epochs, and predict
+yearly rates weighted by exposure. The split follows their code, but the order of strata of equal size
+depends on the version of pandas. We compute the covariances on 6,000 of the validation policies. JdCov
+includes the dependence between region and gender, and this dependence is different in the 6,000 policies.
+Our λ applies to standardised columns, so compare errors at equal CCdCov or JdCov. At equal values our error
+is slightly lower. It is also lower without a penalty.
 """
 
 

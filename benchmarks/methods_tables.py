@@ -15,23 +15,24 @@ PAGE = Path(__file__).parent.parent / "docs" / "methods.md"
 _HEAD = """# Compare methods at equal dependence
 
 This page is made by `python -m benchmarks.methods_tables` from `fairdash/views/reports/methods.csv`, which
-`python -m benchmarks.methods` reproduces and, where splits are missing, goes on with.
+`python -m benchmarks.methods` reproduces. If splits are missing, the same command computes them.
 
 `fd.bench` and `fairdash bench` compare methods of fair training by one protocol:
 
 1. Every method is trained at several weights λ on the training rows of the same splits. A pilot finds the
    weights of each of our networks and tariffs.
-2. On validation rows, its path along λ is followed to where the dependence first falls to 75, 50 and 25 % of
-   the standard network's. Between two weights the path is a straight line.
-3. The error at this place is read on test rows, as a multiple of the error of predicting the average.
+2. On validation rows, the bench finds the first point of its path along λ at which the dependence is at
+   most 75, 50 and 25 % of the standard network's. Between two weights the path is a straight line.
+3. The error at this point is computed on test rows, as a multiple of the error of predicting the average.
 
-No method minimises the three readings of dependence. Two are measures: the randomised dependence coefficient
-(`hgr_rdc`) and mutual information by nearest neighbours (`mi_ksg`). The third is the gap of averages: the
-largest average prediction of ten groups along the sensitive attribute s, minus the smallest. Each reading is
-taken above its noise floor. With several sensitive columns, a model is judged by the column that its
-predictions depend on most, and by all columns together: RDC and nearest neighbours of all columns as one
-vector, and the gap between the cells of the crossed columns. Where a simulation knows the mean of each row,
-the error is that of this mean. Intervals are 95 % intervals over the splits (Nadeau and Bengio 2003).
+Dependence is measured in three ways, called readings, and no method minimises any of them. Two readings are
+measures: the randomised dependence coefficient (`hgr_rdc`) and mutual information by nearest neighbours
+(`mi_ksg`). The third is the gap of averages: the largest average prediction among ten groups along the
+sensitive attribute s, minus the smallest. The noise floor of each reading is subtracted. With several
+sensitive columns, a model is judged by the column on which its predictions depend most, and also by all
+columns together. In the second case, RDC and nearest neighbours use all columns as one vector, and the gap
+compares the cells of the crossed columns. If a simulation knows the true mean of each row, errors are
+measured against this mean. Intervals are 95 % intervals over the splits (Nadeau and Bengio 2003).
 
 ```bash
 python -m fairdash bench --dataset crime --method hgr_spline,hsic,band_ratio --splits 10
@@ -41,7 +42,8 @@ python -m fairdash bench --file prices.csv --predict price --sensitive age --met
 ## Add a method of your own
 
 A method is a class, or a function, that is called with λ. It returns an object with
-`fit(X, y, sensitive_features=…)` and `predict(X)`. This one lowers the squared covariance of a line with s:
+`fit(X, y, sensitive_features=…)` and `predict(X)`. This example is a linear model with a penalty on its
+squared covariance with s:
 
 ```python
 >>> import numpy as np
@@ -65,26 +67,27 @@ A method is a class, or a function, that is called with λ. It returns an object
 ```
 
 - `lams` are the weights to try, ascending from 0. The default is 0, 0.1, 0.3, 1, 3 and 10.
-- If `predict` has a parameter `sensitive_features`, it gets them, and the table says that a price needs s. If
-  `fit` has a parameter `sample_weight`, it gets the exposure.
-- With `repairs = True`, X is one column: the standard network's prediction, to be repaired.
+- If `predict` has a parameter `sensitive_features`, the bench passes s to it, and the table says that a
+  price needs s. If `fit` has a parameter `sample_weight`, the bench passes the exposure.
+- With `repairs = True`, X has one column, the standard network's prediction, which the method repairs.
 
-Estimators of Fairlearn have this interface. `benchmarks/fairlearn_method.py` makes its adversarial regressor
-a method (Fairlearn 0.15.0).
+Estimators of Fairlearn have this interface. `benchmarks/fairlearn_method.py` adds Fairlearn's adversarial
+regressor as a method (Fairlearn 0.15.0).
 
-## What takes part
+## Methods compared
 
 {entrants}
 
-GeDI and GDP equal their authors' public code to 1e-10 on 20 samples (`benchmarks/rival_values.py`). The four
-penalties `gedi`, `gdp`, `eipm` and `hsic` take the normal scores of s and standardised predictions. FREM
-learns a representation with an encoder. `eipm` takes its measure alone and applies it to the prediction, with
-Gaussian kernels along s. We had no access to the text of two papers: the number of the theorem of Chzhen et
-al. and the weights along s of FREM are not verified.
+GeDI and GDP agree with their authors' public code to 1e-10 on 20 samples (`benchmarks/rival_values.py`).
+The four penalties `gedi`, `gdp`, `eipm` and `hsic` use the normal scores of s and standardised predictions.
+FREM learns a representation with an encoder. `eipm` uses only FREM's measure and applies it to the
+prediction, with Gaussian kernels along s. We had no access to the text of two papers. We therefore could
+not verify the number of the theorem in Chzhen et al. and the weights along s in FREM.
 
 ## Results
 
-The sets have at most {rows} rows, and `regions` twice as many. `benchmarks/methods.py` says what they are.
+The data sets have at most {rows} rows, and `regions` has twice as many. `benchmarks/methods.py` describes
+them.
 {splits}
 The app shows the same results on its page “Which method?”.
 
@@ -106,13 +109,13 @@ On sets with several:
 
 {several}
 
-These methods lack data sets:
+Some methods have no result on some data sets:
 
 {missing}
 
 In the tables below, each cell gives the error and half the width of its interval. An arrow marks an error
-that is above (↑) or below (↓) that of `{default}` on the same splits, where the interval of the difference
-excludes 0. A number in square brackets says how many splits reach the level, if not all do. “No link” says
+that is above (↑) or below (↓) that of `{default}` on the same splits, if the interval of the difference
+excludes 0. A number in square brackets says how many splits reach the level, if not all do. “No link” means
 that the standard network's own dependence is within noise, so there is no level to reach.
 
 {tables}
@@ -145,7 +148,8 @@ def page() -> str:
 def _splits(table: pd.DataFrame) -> str:
     most = table.groupby("data", sort=False)["splits"].max()
     counts = [f"{', '.join(f'`{name}`' for name in own.index)}: {count}" for count, own in most.groupby(most)]
-    return f"Splits: {'; '.join(counts)}. With so few, intervals are wide, and one split has none."
+    few = "With so few splits, intervals are wide, and a single split gives none."
+    return f"Splits: {'; '.join(counts)}. {few}"
 
 
 def _ranks(table: pd.DataFrame, *, several: bool) -> str:

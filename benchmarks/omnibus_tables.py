@@ -42,7 +42,7 @@ old verdicts.
    functions of the ranks of u and v.
 2. v is permuted B times over all rows. If rows belong together, whole groups exchange their values. Every
    measure is computed for every order of v, including the observed order. With several splits, each measure
-   is averaged over the splits, and all splits see the same permuted column.
+   is averaged over the splits, and all splits use the same permuted column.
 3. For each measure, every order gets the share of all B + 1 orders whose value is at least as large,
    including ties. The statistic of an order is the smallest of its six shares.
 4. The p-value is the share of the B + 1 orders whose statistic is no larger than the statistic of the
@@ -106,20 +106,22 @@ the test rows of the five splits.
 
 ## Every p-value, and what it tests
 
-Each p-value belongs to the sentence next to it. π is the price, s the attribute, Y the outcome, L the
-portfolio's loss ratio and C the factors. “Size” is the share of samples with p ≤ 5 % where the hypothesis is
-true, from `python -m benchmarks.p_values`, and from the studies of this page, of
+Each p-value tests the hypothesis next to it. π is the price, s the attribute, Y the outcome, L the
+portfolio's loss ratio and C the factors. “Size” is the share of samples with p ≤ 5 % when the hypothesis is
+true. The sizes come from `python -m benchmarks.p_values` and from the studies on this page and on
 [conditional.md](conditional.md), [groups.md](groups.md) and [choosing.md](choosing.md).
 
 {places}
 
-A p-value of no gap allows for a spread that follows s. The mean products of y with fixed functions of s are
-compared with their standard errors by policy: waves along the rank of s and the indicators of its ends, or
-the differences of levels. It does not come from the curve's band, which allows for bias. Before a claim is
-decided, Holm's method corrects the p-values of the claims that are judged: all `p_below` of the criteria that
-are not primary together, and all their `p_above`. `p_value` and `p_any_link` decide no verdict.
+A p-value of “no gap” remains valid if the spread follows s. It compares the mean products of y and fixed
+functions of s with their standard errors, computed by policy. The functions are waves along the rank of s
+and indicators of its ends, or differences of levels. This p-value does not come from the band of the curve,
+which allows for bias. For the criteria that are not primary, Holm's method corrects all `p_below` together,
+and all `p_above` together, before their verdicts are decided. `p_value` and `p_any_link` do not affect any
+verdict.
 
-With heavy tails in few rows sizes exceed 5 %, as the table shows: a few large losses decide a mean.
+With few rows and heavy tails, sizes exceed 5 %, as the table shows, because a few large losses dominate a
+mean.
 
 ## Time of one test
 
@@ -168,7 +170,7 @@ def places() -> Iterator[tuple[str, str, str, str]]:
     yield (
         verdicts + "independence among equals; answer 4",
         "the same among rows equal in C",
-        "the same, of what C leaves of π and of the functions of s",
+        "the same, after regressing π and the functions of s on C",
         of_audit("independence among equals"),
     )
     yield (
@@ -223,7 +225,7 @@ def places() -> Iterator[tuple[str, str, str, str]]:
     )
     yield (
         "audit, `class_pairs`",
-        "two classes have one mean",
+        "two classes have the same mean",
         "normal, Holm over pairs",
         of_audit("a pair of classes"),
     )

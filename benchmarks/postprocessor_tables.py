@@ -36,20 +36,21 @@ fd.FairPostprocessor("price", projection="network", alpha=0.5).fit(X, sensitive_
 ```
 
 - **A number and classes**, such as age and sex, are repaired together. The price is then independent of age
-  within each sex, too. Crossings of fewer than 20 rows count as one. **Several numbers** are repaired one
-  after another, in three passes, and each within up to ten bands of the others with about 200 rows. A price
-  with HGR 0.88 for two numbers together comes down to 0.17 on 4,000 new rows, and without bands to 0.83.
+  within each sex, too. Crossings with fewer than 20 rows are merged. For **several numbers**, prices are
+  repaired for one after another, in three passes, each within up to ten bands of the others with about 200
+  rows. In an example with two numbers, this reduces their joint HGR from 0.88 to 0.17 on 4,000 new rows.
+  Without bands it falls only to 0.83.
 - **`objective="equalized_residuals"`** subtracts the average error at each s. It does not equalise the
   spread of errors, which depends on the target and is unknown at pricing.
 - **Without s** the price still follows s to the extent that x reveals only part of s, as the second table
-  shows. If x reveals almost nothing, the price hardly changes. `share_without_s_` is the share of the repair
-  that is reached without s, from 0 to 1, on rows held out.
-- **`projection="network"`** reaches every dependence down to the noise floor without s, at the cost below. A
-  fair network learns the price from the features alone. `alpha` is the share of the way from the price's
-  dependence to the floor, and a pilot finds the network's λ.
-- **A model fitted by the repair** is the mean of five models, one for each fold. The repair is calibrated on
-  this mean, because this is the price that must not follow s. Check a repair on rows it has not seen, as the
-  audit page does.
+  shows. If x reveals almost nothing, the price hardly changes. `share_without_s_` is the share of the
+  repair that is reached without s, from 0 to 1, on rows held out.
+- **`projection="network"`** reaches every dependence down to the noise floor without s, at the cost in the
+  table below. A fair network learns the price from the features alone. `alpha` is the share of the way from
+  the price's dependence to the floor, and a pilot finds the network's λ.
+- **A model fitted by the repair** is the mean of five models, one for each fold. The repair is calibrated
+  on this mean, because this is the price that must not follow s. Check a repair on rows it has not seen, as
+  the audit page does.
 
 ## When to use which
 
@@ -64,17 +65,17 @@ dependence of the unrepaired trees. The 95 % intervals are over {splits} random 
 those splits only, so it is not comparable with the others. Only the motor tables have a tariff and factors.
 Each claims table has 3,000 policies drawn at random.
 
-“Trees on residual columns” stands for Fairlearn's `CorrelationRemover`. With equal weights, Fairlearn 0.15.0
-and our columns differ by less than 1e-14 on household and Crime, at alpha 0.25, 0.5 and 1. Fairlearn takes no
-weights. On the motor tables our columns weight policies by exposure.
+“Trees on residual columns” uses our version of Fairlearn's `CorrelationRemover`. With equal weights, its
+columns differ from those of Fairlearn 0.15.0 by less than 1e-14 on household and Crime, at alpha 0.25, 0.5
+and 1. Fairlearn accepts no weights. On the motor tables, our version weights policies by exposure.
 
 {equal}
 
 ## Without s: the projection and the network
 
-Simulated claims (`benchmarks/distilled.py`), of which half are test rows. The bonus is a good or a weak proxy
-of age. “Excess” is the network's error divided by `FairTariff`'s at the same dependence, minus 1, of claims
-and of the known means.
+The table uses simulated claims, half of which are test rows (`benchmarks/distilled.py`). The bonus is a
+strong or a weak proxy of age. “Excess” is the network's error divided by the error of `FairTariff` at the
+same dependence, minus 1. It is given for claims and for the known means.
 
 {distilled}
 

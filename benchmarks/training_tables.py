@@ -89,7 +89,7 @@ def _beyond(openings: pd.Series) -> str:
     outside = openings.index[~openings.between(1 / 3, 2 / 3)]
     if outside.empty:
         return "All open in the middle third."
-    return f"Outside the middle third: {', '.join(f'`{name}`' for name in outside)}."
+    return f"These open outside the middle third: {', '.join(f'`{name}`' for name in outside)}."
 
 
 def seconds_by_rows() -> pd.DataFrame:
@@ -191,7 +191,7 @@ def page() -> str:
         "",
         "λ is chosen on validation rows, a fifth of each split's training rows. It is the λ with the "
         "smallest error among those whose mean excess is at most 0.02 in both HGR_KDE and HGR_RDC. If no "
-        "λ reaches this, it is the fairest λ (marked *).",
+        "λ reaches this, it is the λ with the least dependence (marked *).",
         "",
     ]
     for name, title in TITLES.items():
@@ -249,11 +249,11 @@ def page() -> str:
         "",
         "## Where the time of a run goes",
         "",
-        "The figure gives the CPU seconds of one thread by part of a run, before and after the work on "
-        "speed of November 2026, on a machine that was busy with other work "
-        "(`python -m benchmarks.parts_of_a_run`): "
-        f"{parts_of_a_run().sum().iloc[0]:.1f} and {parts_of_a_run().sum().iloc[1]:.1f} seconds for the "
-        "refined run of Crime with the page's defaults and one split.",
+        "The figure gives the CPU seconds of one thread for each part of a run, before and after we made "
+        "runs faster in November 2026. The machine was also busy with other work (`python -m "
+        "benchmarks.parts_of_a_run`). The refined run of Crime with the page's defaults and one split "
+        f"took {parts_of_a_run().sum().iloc[0]:.1f} seconds before and "
+        f"{parts_of_a_run().sum().iloc[1]:.1f} seconds after.",
         "",
         f"![CPU seconds by part of a run, before and after]({PARTS_PICTURE.name})",
         "",

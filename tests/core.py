@@ -1,7 +1,5 @@
 """An environment with the core of fairdash alone, made of links to what is installed here: in a second, not forty."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

@@ -5,8 +5,6 @@ that it takes in a worker, from :func:`fairdash.cli.worker.carry_out` on. Work b
 (:func:`tests.serving.until`), so that a test may also carry a job out itself.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -146,15 +144,8 @@ class Line:
 
 #: What a line in memory does in the queue's place.
 REPLACED = (
-    "submit",
-    "state_of",
-    "states_of",
-    "cancel",
-    "forget",
-    "start_worker",
-    "ensure_worker",
-    "ensure_workers",
-)
+    "submit", "state_of", "states_of", "cancel", "forget", "start_worker", "ensure_worker", "ensure_workers",
+)  # fmt: skip
 
 
 def stand_in(patch: pytest.MonkeyPatch) -> Line:

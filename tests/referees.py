@@ -4,8 +4,6 @@ dcor compiles for most of a minute as it is imported, so the tests hold fairdash
 folder is ``python/general`` of github.com/agi-lab/beyond-correlation, whose ``dcovs.py`` has no licence to copy.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

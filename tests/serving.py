@@ -1,7 +1,5 @@
 """The app as `make app` serves it, for tests that drive it in a browser."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

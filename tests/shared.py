@@ -3,8 +3,6 @@
 In a session the first process that asks for one makes it, and the others wait for it and read it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +25,7 @@ def quick_models() -> Iterator[None]:
         return boosted_trees(**options | small)
 
     with pytest.MonkeyPatch.context() as patch:
-        for place in ("auditing.models.premiums", "data.proxies", "tariff.postprocessor", "tariff.repaired"):
+        for place in ("auditing.models.premiums", "data.proxies", "tariff.trees", "tariff.plan"):
             patch.setattr(f"fairdash.{place}.boosted_trees", few)
         patch.setattr("fairdash.training.baselines.MAX_TREES", 20)
         patch.setattr("fairdash.training.settings._MAX_EPOCHS", 4)

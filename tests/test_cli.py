@@ -1,7 +1,5 @@
 """The command line does what the pages do."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -24,7 +22,7 @@ from fairdash.errors import OptionError
 from fairdash.tables.leaks import BOUNDS
 from fairdash.tables.readers.reading import read_table
 from fairdash.utils.records import from_plain
-from tests.data.test_rate import claims
+from tests.data.test_codes import claims
 from tests.data.test_suggestion import claims as known_with_the_target
 
 pytestmark = pytest.mark.usefixtures("light_runs")
@@ -145,8 +143,7 @@ def test_measure_prints_json_that_holds_what_the_api_gives(prices, command):
     found = (verdict["link"], verdict["p_value"], verdict["p_values"])
     assert found == (True, test.p_value, dict(test.p_values))
     expected = fd.assess_dependence("hgr_spline", frame["price"], frame["age"], random_state=0)
-    assert printed == pytest.approx(asdict(expected))
-    assert printed["n"] == 200
+    assert (printed, printed["n"]) == (pytest.approx(asdict(expected)), 200)
     assert printed["value"] > 0.95
 
 

@@ -1,7 +1,5 @@
 """CONTRIBUTING.md's examples, carried out in a copy of the source as a newcomer would."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

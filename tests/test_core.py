@@ -1,7 +1,5 @@
 """The core alone, without any extra: what works there, and what is said of the rest."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 import zipfile
@@ -85,17 +83,12 @@ def test_it_audits_by_trees_alone_and_writes_a_zip_without_figures(core, prices,
 
 #: Commands, and the extra that is missing.
 ASKED = (
-    (("sweep", *FILE, "--methods", "standard", "--lams", "1"), "train"),
-    (("bench", *FILE), "train"),
-    (("search", *FILE), "train"),
-    (("find-lam", *FILE, "--target", "error<=+10%"), "train"),
+    (("sweep", *FILE, "--methods", "standard", "--lams", "1"), "train"), (("bench", *FILE), "train"),
+    (("search", *FILE), "train"), (("find-lam", *FILE, "--target", "error<=+10%"), "train"),
     (("measure", "hgr_nn", "nowhere.csv", "--u", "price", "--v", "age"), "train"),
     (("audit", "nowhere.csv", *AUDITED, "--template", "general", "--out", "filing.html"), "report"),
-    (("report", "0123456789ab"), "plot"),
-    (("runs", "list"), None),
-    (("worker",), "jobs"),
-    (("app",), "app"),
-)
+    (("report", "0123456789ab"), "plot"), (("runs", "list"), None), (("worker",), "jobs"), (("app",), "app"),
+)  # fmt: skip
 #: All of them in one process, which takes a second to start.
 RUN_ALL = """
 import contextlib, io, json, sys

@@ -1,7 +1,5 @@
 """docs/deployment: nginx's configuration is run as it stands, with ports and paths of its own."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import shutil
@@ -111,8 +109,7 @@ def _markdown(message: ForwardMsg) -> str:
 
 
 def test_nobody_comes_in_without_a_password(proxy: int) -> None:
-    assert ask(proxy, "/", None) == 401
-    assert ask(proxy, "/", None, X_Forwarded_User="anne") == 401
+    assert (ask(proxy, "/", None), ask(proxy, "/", None, X_Forwarded_User="anne")) == (401, 401)
     assert ask(proxy, "/", "anne") == 200
 
 

@@ -1,7 +1,5 @@
 """The scripts of findings/ have the form that its README states; ``make findings`` runs them."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -12,12 +10,10 @@ from tests.serving import ROOT
 
 FOLDER = ROOT / "findings"
 PARTS = (
-    "\n# Seen: ",
-    "\n# Expected: ",
+    "\n# Seen: ", "\n# Expected: ",
     '\nset -euo pipefail\nfolder=$(mktemp -d)\ntrap \'rm -rf "$folder"\' EXIT\ncd "$folder"\n',
-    '\n"${PYTHON:-python3}" -m venv env\n',
-    "\ndiff - seen.txt <<'SEEN'\n",
-)
+    '\n"${PYTHON:-python3}" -m venv env\n', "\ndiff - seen.txt <<'SEEN'\n",
+)  # fmt: skip
 
 
 @pytest.mark.every_case

@@ -3,8 +3,6 @@
 The limit on the size of files is the system's own, so that every writer meets it, the database's too.
 """
 
-from __future__ import annotations
-
 import resource
 import shutil
 import tracemalloc
@@ -111,8 +109,7 @@ def test_a_full_disk_is_said_and_nothing_is_altered(name: str, runs: tuple[Run, 
     with full_disk(), pytest.raises(StorageError, match=r"(?i)free some space|can be written") as said:
         WRITERS[name](*runs)
     assert "can't be" in str(said.value)
-    assert contents() == before
-    assert runs[0].status.state == DONE
+    assert (contents(), runs[0].status.state) == (before, DONE)
 
 
 @pytest.mark.processes
@@ -141,8 +138,7 @@ def test_a_training_goes_on_without_its_curves_where_the_disk_is_full(
             add(run, curve)
 
     monkeypatch.setattr(Run, "add_curve", on_a_full_disk)
-    assert worker.main(stopped.id) == 0
-    assert stopped.status.state == DONE
+    assert (worker.main(stopped.id), stopped.status.state) == (0, DONE)
     assert stopped.curves().empty
 
 

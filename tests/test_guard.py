@@ -1,7 +1,5 @@
 """Who is answered: the app's own names and its own pages; every other is refused, on every road in."""
 
-from __future__ import annotations
-
 import base64
 import http.client
 import socket
@@ -15,24 +13,17 @@ from tests.browser.test_networking_cut import cut, noted
 from tests.serving import ROOT, served
 
 ROADS = {
-    "a page": ("GET", "/"),
-    "a deep link": ("GET", "/tradeoff?run=0123456789ab"),
-    "a part of a page": ("GET", "/static/favicon.png"),
-    "metrics": ("GET", "/_stcore/metrics"),
-    "health": ("GET", "/_stcore/health"),
-    "the host's configuration": ("GET", "/_stcore/host-config"),
+    "a page": ("GET", "/"), "a deep link": ("GET", "/tradeoff?run=0123456789ab"),
+    "a part of a page": ("GET", "/static/favicon.png"), "metrics": ("GET", "/_stcore/metrics"),
+    "health": ("GET", "/_stcore/health"), "the host's configuration": ("GET", "/_stcore/host-config"),
     "an upload": ("PUT", "/_stcore/upload_file/session/file"),
     "a wish to upload": ("OPTIONS", "/_stcore/upload_file/session/file"),
-    "a file": ("GET", "/media/0123.csv"),
-    "the websocket": ("GET", "/_stcore/stream"),
-}
+    "a file": ("GET", "/media/0123.csv"), "the websocket": ("GET", "/_stcore/stream"),
+}  # fmt: skip
 WEBSOCKET = {
-    "Connection": "Upgrade",
-    "Upgrade": "websocket",
-    "Sec-WebSocket-Version": "13",
-    "Sec-WebSocket-Key": base64.b64encode(bytes(range(16))).decode(),
-    "Sec-WebSocket-Protocol": "streamlit",
-}
+    "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": base64.b64encode(bytes(range(16))).decode(), "Sec-WebSocket-Protocol": "streamlit",
+}  # fmt: skip
 
 
 def ask(

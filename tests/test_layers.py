@@ -1,7 +1,5 @@
 """Layers: which package may import which, what an import must not load, and docs/architecture.md names them."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

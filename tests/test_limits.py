@@ -1,7 +1,5 @@
 """How much a file may take of the machine: told before it is unpacked, and held where nobody could tell."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

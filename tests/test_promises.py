@@ -1,7 +1,5 @@
 """Every promise of README and docs has its tests: promises.md names both."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

@@ -3,11 +3,7 @@
 ``make docs`` builds it, which fails on any warning and reads the built pages; nothing is built here.
 """
 
-from __future__ import annotations
-
-import doctest
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -108,9 +104,3 @@ def test_a_built_page_with_a_fault_is_found(tmp_path: Path, fault: str):
 def test_a_style_sheet_that_asks_another_machine_is_found(tmp_path: Path):
     (tmp_path / "a.css").write_text("@font-face {src: url('https://example.org/f.woff2')}", "utf-8")
     assert list(links.faults(tmp_path)) == ["a.css: asks another machine for https://example.org/f.woff2"]
-
-
-def test_the_examples_of_the_sites_own_code_hold():
-    result = doctest.testmod(import_module("docs.making.pages"))
-    assert result.attempted == 3
-    assert result.failed == 0

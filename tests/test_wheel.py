@@ -1,7 +1,5 @@
 """The built package, installed where there is no checkout: commands, training and the app all work."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

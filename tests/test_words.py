@@ -1,7 +1,5 @@
 """The words that people read: none of the list below, docstrings that begin plainly, short sentences."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import io

@@ -1,7 +1,5 @@
 """Which cases of a promise ``make test`` runs; the others are variants, which ``make test-all`` runs as well."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a page of a running app says to a browser, read from its websocket."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

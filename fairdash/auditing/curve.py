@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,8 @@ class Basis:
         ``"curve"``, ``"level"``, ``"below"`` (the mean of the rows below the 5th percentile) or ``"above"``.
     ends : (2,) array
         The shares of exposure below and at or below the range.
-    contrasts : (p, q) array
-        Coefficients of the functions of mean 0 by which a flat curve is tested, a column each.
-    discount : (q,) array
-        What the |t| of each is divided by.
+    table
+        Its rows, to which the functions belong.
     """
 
     rows: csr_matrix
@@ -90,8 +89,13 @@ class Basis:
     share: Array
     kind: tuple[str, ...]
     ends: Array
-    contrasts: Array
-    discount: Array
+    table: AuditTable
+
+    @cached_property
+    def contrasts(self) -> tuple[Array, Array]:
+        """Functions of mean 0 by which a flat curve is tested, as columns of coefficients, (p, q), and what
+        the |t| of each is divided by, (q,)."""
+        return _contrasts(self.rows, self.points, self.penalty, self.table)
 
     @property
     def is_curve(self) -> NDArray[np.bool_]:
@@ -138,15 +142,13 @@ def basis_of(table: AuditTable) -> Basis:
         points = np.vstack([points, np.eye(points.shape[1])[-1]])
         at = np.append(at, mean)
         share, kind = np.append(share, where), (*kind, name)
-    contrasts, discount = _contrasts(rows, points, penalty, table)
     return Basis(
         rows=rows, points=points, penalty=penalty, steps=steps, at=at, share=share, kind=kind, ends=ends,
-        contrasts=contrasts, discount=discount,
+        table=table,
     )  # fmt: skip
 
 
 def _contrasts(rows: csr_matrix, points: Array, penalty: Array, table: AuditTable) -> tuple[Array, Array]:
-    """Functions of mean 0 as columns of coefficients, (p, q), and their discounts (q,)."""
     mean, is_bent = table.share @ rows, penalty.any(axis=0)
     if not is_bent.any():
         apart = points.T / mean[:, None]
@@ -199,8 +201,10 @@ def _spline(s: Array, weight: Array, inner: NDArray[np.bool_], *, knots: int) ->
     full = np.concatenate([[0.0] * _DEGREE, edges, [1.0] * _DEGREE])
     values = csr_matrix(BSpline.design_matrix(x, full, _DEGREE))
     p = values.shape[1]
-    # Rows outside the range have zeros here.
-    place = csr_matrix((np.ones(len(x)), (np.flatnonzero(inner), np.arange(len(x)))), shape=(len(s), len(x)))
+    # Rows outside the range, all at either end of the sorted s, have zeros here.
+    first = int(inner.argmax())
+    starts = np.pad(values.indptr, (first, len(s) - len(x) - first), mode="edge")
+    values = csr_matrix((values.data, values.indices, starts), (len(s), p))
     functions = BSpline(full, np.eye(p), _DEGREE)
     second = functions.derivative(2)
     # Gauss's rule of two nodes is exact: f'' is linear between knots.
@@ -217,7 +221,7 @@ def _spline(s: Array, weight: Array, inner: NDArray[np.bool_], *, knots: int) ->
         reach = np.clip((value - low) / (high - low) - edge, -_FARTHEST, _FARTHEST)
         return functions(edge) + reach * functions(edge, 1)
 
-    return place @ values, points, penalty, at, ("curve",) * len(at), beyond
+    return values, points, penalty, at, ("curve",) * len(at), beyond
 
 
 #: Functions at rows: many zeros in a sparse array, or none.
@@ -250,8 +254,8 @@ class Curve:
         Contribution of each unit to the normal equations at the solution; their sum is close to 0.
     rank_slope : (J,) array
         Derivative of the curve by the share of the exposure at a point.
-    flat : (G, p) array
-        Products of y, about its mean, with the basis' functions, summed over each of G groups of units.
+    products : (U, p) array, sparse or dense
+        Products of y, about its mean, with the basis' functions, for each unit.
     lam, edf
         The penalty, and how many free coefficients the curve is worth.
     freedom : (J,) array
@@ -265,7 +269,7 @@ class Curve:
     solve: Array
     scores: Rows
     rank_slope: Array
-    flat: Array
+    products: Rows
     lam: float
     edf: float
     freedom: Array
@@ -342,7 +346,7 @@ def fit_curve(
     return Curve(
         basis=basis, values=values, coefficients=coefficients + level,
         covariance=(covariance + covariance.T) / 2, solve=solve, scores=scores, rank_slope=slope,
-        flat=_in_groups(by_unit(weighted, about, table)),
+        products=by_unit(weighted, about, table),
         lam=lam, edf=edf, freedom=_freedom(basis, table),
     )  # fmt: skip
 
@@ -356,7 +360,7 @@ def predicted_out_of_fold(
     for fold in range(n_folds):
         out = folds == fold
         rows = basis.rows[~out]
-        weighted = rows.multiply(table.weight[~out][:, None] / table.weight[~out].sum())
+        weighted = times_rows(rows, table.weight[~out] / table.weight[~out].sum())
         gram = np.asarray((rows.T @ weighted).todense())
         gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram)) + lam * basis.penalty
         predictions[out] = basis.rows[out] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~out]))
@@ -388,7 +392,7 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
     return min(penalties)[1:]
 
 
-def _in_groups(scores: Rows) -> Array:
+def in_groups(scores: Rows) -> Array:
     """Sum scores of units (U, p) in at most 2,000 groups of about one size, drawn at random, (G, p).
 
     Sums keep the total, and on average its variance and skewness, which is all that a bootstrap needs.
@@ -405,7 +409,11 @@ def _square(scores: Rows) -> Array:
 
 def times_rows(design: Rows, factor: Array) -> Rows:
     """Multiply each row of a design (n, p) by its factor (n,)."""
-    return design.multiply(factor[:, None]).tocsr() if issparse(design) else design * factor[:, None]
+    if not issparse(design):
+        return design * factor[:, None]
+    # Quicker than multiply(), which makes a sparse array of the factors.
+    values = design.data * np.repeat(factor, np.diff(design.indptr))
+    return csr_matrix((values, design.indices, design.indptr), design.shape)
 
 
 def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:

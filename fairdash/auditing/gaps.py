@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.special import stdtr, stdtrit
 
-from fairdash.auditing.curve import Basis, Curve, predicted_out_of_fold
+from fairdash.auditing.curve import Basis, Curve, in_groups, predicted_out_of_fold
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
 from fairdash.evaluation.classes import holm as holm
@@ -194,7 +194,8 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     which takes the skewness of claims into account. Errors are those under a flat curve, by unit, so that the
     spread of y may follow s.
     """
-    scores, discount = curve.flat @ curve.basis.contrasts, curve.basis.discount
+    contrasts, discount = curve.basis.contrasts
+    scores = in_groups(curve.products) @ contrasts
     groups, total = len(scores), scores.sum(axis=0)
     off = scores - total / groups
     t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _least(curve))

@@ -39,8 +39,6 @@ _MAX_FUNCTIONS = 600
 _RIDGES = np.logspace(-7, 1, 25)
 #: Penalty of functions that are hardly penalised: constants, straight lines in ranks, means of levels.
 _NEXT_TO_NOTHING = 1e-4
-#: Numbers held at once when held-out errors of all ridges are found.
-_PIECE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,12 +237,9 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
         # (R, p, T): coefficients of every ridge and target.
         found = np.einsum("pq,rqt->rpt", axes, along / shrunk[:, :, None], optimize=True)
         coefficients.append(found)
-        flat = found.transpose(1, 0, 2).reshape(len(axes), -1)
-        step = max(1, _PIECE // flat.shape[1])
-        for start in range(0, len(rows), step):
-            held = rows[start : start + step]
-            left = y[held][:, None, :] - (scaled[held] @ flat).reshape(len(held), *errors.shape)
-            errors += np.einsum("i,irt->rt", weight[held], left**2)
+        # Σ w (y − Xb)² on the fold, by its products alone.
+        errors += np.einsum("i,it->t", weight[rows], y[rows] ** 2)
+        errors += np.einsum("rpt,rpt->rt", found, own @ found - 2 * cross)
     best = errors.argmin(axis=0)
     predicted = np.empty_like(y)
     for rows, found in zip(members, coefficients, strict=True):

@@ -5,7 +5,7 @@ The Gaussian kernel is separable, so the density on a G × G grid is a product o
 exponentials instead of O(G²n). One implementation serves numpy arrays (without importing torch) and torch
 tensors, where it is differentiable in u and v and can serve as a training penalty.
 
->>> >>> u = np.random.default_rng(0).normal(size=(3, 200))
+>>> u = np.random.default_rng(0).normal(size=(3, 200))
 >>> hgr_kde(u, u**2).shape
 (3,)
 """

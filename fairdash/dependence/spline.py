@@ -126,7 +126,7 @@ def hgr_of_bases(f: Basis, g: Basis) -> Array:
     >>> from fairdash.dependence.spline_basis import category_basis, number_basis
     >>> v = np.linspace(0, 1, 200)
     >>> float(hgr_of_bases(category_basis((v > 0.5).astype(int)), number_basis(v))[0].round(2))
-    0.95
+    0.96
     """
     return scores(f.repeated(len(g.member)), g, None, "cross_fit")
 

@@ -157,7 +157,7 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     Examples
     --------
     >>> spread(np.array([0, 0.01, 0.1, 1.0]), np.array([0.8, 0.8, 0.4, 0.0]), 0.1, count=4)
-    array([0.027, 0.075, 0.24 , 0.57 ])
+    array([0.015, 0.065, 0.21 , 0.56 ])
     """
     falling = np.minimum.accumulate(dependence)
     wanted = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count

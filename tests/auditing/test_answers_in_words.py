@@ -1,17 +1,21 @@
-"""Answers of an audit: one spelling for each number, whole ages, and a remark where units differ."""
+"""Answers of an audit: one spelling for each number, a remark where units differ, and the rows that each leaves out."""
 
 from __future__ import annotations
 
+import io
 import re
 import zipfile
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import fairdash as fd
 from fairdash.__main__ import main
+from fairdash.auditing import audit
 from fairdash.auditing.filing.document import render_filing
 from fairdash.auditing.gaps import Estimate
 from fairdash.auditing.questions import attribution
@@ -38,38 +42,9 @@ def test_whole_numbers_stay_whole_and_others_keep_their_digits():
     text = said(fd.audit(motor(), **asked))
     assert re.search(r"From “age” \d\d( or \d\d)? to \d\d( or \d\d)? \(", text)
     assert not re.search(r"“age” (from )?\d+\.\d", text)
-    incomes = motor().assign(age=lambda each: 1000.5 * each["age"])
-    text = said(fd.audit(incomes, **asked))
-    assert "e+0" not in text
+    text = said(fd.audit(motor().assign(age=lambda each: 1000.5 * each["age"]), **asked))
+    assert ("e+0" in text, "From “age” " in text) == (False, True)
     assert re.search(r"From “age” \d\d,\d\d\d", text)
-
-
-def test_without_an_exposure_amounts_are_per_row():
-    table = motor().assign(second=lambda each: each["price"] * np.linspace(0.9, 1.1, len(each)))
-    asked = {"price": "price", "sensitive": "age", "outcome": "claims", "candidate": "second"}
-    asked["questions"] = [5, 7, 10]
-    for more, words, others in (
-        ({}, ["per row"], ["per unit", "exposure"]),
-        (
-            {"exposure": "time", "totals": ["claims"]},
-            ["per unit of exposure", "% of the exposure"],
-            ["per row"],
-        ),
-    ):
-        text = said(fd.audit(table, **asked, **more))
-        assert [word in text for word in (*words, *others)] == [True] * len(words) + [False] * len(others)
-
-
-@pytest.mark.parametrize(
-    ("share", "words"), [(0.05, "5 %"), (0.07, "7 %"), (0.125, "12.5 %"), (0.0025, "0.25 %")]
-)
-def test_the_threshold_has_one_spelling(share, words):
-    roles = {"price": "premium", "sensitive": "age", "max_gap": share}
-    result = fd.audit(policies(300, noise=0.3), **roles, questions=[1, 9])
-    assert result.plan.gap_in_words == words
-    assert result.in_words.endswith(f" allowed {words}.")
-    assert re.search(rf"below or above {words}\.|(below|above) {words}\.", result.answers[0].sentence)
-    assert f"For a gap of {words}," in result.answers[1].sentence
 
 
 def test_the_rows_needed_are_one_number_in_texts_and_tables():
@@ -83,19 +58,13 @@ def test_the_rows_needed_are_one_number_in_texts_and_tables():
 @pytest.mark.parametrize(
     ("price", "exposure", "cost", "words"),
     [
-        (1, 365, 1, "is 0.2 % of “price”. Days and years differ by a factor of 365."),
-        (1 / 365, 1, 1, "% of “price”. Days and years differ by a factor of 365."),
-        (1, 12, 0.5, "Months and years differ by a factor of 12."),
-        (1000, 1, 1, "Single amounts and thousands differ by a factor of 1,000."),
-        (1, 1, 1e-9, "e-08 % of “price”. Give both"),
-        (1, 1, 0.1, ""),
-        (1, 1, 8, ""),
+        (1, 365, 1, "is 0.2 % of “price”. Days and years differ by a factor of 365."), (1, 1, 0.1, ""), (1, 1, 8, ""),
+        (1 / 365, 1, 1, "Days and years differ by"), (1, 12, 0.5, "Months and years differ by a factor of 12."),
+        (1000, 1, 1, "Single amounts and thousands differ by"), (1, 1, 1e-9, "e-08 % of “price”. Give both"),
     ],
-)
+)  # fmt: skip
 def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposure, cost, words):
-    table = motor()
-    for name, times in (("price", price), ("time", exposure), ("claims", cost)):
-        table[name] *= times
+    table = motor() * {"price": price, "age": 1, "time": exposure, "claims": cost}
     roles = {"price": "price", "sensitive": "age", "outcome": "claims", "totals": ["claims"]}
     result = fd.audit(table, **roles, exposure="time", questions=[1])
     assert (bool(result.units_remark), words in result.units_remark) == (bool(words), True)
@@ -150,3 +119,103 @@ def test_a_price_of_noise_has_no_distance_from_prices_without_proxies(monkeypatc
     assert found == "Proxy discrimination can't be measured. No column explains the price."
     near = attribution._discrimination_in_words(Estimate.of(0.45, 0.01), costs, fits)
     assert "45.0 % (43.0 % to 47.0 %) of the price's variance, of which the columns leave 40.0 % unex" in near
+
+
+ROLES = {
+    "price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims",
+    "expected_cost": "mu", "controls": ["zone", "bonus"], "candidate": "new", "features": ["zone", "bonus"],
+}  # fmt: skip
+ASKED = (1, 2, 3, 4, 5, 7, 9)
+#: Column to the questions that don't use it; question 1 shows the second price's curve beside the first's.
+UNUSED = {"claims": (1, 2, 3, 4, 7), "mu": (1, 2, 4), "new": (2, 3, 4, 5, 7), "zone": (1, 2, 3)}
+
+
+def tariff(n: int = 700, seed: int = 0) -> pd.DataFrame:
+    """Policies of which many have one price, age and exposure."""
+    rng = np.random.default_rng(seed)
+    frame = policies(n, seed=seed) if seed else policies(n)
+    frame["premium"] = frame["premium"].round(-1)
+    frame["age"], frame["bonus"] = frame["age"].round(-1), rng.integers(0, 5, n)
+    return frame.assign(mu=frame["premium"] / 2, new=frame["premium"].round(-2) + 50)
+
+
+def with_blanks(frame: pd.DataFrame, column: str, share: float = 0.3) -> pd.DataFrame:
+    gone = np.random.default_rng(1).random(len(frame)) < share
+    return frame.assign(**{column: frame[column].mask(gone)})
+
+
+@pytest.fixture(scope="module")
+def complete() -> fd.AuditResult:
+    return fd.audit(tariff(), **ROLES, questions=ASKED)
+
+
+@pytest.mark.parametrize("column", UNUSED)
+def test_cells_missing_elsewhere_change_no_number(complete, column):
+    result = fd.audit(with_blanks(tariff(), column), **ROLES, questions=UNUSED[column])
+    both = complete, result
+    for number in UNUSED[column]:
+        then, now = (each.measures.query(f"question == {number}").reset_index(drop=True) for each in both)
+        pd.testing.assert_frame_equal(then, now, check_exact=True)
+        answers = [next(a for a in each.answers if a.question == number) for each in both]
+        assert answers[0].text == answers[1].text
+        for name in set(answers[0].tables) - {"curve"}:
+            pd.testing.assert_frame_equal(complete.tables[name], result.tables[name], check_exact=True)
+    pd.testing.assert_frame_equal(complete.curve, result.curve, check_exact=True)
+    pd.testing.assert_series_equal(complete.verdicts.iloc[0], result.verdicts.iloc[0], check_exact=True)
+    assert result.n == complete.n
+
+
+def test_an_answer_says_what_it_leaves_out_and_that_a_blank_may_mean_none():
+    frame = tariff()
+    frame["claims"] = frame["claims"].where(frame["claims"] > frame["claims"].quantile(0.2))
+    result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 3, 5])
+    said = "Figures that use “claims” leave out 140 rows in which it is missing. A blank may mean no claim: write 0"
+    assert [said in each.text for each in result.answers] == [False, True, True]
+    assert result.n == len(frame)
+
+
+def test_a_question_without_enough_rows_is_not_answered_and_the_others_are():
+    frame = tariff().assign(claims=lambda each: each["claims"].where(each.index < 60))
+    roles = {"price": "premium", "sensitive": "age", "outcome": "claims"}
+    result = fd.audit(frame, **roles, questions=[1, 3, 5])
+    assert result.verdict != "none"
+    for part in ("Not answered: An audit needs 100 rows in which “claims” is known", "leave out 640 rows"):
+        assert part in result.answers[2].text
+    assert result.verdicts.set_index("criterion").loc["sufficiency", "verdict"] == "undecided"
+    with pytest.raises(DataError, match="“claims” is known, and there are 60"):
+        fd.audit(frame, **roles, criterion="sufficiency", questions=[1])
+
+
+def test_classes_keep_their_names_where_cells_of_some_are_missing():
+    frame = tariff()
+    frame["region"] = np.random.default_rng(2).choice(list("abcd"), len(frame))
+    frame["claims"] = frame["claims"].mask(frame["region"] == "b")
+    result = fd.audit(frame, price="premium", sensitive="region", outcome="claims", questions=[1, 5])
+    assert result.tables["classes"]["class"].tolist() == list("abcd")
+    assert result.tables["residual_curve"]["class"].tolist() == list("acd")
+
+
+def _policies(n: int = 3_000) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 90, n).astype(float)
+    frame = pd.DataFrame({"premium": np.exp(5 + 0.1 * rng.normal(size=n) + 0.01 * age), "age": age})
+    return frame.assign(policy=np.arange(n) // 2, other=rng.normal(size=n))
+
+
+def test_of_many_rows_a_sample_of_whole_policies_is_audited_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = _policies()
+    options = {"price": "premium", "sensitive": "age", "questions": [1], "features": []}
+    whole = fd.audit(table, **options)
+    assert not [note for note in whole.notes if "drawn at random" in note]
+    monkeypatch.setattr(audit, "MAX_ROWS", 1_000)
+    some = fd.audit(table, **options, groups="policy")
+    assert "1,000 of 3,000 rows are audited, drawn at random." in some.notes
+    assert some.verdict == whole.verdict == "above"
+    assert some.to_dict() == fd.audit(table, **options, groups="policy").to_dict()
+
+
+def test_named_columns_of_a_parquet_file_whose_names_repeat_are_the_right_ones() -> None:
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([pa.array([k] * 2) for k in range(4)], names=list("xaya")), buffer)
+    frame, _ = fd.read_table(buffer.getvalue(), number_names=True, columns=["a", "y"])
+    assert frame.iloc[0].to_dict() == {"a": 1, "y": 2, "a (2)": 3}

@@ -1,10 +1,10 @@
-"""The verb ``fairdash.audit``: verdicts, point values, and what is refused."""
+"""The verb ``fairdash.audit``: its questions, options, verdicts, point values, two prices, and what is refused."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from unittest.mock import Mock
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,9 +12,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 import fairdash as fd
-from fairdash.auditing.audit import carry_out
-from fairdash.auditing.plan import AuditPlan, columns_of
-from fairdash.errors import Cancelled, DataError, OptionError
+from fairdash.__main__ import main
+from fairdash.auditing.audit import OF_BOTH_PRICES
+from fairdash.auditing.gaps import holm
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, plan_of
+from fairdash.cli import command_line, help_text
+from fairdash.errors import DataError, OptionError
+from fairdash.utils.options import options_of
+from fairdash.utils.records import from_plain, to_plain
+from fairdash.views.figures.audit import FIGURES
 from tests.tiers import few
 
 ROLES = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
@@ -67,29 +73,15 @@ def test_point_values_are_those_of_rows_repeated_by_integer_weights():
     names = ["gap", "earned", "left", "gap_s10_s90", "typical_gap", "share_of_variance", "gini"]
     weighted, other = (
         [
-            each.curve[["at", "value"]],
-            each.verdicts["value"][:1],
+            each.curve[["at", "value"]], each.verdicts["value"][:1],
             each.measures.set_index("measure")["value"][names],
             each.tables["money_along_s"][["exposure", "price", "per_head", "total"]],
-            *(
-                each.tables[name].drop(columns="rows", errors="ignore")[-1:]
-                for name in ("lorenz", "double_lift")
-            ),
+            *(each.tables[name].drop(columns="rows", errors="ignore")[-1:] for name in ("lorenz", "double_lift")),
         ]
         for each in both
-    )
+    )  # fmt: skip
     for ours, theirs in zip(weighted, other, strict=True):
         assert_allclose(theirs, ours, rtol=1e-8)
-
-
-def test_rows_of_a_policy_are_one_witness():
-    once = policies(300, noise=0.3)
-    years = pd.concat([once.assign(policy=range(300))] * 5)
-    asked = {"price": "premium", "sensitive": "age", "questions": [1]}
-    alone, together = fd.audit(once, **asked), fd.audit(years, groups="policy", **asked)
-    width = [each.curve["high"].sub(each.curve["low"]).mean() for each in (alone, together)]
-    assert width[1] == pytest.approx(width[0], rel=0.05)
-    assert (alone.n_units, together.n_units) == (300, 300)
 
 
 def test_a_sum_over_the_exposure_is_divided_by_it():
@@ -178,22 +170,6 @@ def test_rows_with_missing_cells_are_left_out_and_counted():
     )
 
 
-def test_progress_is_told_and_may_stop_it():
-    told = []
-    columns = columns_of("premium", "age", outcome="claims", controls=["zone"])
-    plan = AuditPlan(columns=columns, questions=(1, 4, 5))
-    carry_out(policies(200), plan, progress=lambda doing, share: told.append(share))
-    assert told == sorted(told)
-    assert (told[0], told[-1]) == (0, 1)
-    with pytest.raises(Cancelled):
-        carry_out(policies(200), plan, progress=Mock(side_effect=Cancelled))
-
-
-def test_the_result_is_frozen(whole):
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        whole.verdict = "below"
-
-
 def by_area(n: int = 800, *, areas: int, seed: int = 0) -> pd.DataFrame:
     """A share known per area, and prices that follow it."""
     rng = np.random.default_rng(seed)
@@ -205,10 +181,8 @@ def by_area(n: int = 800, *, areas: int, seed: int = 0) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("areas", "controls", "more"),
     [
-        (8, ["area"], {}),
         (300, ["area"], {}),  # hardly an area has rows for a mean of its own
         (80, ["area"], {"area": lambda frame: frame["area"].str[1:].astype(int)}),  # a post code
-        (40, ["number"], {"number": lambda frame: 2 * frame["share"]}),
         (40, ["area"], {"share": lambda frame: frame["share"] + 1e-5 * np.arange(len(frame)) / len(frame)}),
         (40, ["area"], {"share": lambda frame: np.where(frame["share"] > 0.4, "high", "low")}),
     ],
@@ -218,9 +192,103 @@ def test_factors_that_determine_the_attribute_are_said_and_end_no_audit(areas, c
     columns = {"price": "price", "sensitive": "share", "controls": controls, "features": controls}
     result = fd.audit(frame, **columns, criterion="conditional_independence", questions=[1, 4, 9])
     answers = {each.question: each.text for each in result.answers}
-    assert set(answers) == {1, 4, 9}
+    assert (set(answers), result.verdict) == ({1, 4, 9}, "undecided")
     assert answers[4].startswith("The legitimate factors (controls) determine “share”")
     found = result.verdicts.set_index("criterion").loc["conditional_independence"]
     assert (found["verdict"], np.isnan(found["value"])) == ("undecided", True)
-    assert result.verdict == "undecided"
     assert result.in_words == "“Independence among equals” has no answer: see question 4."
+
+
+ROOT = Path(__file__).parent.parent.parent
+AUDIT = ROOT / "fairdash" / "auditing"
+
+
+def test_a_question_is_answered_by_a_function_in_a_file_that_holds_two_at_most():
+    assert list(QUESTIONS) == list(range(1, len(QUESTIONS) + 1))
+    files = [each.implementation.partition(":")[0] for each in QUESTIONS.values()]
+    assert max(files.count(name) for name in files) <= 2
+    for name, each in zip(files, QUESTIONS.values(), strict=True):
+        assert each.answer.__module__ == f"fairdash.auditing.questions.{name}"
+        assert each.answer.__doc__
+    assert {each.question for each in CRITERIA.values()} <= set(QUESTIONS)
+    assert {10} == OF_BOTH_PRICES
+
+
+def test_every_figure_of_an_audit_is_of_a_table_that_a_question_or_a_comparison_has():
+    tables = {name for each in QUESTIONS.values() for name in each.tables}
+    measures = {f"measures_{number}" for number in QUESTIONS}
+    assert set(FIGURES) <= tables | measures | {"moved_curve"}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("max_gap", 1.0), ("max_gap", 0.0), ("reliability", (0.5, 1.5)), ("cap", 0.0), ("random_state", -1)],
+)
+def test_a_value_out_of_its_range_is_refused_in_the_same_words(option, value, capsys):
+    with pytest.raises(OptionError) as of_plan:
+        plan_of("price", "age", **{option: value})
+    plain = to_plain(plan_of("price", "age")) | {option: list(value) if option == "reliability" else value}
+    with pytest.raises(OptionError) as of_json:
+        from_plain(AuditPlan, plain)
+    values = value if isinstance(value, tuple) else (value,)
+    words = [part for each in values for part in (f"--{option.replace('_', '-')}", str(each))]
+    assert main(["audit", "absent.csv", "--price", "price", "--sensitive", "age", *words]) == 2
+    assert str(of_plan.value) == str(of_json.value) == capsys.readouterr().err.strip()
+    assert f"Option “{option}”: it is out of its range. Give a number " in str(of_plan.value)
+
+
+def test_the_ends_of_a_range_are_in_it_or_not_as_it_says():
+    assert plan_of("price", "age", reliability=1.0, random_state=0).reliability == (1.0,)
+    with pytest.raises(OptionError, match="above 0 and below 1, such as 0"):
+        plan_of("price", "age", max_gap=1)
+
+
+def test_the_command_has_each_option_with_its_help():
+    said = " ".join(help_text(command_line(), ["audit"]).split())
+    for each in options_of(AuditPlan).values():
+        assert each.metadata["help"].rstrip(".") in said
+
+
+def test_differences_have_paired_intervals(whole):
+    found = whole.tables["two_prices"].set_index("measure")
+    assert_allclose(found["difference"], found["candidate"] - found["price"], atol=1e-12)
+    # The candidate takes 5 % a standard deviation off a slope of 10 % ÷ 1.1; the prices share their noise.
+    direction = found.loc["direction"]
+    truth = -0.05 * 2 * 1.2816
+    assert direction["ci_low"] < truth < direction["ci_high"]
+    alone = whole.measures.set_index("measure").loc["direction"]
+    assert direction["ci_high"] - direction["ci_low"] < 0.5 * (alone["ci_high"] - alone["ci_low"])
+    criteria = "independence conditional_independence equalized_residuals gini sufficiency".split()
+    named = found.loc[criteria]
+    assert named["difference"].between(named["ci_low"], named["ci_high"]).all()
+
+
+def test_who_wins_and_loses(whole):
+    change = whole.tables["change_along_s"]
+    # The young (low z) pay more with the candidate, the old less.
+    assert change["per_head_low"].iloc[0] > 0 > change["per_head_high"].iloc[-1]
+    frame = policies()
+    assert change["total"].sum() == pytest.approx((frame["new"] - frame["premium"]) @ frame["years"])
+    assert whole.tables["change_segments"]["shown"].iloc[0] > 0
+    assert {"double_lift", "deviances"} <= set(whole.tables)
+    assert "“new”" in whole.answers[-1].sentence
+
+
+@pytest.fixture(scope="module")
+def several():
+    rng = np.random.default_rng(0)
+    frame = policies(600).assign(income=rng.normal(size=600), place=rng.normal(size=600))
+    frame["premium"] *= 1 + 0.1 * frame["place"]
+    return fd.audit(frame, **(ROLES | {"sensitive": ["age", "income", "place"]}), questions=[1, 5])
+
+
+def test_several_attributes_are_answered_each_with_holm_over_them(several):
+    attributes = ["age", "income", "place"]
+    names = [" × ".join(each) for k in (1, 2, 3) for each in combinations(attributes, k)]
+    assert [each.plan.columns.sensitive for each in several.along] == names
+    primary = several.tables["by_sensitive"].query("criterion == 'independence'").set_index("sensitive")
+    assert primary["verdict"]["place"] == several.verdict == "above"
+    above = holm([each.details["independence"]["p_above"] for each in several.along])
+    for each, p_value in zip(several.along, above, strict=True):
+        assert (each.verdict == "above") == (p_value <= 0.05)
+    assert "“income”" in several.others[0].answers[0].sentence

@@ -94,8 +94,7 @@ def test_every_heading_is_there_in_print_filled_or_marked(template, browser, tmp
     begins = [text.index(squeezed(f"{k}. {each.title}")) for k, each in enumerate(rule.headings, 1)]
     assert begins == sorted(begins)
     # Texts of the figures are texts in print, too.
-    for part in ("Motor&more:5<6.", "agapofthiswidthisthethreshold"):
-        assert part in text
+    assert [part for part in ("Motor&more:5<6.", "agapofthiswidthisthethreshold") if part not in text] == []
     for each, begin, end in zip(rule.headings, begins, [*begins[1:], len(text)], strict=True):
         below = text[begin:end]
         assert each.shows or each.blanks
@@ -171,17 +170,14 @@ def test_rules_looked_up_over_a_year_ago_are_listed(monkeypatch, capsys):
 
 #: What a sentence about an ability says, to a table of the question that has it.
 SAYS = {
-    r"impact ratio|selection rate": "classes",
-    r"probabilit": "class_probabilities",
+    r"impact ratio|selection rate": "classes", r"probabilit": "class_probabilities",
     r"along (a|one) column|single attribute|crossing": "crossed",
     r"legitimate factor|among equals": "controlled_curve",
-    r"autocalibration|Lorenz|Murphy|actual ÷ expected": "murphy",
-    r"proxies|proxy": "proxies",
+    r"autocalibration|Lorenz|Murphy|actual ÷ expected": "murphy", r"proxies|proxy": "proxies",
     r"in money|segments": "segments",
     r"alternative (price|premium)|only its error|discrimination-free": "premiums",
-    r"measurement error|missing values": "reliability",
-    r"second price|new-business price": "two_prices",
-}
+    r"measurement error|missing values": "reliability", r"second price|new-business price": "two_prices",
+}  # fmt: skip
 
 
 def denied(text: str) -> list[str]:
@@ -200,16 +196,6 @@ def denied(text: str) -> list[str]:
 @pytest.mark.parametrize("text", [each for rule in RULES.values() for each in rule.cannot])
 def test_no_rule_denies_what_an_audit_answers(text):
     assert denied(text) == []
-
-
-def test_a_denied_ability_is_found():
-    texts = [
-        "Underwriting decisions. This audit has no adverse impact ratios or odds ratios of decisions.",
-        "fairdash does not estimate attributes; it audits along a column of your table.",
-        "fairdash compares only its error and its gap.",
-        "A table of premiums does not contain the equivalent new-business price.",
-    ]
-    assert [text for text in texts if not denied(text)] == []
 
 
 def test_names_and_texts_of_a_user_are_texts(alone, tmp_path):

@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 
 import fairdash as fd
-from benchmarks.premium_averages import try_case
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.models.averages import reach_in_words, repaired
 from fairdash.auditing.models.premiums import (
@@ -163,14 +162,6 @@ def test_five_premiums_are_near_the_analytic_ones():
     assert np.mean((costs.by_networks - best) ** 2) < 0.06 * np.var(best), "by networks, too"
 
 
-@pytest.mark.variant
-def test_the_order_of_rows_makes_no_difference():
-    frame = policies(300)
-    roles = {**ROLES, "outcome": "y", "questions": [6, 8]}
-    shuffled = frame.sample(frac=1, random_state=1)
-    assert fd.audit(frame, **roles).to_dict() == fd.audit(shuffled, **roles).to_dict()
-
-
 def test_both_questions_are_answered_with_tables_and_fits(monkeypatch):
     monkeypatch.setattr("fairdash.training.settings._MAX_EPOCHS", 60)
     plan = AuditPlan(columns=columns_of("p", "s", exposure="w", outcome="y"), questions=(6, 8))
@@ -184,11 +175,8 @@ def test_both_questions_are_answered_with_tables_and_fits(monkeypatch):
     assert fits["cost, by networks in place of trees"] > 0.02
     sentences = {each.question: each.text for each in result.answers}
     for number, part in (
-        (6, "“a”"),
-        (6, "R²"),
-        (8, "deviance"),
-        (8, "every column without another role: “a”, “b”, “town”"),
-    ):
+        (6, "“a”"), (6, "R²"), (8, "deviance"), (8, "every column without another role: “a”, “b”, “town”"),
+    ):  # fmt: skip
         assert part in sentences[number]
     table = result.tables["premiums"].set_index("premium")
     assert list(table.index) == ["price", *PREMIUMS]
@@ -221,16 +209,6 @@ def test_features_may_be_named_and_must_be_free():
     for feature, says in (("p", "Leave it out of the features"), ("twon", "town")):
         with pytest.raises(OptionError, match=says):
             fd.audit(policies(300), **ROLES, features=[feature])
-
-
-@pytest.mark.variant
-def test_limits_hold_the_truth():
-    rows = pd.DataFrame([row for seed in range(1_000, 1_024) for row in try_case("claims", 2_000, seed)])
-    held = rows.groupby("premium")[["held", "held_fitted"]].sum()
-    # 90 to 95 % in samples so small (docs/audit.md); of 24 at 90 %, one in a thousand has fewer than 16.
-    assert (held["held"] >= 16).all()
-    # Averages of the fitted premiums, with the error of their sampling alone, miss it more often.
-    assert held["held"].sum() > held["held_fitted"].sum()
 
 
 def priced(*, follows):

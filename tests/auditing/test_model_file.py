@@ -17,6 +17,7 @@ from benchmarks.model_files import EXP, PRICE, RESULTS, page_lines
 from fairdash.auditing.models.foreign import read_model
 from fairdash.auditing.models.model_answers import priced
 from fairdash.errors import DataError, OptionError, StorageError
+from tests.auditing.test_model import onnx_file
 from tests.serving import ROOT
 
 EXPORTED = Path(__file__).parent / "exported"
@@ -182,35 +183,25 @@ def test_a_price_is_looked_at_before_the_verdict(change, words):
     assert bool(result.units_remark) == (words in said and bool(words) and "0 or less" not in words)
 
 
-def summed(*inputs, batch=None):
-    """File that adds its inputs, each (name, type, shape beyond the rows)."""
-    from onnx import TensorProto, helper
-
-    nodes, parts = [], []
-    for name, kind, shape in inputs:
-        nodes.append(helper.make_node("Cast", [name], [f"{name}_cast"], to=TensorProto.DOUBLE))
-        nodes.append(helper.make_node("Reshape", [f"{name}_cast", "flat"], [f"{name}_flat"]))
-        parts.append(helper.make_tensor_value_info(name, getattr(TensorProto, kind), [batch, *shape]))
-    nodes.append(helper.make_node("Sum", [f"{name}_flat" for name, *_ in inputs], ["price"]))
-    graph = helper.make_graph(
-        nodes, "sum", parts, [helper.make_tensor_value_info("price", TensorProto.DOUBLE, [None])],
-        [helper.make_tensor("flat", TensorProto.INT64, [1], [-1])],
-    )  # fmt: skip
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    return model.SerializeToString()
+def summed(*inputs):
+    """File that adds its inputs, each a type with its shape and a name."""
+    names = [each.split()[1] for each in inputs]
+    nodes = (f"c_{x} = Cast <to = 11> ({x}) f_{x} = Reshape (c_{x}, flat)" for x in names)
+    return onnx_file(f"""sum ({", ".join(inputs)}) => (double[N] price) <int64[1] flat = {{-1}}>
+        {{{" ".join(nodes)} price = Sum ({", ".join(f"f_{x}" for x in names)})}}""")
 
 
 def test_inputs_have_the_shapes_and_types_that_the_file_declares(rows):
     frame = rows.assign(new=rows["age"] < 30)
-    content = summed(("age", "INT32", []), ("power", "DOUBLE", [1]), ("new", "BOOL", []))
+    content = summed("int32[N] age", "double[N,1] power", "bool[N] new")
     made = read_model(content, table=list(frame)).predict(frame)
     np.testing.assert_allclose(made, rows["age"] + rows["power"] + frame["new"])
-    with pytest.raises(StorageError, match="it prices 1 row at a time"):
-        read_model(summed(("age", "FLOAT", [1]), batch=1), table=["age"])
-    with pytest.raises(StorageError, match="its input “age” is tensor"):
-        read_model(summed(("age", "UINT8", [])), table=["age"])
-    with pytest.raises(StorageError, match="it takes the column “new”, which the table lacks"):
-        read_model(content, table=list(rows))
+    for refused, words in (
+        (summed("float[1,1] age"), "it prices 1 row at a time"), (summed("uint8[N] age"), "its input “age” is tensor"),
+        (content, "it takes the column “new”, which the table lacks"),
+    ):  # fmt: skip
+        with pytest.raises(StorageError, match=words):
+            read_model(refused, table=list(rows))
 
 
 def test_the_page_shows_how_each_export_is_read_and_none_is_silently_wrong():

@@ -23,6 +23,7 @@ from fairdash.__main__ import main
 from fairdash.auditing.models.foreign import ForeignModel, read_model
 from fairdash.auditing.models.model_answers import priced
 from fairdash.errors import DataError, StorageError
+from tests.auditing.test_model import onnx_file
 
 OWN = Path(__file__).parent / "exported" / "own"
 EXPORTS = pd.read_csv(OWN / "exports.csv", keep_default_na=False)
@@ -358,19 +359,7 @@ def test_another_process_reads_a_file_and_its_end_is_told_in_words(rows):
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
 def test_a_file_that_takes_too_much_memory_is_refused(monkeypatch):
     monkeypatch.setattr("fairdash.auditing.models.foreign.MAX_MEMORY", 3 * 10**9)
-    from onnx import TensorProto, helper
-
-    nodes = [
-        helper.make_node("Expand", ["age", "shape"], ["wide"]),
-        helper.make_node("ReduceSum", ["wide", "axis"], ["price"]),
-    ]
-    graph = helper.make_graph(
-        nodes, "wide", [helper.make_tensor_value_info("age", TensorProto.DOUBLE, [None, 1])],
-        [helper.make_tensor_value_info("price", TensorProto.DOUBLE, [None, 1])],
-        [helper.make_tensor("shape", TensorProto.INT64, [2], [1, 2 * 10**8]),
-         helper.make_tensor("axis", TensorProto.INT64, [1], [1])],
-    )  # fmt: skip
-    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    model = ForeignModel(made.SerializeToString(), table=["age"])
+    content = onnx_file("""wide (double[N,1] age) => (double[N,1] price) <int64[2] shape = {1, 200000000},
+        int64[1] axis = {1}> {w = Expand (age, shape) price = ReduceSum (w, axis)}""")
     with pytest.raises(StorageError, match=r"allocate|memory"):
-        model.predict(pd.DataFrame({"age": [1.0, 2.0]}))
+        ForeignModel(content, table=["age"]).predict(pd.DataFrame({"age": [1.0, 2.0]}))

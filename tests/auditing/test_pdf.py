@@ -154,12 +154,10 @@ def test_a_customer_reads_on_one_page_why_what_the_attribute_does_and_what_canno
     moved = result.tables["customer_columns"].set_index("column")["change"]
     effect = f"{'adds' if moved['bonus'] > 0 else 'takes off'} {abs(moved['bonus']):,.2f} €"
     for words in (
-        f"Why is your price {price(book.loc[[7]])[0]:,.2f} €?",
-        "“age” itself does not change your price.",
+        f"Why is your price {price(book.loc[[7]])[0]:,.2f} €?", "“age” itself does not change your price.",
         f"Through them, the price can follow it: “bonus” ({effect}).",
-        "It does not decide whether a difference is lawful.",
-        "Ask Ms Ohm.",
-    ):
+        "It does not decide whether a difference is lawful.", "Ask Ms Ohm.",
+    ):  # fmt: skip
         assert words in said
     with pytest.raises(OptionError, match="no customer's price was explained"):
         render_customer(example_audit(), {}, row=7)

@@ -1,8 +1,7 @@
 """Whoever takes every default: from a table to a model that predicts in a fresh environment.
 
 Data → "See what fairness costs" → the refined front → the slider → every panel → the report → the refit → the
-zip → its own script in another process → predictions. On a small table, on claims with exposure, on real data,
-and where nothing can be learned.
+zip → its own script in another process → predictions. On a small table, and where nothing can be learned.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from fairdash.data.published import crime
 from tests.browser.steps import chart, choose, to_the_largest
 from tests.serving import ROOT
 from tests.tiers import few
@@ -38,14 +36,6 @@ def costs(n: int = 500) -> pd.DataFrame:
     bonus = np.clip(140 - age + rng.integers(-15, 15, n), 50, 150)
     cost = (20 * power + 3 * bonus + rng.normal(0, 40, n)).round(2)
     return pd.DataFrame({"age": age, "power": power, "bonus": bonus, "cost": cost})
-
-
-def claims(n: int = 600) -> pd.DataFrame:
-    """Claims over a part of a year, which follow power and bonus."""
-    frame, rng = costs(n).drop(columns="cost"), np.random.default_rng(2)
-    years = rng.uniform(0.2, 1, n).round(2)
-    rate = np.exp(0.02 * (frame["bonus"] - 90) + 0.05 * (frame["power"] - 9))
-    return frame.assign(Exposure=years, ClaimNb=rng.poisson(rate * years))
 
 
 def noise(n: int = 600) -> pd.DataFrame:
@@ -134,13 +124,10 @@ def predictions(bundle: Path, table: Path, folder: Path) -> np.ndarray:
     # The library alone, as if it were installed: no home, no data, no settings of the app.
     environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     done = subprocess.run(
-        [sys.executable, "load_model.py", str(table)],
-        cwd=folder,
+        [sys.executable, "load_model.py", str(table)], cwd=folder,
         env=environment | {"PYTHONPATH": str(ROOT), "HOME": str(folder), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return pd.read_csv(folder / "predictions.csv")["prediction"].to_numpy()
 
@@ -159,28 +146,3 @@ def test_a_table_of_one_s_own(page: Page, tmp_path, make):
     y_pred = predictions(bundle, path, tmp_path)
     assert y_pred.shape == (len(frame),)
     assert y_pred.mean() == pytest.approx(frame["cost"].mean(), rel=0.1)
-
-
-@pytest.mark.variant
-def test_claims_with_exposure(page: Page, tmp_path):
-    frame, path = claims(), tmp_path / "claims.csv"
-    upload(page, frame, path, target="ClaimNb", sensitive="age")
-    expect(page.get_by_text(re.compile("exposure: Exposure"))).to_be_visible()
-    check_it_is_fair(page, to_the_front(page), by="age")
-    look_at_all(page)
-    rate = predictions(take_away(page), path, tmp_path)
-    assert rate @ frame["Exposure"] == pytest.approx(frame["ClaimNb"].sum(), rel=0.1)
-
-
-@pytest.mark.data
-@pytest.mark.variant
-def test_communities_and_crime(page: Page, real_data, tmp_path):
-    page.goto("/data")
-    page.get_by_text("Communities and Crime", exact=True).first.click()
-    page.get_by_role("heading", name="Communities and Crime").wait_for()
-    check_it_is_fair(page, to_the_front(page), by="share of Black people")
-    table = crime().table()
-    table.to_csv(tmp_path / "new.csv", index=False)
-    y_pred = predictions(take_away(page), tmp_path / "new.csv", tmp_path)
-    # The largest weight that the pilot finds leaves no link to s, and little accuracy: 0.25 to 0.3 here.
-    assert np.corrcoef(y_pred, table["ViolentCrimesPerPop"])[0, 1] > 0.15

@@ -71,36 +71,26 @@ class Moving(NamedTuple):
 
 SCENES = {
     "2": Moving(
-        address="bent=20",
-        guess="f alone, of age",
-        slider="How far",
-        drawn=("The cloud", "slope"),
+        address="bent=20", guess="f alone, of age", slider="How far", drawn=("The cloud", "slope"),
         says=lambda at: lesson.straight_sentence(lesson.HUMP, int(at["bent"]) / 100),
     ),
     "3": Moving(
-        address="n=500&trained=100",
-        guess="It depends on rows and steps",
-        slider="Steps of training",
+        address="n=500&trained=100", guess="It depends on rows and steps", slider="Steps of training",
         drawn=("What the adversary reports", "training rows"),
-        says=lambda at: lesson.noise_sentence(int(at["n"]), int(at["trained"])),
-        variant=("50", "n=50"),
+        says=lambda at: lesson.noise_sentence(int(at["n"]), int(at["trained"])), variant=("50", "n=50"),
     ),
     "4": Moving(
-        address="step=120&frozen=true",
-        guess="It forgets age",
-        slider="Steps of the game",
+        address="step=120&frozen=true", guess="It forgets age", slider="Steps of the game",
         drawn=("Average price by age", "price"),
         says=lambda at: lesson.duel_sentence(at["frozen"] == "true", int(at["step"])),
         variant=("keeps learning", "frozen=false"),
     ),
     "5": Moving(
-        address="weight=3&objective=equalized_residuals",
-        guess="Everyone a little",
-        slider="Weight of fairness",
-        drawn=("Average error by age", "chosen"),
+        address="weight=3&objective=equalized_residuals", guess="Everyone a little",
+        slider="Weight of fairness", drawn=("Average error by age", "chosen"),
         says=lambda at: lesson.payers_sentence(at["objective"], float(at["weight"])),
     ),
-}
+}  # fmt: skip
 
 
 def expect_sentence(page: Page, scene: Moving) -> dict[str, str]:

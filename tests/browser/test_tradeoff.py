@@ -64,8 +64,7 @@ def test_pictures_follow_the_hand_and_the_server_hears_of_the_end(opened: Page):
     opened.get_by_text(f"At λ = {held['lam']} ").first.wait_for()
     come_to_rest(opened)
     after = stage(opened)
-    assert after["at"] == held["at"]
-    assert after["line"]["y"] == pytest.approx(held["line"]["y"])
+    assert (after["at"], after["line"]["y"]) == (held["at"], pytest.approx(held["line"]["y"]))
     with opened.expect_download() as download:
         opened.get_by_role("button", name="Save the picture “What fairness costs”").click()
     assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

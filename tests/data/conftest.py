@@ -1,7 +1,5 @@
 """A home of fairdash's for each test of this room, so that none meets the user's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A publisher of data sets on this machine, which can misbehave."""
 
-from __future__ import annotations
-
 import http.server
 import threading
 import time

@@ -1,7 +1,5 @@
 """R's serialised objects, written byte by byte: what `save` and `saveRDS` write, in any class."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from typing import Any

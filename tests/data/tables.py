@@ -1,7 +1,5 @@
 """Small tables that several tests of this room use."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping

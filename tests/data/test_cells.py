@@ -1,17 +1,16 @@
 """Cells as insurers write them: money, percent, thousands and bands."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data import Roles, build_dataset
+from fairdash.data import Roles, build_dataset, read_table
 from fairdash.errors import DataError, Fix
 from fairdash.tables.features import fixes_of_columns
-from fairdash.tables.grammar import bands_in_order
-from fairdash.tables.readers.reading import read_table
+from fairdash.tables.fixes import apply_fixes, conversions
+from fairdash.tables.grammar import DAY_FIRST, MONTH_FIRST, bands_in_order, date_orders, to_dates, to_numbers
 from fairdash.tables.readers.report import ReadingReport
+from tests.data.tables import policies
 from tests.data.workbooks import workbook
 
 
@@ -35,8 +34,7 @@ def test_money_and_percent_are_numbers_and_their_unit_is_kept(
     cells: list[str], numbers: list[float], unit: str
 ) -> None:
     values, report = column(*cells)
-    assert values.tolist() == numbers
-    assert dict(report.units) == {"a": unit}
+    assert (values.tolist(), dict(report.units)) == (numbers, {"a": unit})
     assert f"“a” in {unit}" in "\n".join(report.sentences())
     book = workbook({"Tab": [["a", "b"], *[[cell, 1.5] for cell in cells]]})
     assert read_table(book)[0]["a"].tolist() == numbers
@@ -144,3 +142,150 @@ def test_a_sensitive_attribute_in_bands_is_used_by_its_order() -> None:
     dataset = build_dataset(frame, roles, name="x", fixes=problem.fixes)
     assert dataset.sensitive["rooms"].tolist() == [ORDER.index(cell) + 1.0 for cell in frame["rooms"]]
     assert "“rooms” is used as the rank of its bands, from 1 to 6." in dataset.notes
+
+
+# Amounts as accounts write them: negative ones in brackets, zeros as a dash, open ends.
+
+
+RNG = np.random.default_rng(3)
+PAID = RNG.gamma(1, 300, 400).round(2) * np.where(RNG.random(400) < 0.1, -1, 1)
+
+
+def text_of(**columns: object) -> bytes:
+    frame = pd.DataFrame(columns)
+    return frame.assign(age=RNG.integers(18, 80, len(frame))).to_csv(index=False).encode()
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("negative", "positive"),
+    [
+        ("({:,.2f})", "{:.2f}"), ("({:,.2f})", "{:,.2f}"), ("{:.2f}-", "{:.2f}"), ("{:.2f} -", "{:.2f}"),
+        ("−{:.2f}", "{:.2f}"), ("($ {:,.2f})", "$ {:,.2f}"), ("$ ({:,.2f})", "$ {:,.2f}"), ("( {:.2f} )", "{:.2f}"),
+    ],
+)  # fmt: skip
+def test_negative_amounts_keep_their_sign(negative: str, positive: str) -> None:
+    cells = [negative.format(-each) if each < 0 else positive.format(each) for each in PAID]
+    table, report = read_table(text_of(paid=cells))
+    np.testing.assert_array_equal(table["paid"], PAID)
+    (said,) = (note for note in report.notes if "negative" in note)
+    assert f"{(PAID < 0).sum()} cells" in said
+    np.testing.assert_array_equal(to_numbers(pd.Series(cells)), PAID)
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["(1)", "(2)", "(3)"] * 20, ["(a)", "5", "7"] * 20, ["2,500-", "60,313", "71,250", "250,000+"] * 20,
+        ["0171-", "0172-", "030-"] * 20, ["5-", "7-", "8"] * 20,
+    ],
+)  # fmt: skip
+def test_brackets_and_dashes_of_other_meaning_stay_text(cells: list[str]) -> None:
+    table, _ = read_table(text_of(paid=cells))
+    assert table["paid"].astype(str).tolist() == cells
+
+
+@pytest.mark.parametrize(("mark", "share"), [("-", 0.75), ("–", 0.25), ("*", 0.25), ("..", 0.75)])
+def test_one_mark_among_numbers_is_said_however_frequent(mark: str, share: float) -> None:
+    cost = np.where(RNG.random(400) < share, mark, (50 + np.arange(400)).astype(str))
+    table, report = read_table(text_of(price=RNG.normal(300, 9, 400).round(2), cost=cost))
+    n = (cost == mark).sum()
+    (said,) = (note for note in report.notes if "cost" in note)
+    assert f"holds “{mark}” in {n} cells" in said
+    ways = conversions(table["cost"])
+    assert [way.kind for way in ways] == ["convert", "dash_zero"]
+    roles = Roles(target="price", sensitive=("age",), features=("cost",))
+    for kind, missing in (("convert", n), ("dash_zero", 0)):
+        found, _ = apply_fixes(table, roles, [Fix(kind, "cost")], [])
+        assert (found["cost"].isna().sum(), (found["cost"] == 0).sum()) == (missing, n - missing)
+    data = build_dataset(table, roles, name="x", fixes=[Fix("dash_zero", "cost")])
+    assert any(f"“{mark}” is 0 ({n} cells)" in note for note in data.notes)
+    assert read_table(text_of(cost=cost), also_missing=[mark])[0]["cost"].isna().sum() == n
+
+
+@pytest.mark.parametrize("words", [["soon", "-"], ["A"], ["-", "*"], ["M", "F"]])
+def test_words_and_several_marks_are_no_zeros(words: list[str]) -> None:
+    cost = [*words * 100, *map(str, range(100, 300))]
+    table, _ = read_table(text_of(cost=cost))
+    assert "dash_zero" not in [way.kind for way in conversions(table["cost"])]
+
+
+def test_an_open_end_counts_as_its_limit_after_the_click() -> None:
+    cells = [*map(str, range(20_000, 21_000)), *["250000+"] * 30, *["<2500"] * 5]
+    table, _ = read_table(text_of(income=cells))
+    notes: list[str] = []
+    roles = Roles(target="age", sensitive=("age",), features=("income",))
+    found, _ = apply_fixes(table, roles, [Fix("convert", "income")], notes)
+    assert found["income"].tolist()[-36:] == [20_999, *[250_000] * 30, *[2500] * 5]
+    assert "35 cells with an open end, such as 90+, count as the limit" in notes[0]
+
+
+# Dates written as text: recognised in any order, and asked about where day and month could be swapped.
+
+
+ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "born"))
+SURE = "%d.%m.%Y %m/%d/%Y %d-%m-%Y %Y/%m/%d %d-%b-%Y %d._%B_%Y %B_%d,_%Y %d.%m.%Y_%H:%M:%S".split()
+
+
+def born(n: int = 60) -> pd.Series:
+    days = np.random.default_rng(1).integers(0, 51 * 365, n)
+    return pd.Series(pd.Timestamp("1950-01-01") + pd.to_timedelta(days, unit="D"), name="born")
+
+
+@pytest.mark.bad_input(28)
+@pytest.mark.parametrize("how", SURE)
+def test_dates_of_one_reading_are_read_and_offered_as_dates(how: str) -> None:
+    days = born()
+    texts = days.dt.strftime(how.replace("_", " "))
+    texts[5] = ""
+    frame, report = read_table(policies().assign(born=texts).to_csv(index=False, sep=";").encode())
+    assert frame["born"].isna().tolist() == [k == 5 for k in range(60)]
+    assert (frame["born"] == days)[frame["born"].notna()].all()
+    assert any("“born” is read as dates, with" in sentence for sentence in report.sentences())
+    (offer,) = fixes_of_columns(frame[list(ROLES.features)])
+    assert offer.fixes == (Fix("year", "born"), Fix("age", "born"))
+
+
+@pytest.mark.bad_input(28)
+def test_as_a_sensitive_column_either_reading_is_asked_for() -> None:
+    frame = policies().assign(born=[f"0{1 + k % 9}.{10 + k % 3}.{1950 + k % 40}" for k in range(60)])
+    roles = Roles(target="cost", sensitive=("born",), features=("rooms",))
+    with pytest.raises(DataError) as caught:
+        build_dataset(frame, roles, name="test")
+    (problem,) = caught.value.problems
+    assert (problem.column, len(problem.fixes)) == ("born", 4)
+    assert "day and month are ambiguous" in problem.what
+    assert "1950" not in str(problem)
+    dataset = build_dataset(frame, roles, name="test", fixes=(Fix("age_day_first", "born"),))
+    assert "“born” is read as dates, with the day first, and used as an age in years" in "".join(
+        dataset.notes
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "orders"),
+    [
+        (["1.1.2019", "01.01.2020", "7.7.2020"], (DAY_FIRST,)),  # the same either way
+        (["1.2.2019", "13.2.2019"], (DAY_FIRST,)),
+        (["1.2.2019", "2.13.2019"], (MONTH_FIRST,)),
+        (["13.2.2019", "2.13.2019"], ()),
+        (["30.2.2019"], ()),
+        (["29.2.2020"], (DAY_FIRST,)),
+        (["31.12.19"], ()),  # of which century?
+        (["31 Dezember 2019"], ()),
+        (["31.12.2019", "2019-12-31"], ()),
+        ([" 31.12.2019"], (DAY_FIRST,)),
+        ([], ()),
+    ],
+)
+def test_orders(texts: list[str], orders: tuple[str, ...]) -> None:
+    assert date_orders(texts) == orders
+
+
+def test_missing_cells_and_times_are_kept() -> None:
+    values = pd.Series(["2/1/2019 13:45", None, "3/1/2019 00:00:01.5"], index=[4, 5, 9])
+    days = [pd.Timestamp("2019-02-01 13:45"), pd.NaT, pd.Timestamp("2019-03-01 00:00:01.5")]
+    pd.testing.assert_series_equal(
+        to_dates(values, MONTH_FIRST), pd.Series(days, index=values.index), check_dtype=False
+    )

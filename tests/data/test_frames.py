@@ -1,7 +1,5 @@
 """Frames of other libraries and kinds of columns, in an audit: bands, categories, row numbers, wide integers."""
 
-from __future__ import annotations
-
 import decimal
 
 import numpy as np
@@ -12,6 +10,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.data import read_table
+from fairdash.errors import DataError
 from fairdash.tables.frames import in_order, plain_frame
 
 RNG = np.random.default_rng(1)
@@ -101,3 +100,41 @@ def test_row_names_are_left_out_of_a_file_by_name(kind: str) -> None:
     assert (list(table) == list(TABLE)) is left_out
     assert any("Column 1 has no name and numbers the rows." in note for note in report.notes) is left_out
     assert report.n_columns == len(table.columns)
+
+
+# Probabilities of classes as they come: rounded, in per cent, and rows without any.
+
+
+SHARES_RNG = np.random.default_rng(2)
+SHARES_N = 600
+P = SHARES_RNG.dirichlet([2, 2, 2], SHARES_N)
+NAMES = ["p_a", "p_b", "p_c"]
+
+
+def shares_audited(p: np.ndarray) -> fd.AuditResult:
+    frame = pd.DataFrame(p, columns=NAMES).assign(
+        price=300 + 40 * P[:, 0] + SHARES_RNG.normal(0, 5, SHARES_N)
+    )
+    return fd.audit(frame, price="price", probabilities=NAMES, questions=[9])
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("scale", [1, 100])
+@pytest.mark.parametrize("digits", [2, 4, 12])
+def test_rounded_shares_and_per_cent_are_taken(digits: int, scale: int) -> None:
+    result = shares_audited(np.round(P, digits) * scale)
+    assert any("per cent" in note for note in result.notes) is (scale == 100)
+
+
+def test_rows_without_a_class_are_left_out_and_counted() -> None:
+    p = P.copy()
+    p[::10] = 0
+    assert any(note.startswith("In 60 rows all of “p_a”") for note in shares_audited(p).notes)
+
+
+@pytest.mark.parametrize("wrong", [0.9, 1.1, 2.0])
+def test_rows_that_are_no_shares_are_refused(wrong: float) -> None:
+    p = P.copy()
+    p[:5] *= wrong
+    with pytest.raises(DataError, match="5 places"):
+        shares_audited(p)

@@ -1,7 +1,5 @@
 """The leak check: what is left out for certain, what is only warned of, and what honest columns get."""
 
-from __future__ import annotations
-
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 
@@ -11,44 +9,18 @@ import pytest
 
 import fairdash as fd
 from benchmarks.leak_tables_own import tables
-from fairdash.data import suggest_roles
+from benchmarks.leak_tables_sums import OTHERS, SUMS, TARIFFS, make
+from fairdash.data import Roles, build_dataset, suggest_roles
 from fairdash.errors import DataError
+from fairdash.tables.exposure import find_policies
 from fairdash.tables.features import determines
-from fairdash.tables.leaks import CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
+from fairdash.tables.leaks import CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, certain_leaks, target_leak
+from fairdash.tables.suggestion import NAMES_POLICIES
+from fairdash.tables.sums import find_sums, parts_of
+from tests.data.tables import policies
 from tests.tiers import few
 
 CASES = list(tables())
-
-
-def motor(n: int = 10_000) -> pd.DataFrame:
-    """Claims as an insurer's export has them: the mean claim cost is there where a claim is."""
-    rng = np.random.default_rng(3)
-    expo = rng.choice([1.0, 1.0, 0.5, 0.25], n)
-    age = rng.integers(18, 90, n)
-    count = rng.poisson(0.12 * expo * np.exp(0.5 * (age < 26)))
-    total = np.zeros(n)
-    total[count > 0] = rng.gamma(0.9 * count[count > 0], 1600).round(2) + 1
-    average = np.full(n, np.nan)
-    average[count > 0] = (total / np.maximum(count, 1))[count > 0].round(2)
-    known = {"nb": count, "tot": total, "avrg": average, "xpo": expo, "agph": age}
-    frame = pd.DataFrame(known)
-    for name, ends in {"bms": (0, 22), "pow": (20, 120), "agec": (0, 25)}.items():
-        frame[name] = rng.integers(*ends, n)
-    frame["fuel"] = rng.choice(["diesel", "gasoline"], n)
-    frame["use"] = rng.choice(["private", "work"], n, p=[0.95, 0.05])
-    return frame.assign(lat=rng.normal(50.5, 0.4, n).round(4), long=rng.normal(4.4, 0.8, n).round(4))
-
-
-def test_a_mean_cost_that_is_known_with_a_claim_only_is_no_feature() -> None:
-    frame = motor()
-    given = suggest_roles(frame, target="nb")
-    assert {"avrg", "tot"} <= set(given.known_with_target)
-    assert not {"avrg", "tot"} & set(given.features)
-    assert given.left_out["avrg"] == MISSING_WITH_ZERO
-    found = fd.check_data(frame, target="nb", sensitive="agph", exposure="xpo")
-    assert found.certain == ("tot", "avrg")
-    assert found.suspect == ()
-    assert fd.check_data(frame, target="tot", sensitive="agph", exposure="xpo").certain == ("nb", "avrg")
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case[1] != "honest"], ids=lambda case: case[0])
@@ -139,13 +111,12 @@ def test_averages_of_counts_are_found_where_they_are_rounded(sizes) -> None:
 
 
 def test_what_is_asked_of_columns_that_are_not_there_is_refused_and_results_stay() -> None:
-    frame = motor(500)
     with pytest.raises(DataError, match="there is no such column"):
-        fd.check_data(frame, target="nb", sensitive="age")
+        fd.check_data(policies(), target="cost", sensitive="years")
     with pytest.raises(DataError, match="numbers"):
-        fd.check_data(frame, target="fuel")
-    found = fd.check_data(frame, target="nb", columns=("pow",))
-    assert found.columns == ("pow",)
+        fd.check_data(policies(), target="town")
+    found = fd.check_data(policies(), target="cost", columns=("rooms",))
+    assert found.columns == ("rooms",)
     with pytest.raises(FrozenInstanceError):
         found.n = 3  # type: ignore[misc]
 
@@ -175,3 +146,152 @@ def test_the_tutorial_says_what_strangers_tables_measured() -> None:
     others = table[table["by"].isin(["stranger", "fresh"])]
     assert others.loc[others["kind"] != "honest", "found"].all()
     assert not others.loc[others["kind"] == "honest", ["loses_a_column", "warned"]].to_numpy().any()
+
+
+# Parts of a price or of a target: columns that add up to it.
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize("maker", [*SUMS, *TARIFFS, *OTHERS], ids=lambda maker: maker.__name__)
+def test_parts_are_found_and_honest_tables_keep_their_columns(maker) -> None:
+    _, kind, frame, roles, planted = make(maker)
+    frame = frame.head(1000)
+    total = roles.get("price", "price" if kind == "certain" else roles["target"])
+    free = [name for name in frame if name not in {*roles.values(), total}]
+    least = 1 if "price" in roles else 2
+    assert set(parts_of(frame, total, free, exposure=roles.get("exposure"), least=least)) == planted
+
+
+@pytest.fixture
+def premiums() -> pd.DataFrame:
+    """Liability follows the age, hull does not; a row without hull has an empty cell."""
+    rng = np.random.default_rng(0)
+    age, power = rng.integers(18, 80, 1500), rng.integers(4, 15, 1500)
+    liability = (180 + 3.0 * (80 - age)).round(2)
+    hull = pd.Series((20 * power * rng.gamma(20, 0.05, 1500)).round(2)).where(rng.random(1500) < 0.7)
+    frame = pd.DataFrame({"age": age, "power": power, "liability": liability, "hull": hull})
+    return frame.assign(price=frame["liability"] + frame["hull"].fillna(0), claims=rng.poisson(0.2, 1500))
+
+
+def test_what_is_said_of_a_sum_names_factor_fee_and_what_is_subtracted(premiums) -> None:
+    taxed = premiums.assign(price=(1.19 * premiums["price"] + 15).round(2))
+    names = ["power", "liability", "hull"]
+    (found,) = find_sums(taxed, "price", names)
+    assert found.in_words() == "“price” is 1.19 times the sum of “liability”, “hull” plus 15"
+    (found,) = find_sums(premiums, "hull", ["power", "liability", "price"])
+    assert found.in_words() == "“hull” is “price” minus “liability”"
+    net = premiums.assign(net=(premiums["price"] / 1.19).round(2), same=premiums["price"])
+    assert find_sums(net, "price", ["net"]) == ()
+    assert find_sums(net, "price", ["net"], least=1)[0].in_words() == "“price” is 1.19 times “net”"
+    assert find_sums(net, "price", ["same"], least=1)[0].in_words() == "“price” is a copy of “same”"
+
+
+def test_rows_that_do_not_add_up_are_no_sum(premiums) -> None:
+    noise = np.random.default_rng(1).normal(0, 2, len(premiums))
+    assert find_sums(premiums.assign(price=premiums["price"] + noise), "price", ["liability", "hull"]) == ()
+    few = premiums.head(40)
+    assert find_sums(few, "price", ["liability", "hull"]) == ()
+    assert find_sums(premiums.assign(price=np.nan), "price", ["liability", "hull"]) == ()
+
+
+def test_a_subtotal_and_its_parts_are_left_out_in_any_order() -> None:
+    rng = np.random.default_rng(2)
+    parts = pd.DataFrame(rng.gamma(2, 80, (1200, 5)), columns=list("abcde"))
+    table = parts.assign(ab=parts["a"] + parts["b"], all=parts.sum(axis=1)).round(2)
+    for names in (["ab", *"abcde"], [*"edcba", "ab"], ["ab", *"cde"]):
+        assert set(parts_of(table, "all", names)) == set(names)
+
+
+def test_parts_of_a_price_are_no_features_wherever_roles_are_chosen(premiums) -> None:
+    given = suggest_roles(premiums, target="claims", prediction="price")
+    assert (given.parts_of_price, given.features) == (("liability", "hull"), ("power",))
+    assert given.to_be_said == ("liability", "hull")
+    assert suggest_roles(premiums, target="price").known_with_target == ("liability", "hull")
+    columns = ("liability", "hull")
+    found = fd.check_data(premiums, target="claims", sensitive="age", price="price", columns=columns)
+    why = "“price” is the sum of “liability”, “hull”"
+    assert found.certain == ("liability", "hull")
+    assert found.sentences() == (f"2 columns give the price away: {why}.",)
+    assert certain_leaks(premiums, "price", ["power", "liability", "hull"]) == {"liability": why, "hull": why}
+    roles = Roles(target="claims", sensitive=("age",), features=("power", "hull"), prediction="price")
+    notes = build_dataset(premiums, roles, name="t").notes
+    assert f"“hull” gives the price away and is still a feature: {why}." in notes
+    assert f"“liability” gives the price away and is not a feature: {why}." in notes
+
+
+# Policies with several rows: ids are found by what their rows share, and nothing else is taken for one.
+
+
+def book(n: int = 900, *, years: int = 3, names: bool = True) -> pd.DataFrame:
+    """A portfolio over years, in which some policies begin late, without an id."""
+    rng = np.random.default_rng(0)
+    policy = np.repeat(np.arange(n), rng.integers(1, years + 1, n))
+    year = pd.Series(policy).groupby(policy).cumcount().to_numpy()
+    place, model = rng.integers(0, 160, n)[policy], rng.integers(0, 120, n)[policy]
+    born = np.datetime64("1950-01-01") + rng.integers(0, 300, n)[policy]
+    columns = {
+        "year": 2020 + year,
+        "age": rng.integers(18, 80, n)[policy] + year,
+        "sex": rng.choice(["F", "M"], n)[policy],
+        "use": rng.choice(["work", "leisure", "both"], n)[policy],
+        "zip": 10_000 + 37 * place,
+        "region": np.array(list("ABCDE"))[place % 5],
+        "density": (place * 13 % 97) ** 2,
+        "model": [f"model {each}" for each in model],
+        "body": np.array(["saloon", "estate", "van"])[model % 3],
+        "kw": 40 + model % 90,
+        "born": born.astype(str),
+        "claims": rng.poisson(0.1, len(policy)),
+    }
+    frame = pd.DataFrame(columns)
+    frame["premium"] = (200 + 2 * frame["age"] + 0.5 * frame["kw"] + 40 * (frame["sex"] == "M")).round()
+    frame = frame if names else frame.rename(columns={name: f"v{k}" for k, name in enumerate(frame)})
+    return frame.assign(**{"policy of it": policy})
+
+
+NUMBERED = {
+    "numbers": lambda policy: 70_000 + 11 * policy,
+    "floats": lambda policy: 70_000.0 + 11 * policy,
+    "texts": lambda policy: policy.map("AB-{:06d}/x".format),
+}
+
+
+@pytest.mark.parametrize("as_id", NUMBERED.values(), ids=NUMBERED)
+def test_ids_are_found_by_their_values(as_id) -> None:
+    frame = book().rename(columns={"policy of it": "k"})
+    frame = frame.assign(k=as_id(frame["k"])).sample(frac=1, random_state=0)
+    found = find_policies(frame)
+    assert (found.column, found.count, found.rows) == ("k", 900, len(frame))
+    assert found.in_words() == f"900 policies in {len(frame):,} rows"
+    given = suggest_roles(frame, target="claims")
+    assert given.group == "k"
+    assert "k" not in given.features
+    assert given.left_out["k"]
+
+
+@pytest.mark.parametrize("names", [True, False], ids=["names", "no names"])
+def test_places_models_dates_ages_and_amounts_are_no_policies(names) -> None:
+    assert find_policies(book(names=names).drop(columns="policy of it")) is None
+
+
+def test_a_row_for_each_policy_is_no_group() -> None:
+    frame = book(2000, years=1).rename(columns={"policy of it": "k"})
+    assert find_policies(frame) is None
+
+
+def test_a_cell_of_the_tariff_is_no_policy() -> None:
+    """Rows of one cell agree in all factors, but cells differ much in size."""
+    frame = book(3000, years=1)
+    weight = np.random.default_rng(1).pareto(1.0, 300) + 0.05
+    cell = np.random.default_rng(2).choice(300, len(frame), p=weight / weight.sum())
+    for name in ("age", "sex", "use", "region", "body", "premium"):
+        frame[name] = frame[name].to_numpy()[cell]
+    frame = frame.assign(cell=cell * 7 + 1000).drop(columns="policy of it")
+    assert find_policies(frame) is None
+
+
+def test_a_policy_number_is_believed_if_it_repeats() -> None:
+    frame = book().rename(columns={"policy of it": "Vertragsnummer"})[["Vertragsnummer", "claims", "year"]]
+    assert find_policies(frame).column == "Vertragsnummer"
+    assert suggest_roles(frame, target="claims").left_out["Vertragsnummer"] == NAMES_POLICIES
+    assert find_policies(frame.rename(columns={"Vertragsnummer": "k"})) is None

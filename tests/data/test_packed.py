@@ -1,17 +1,29 @@
 """Tables in archives: row 20 of the table of bad inputs."""
 
 import bz2
+import csv
+import datetime
 import gzip
+import io
 import lzma
+import math
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
 
+import fairdash as fd
 from fairdash.data import read_table
-from fairdash.errors import ReadingError
-from fairdash.tables.readers import limits
+from fairdash.errors import FairdashError, ReadingError
+from fairdash.tables.readers import delimited, limits, texts
+from fairdash.tables.readers.delimited import cut, cut_plain
+from fairdash.tables.readers.text_column import MISSING_MARKS
 from tests.data.tables import policies, refused, zipped
 
 TABLE = policies().to_csv(index=False, sep=";", decimal=",").encode()
@@ -117,3 +129,210 @@ def test_noise_behind_the_signatures_never_crashes() -> None:
         for _ in range(200):
             with pytest.raises(ReadingError):
                 read_table(head + rng.bytes(rng.integers(0, 400)))
+
+
+# Files that hold a table in a way that is not read here: the words name what they are, and the next step.
+
+
+OPEN_DOCUMENT = {
+    "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+    "META-INF/manifest.xml": "<x/>",
+    "content.xml": "<x/>",
+}
+
+
+def written(kind: str) -> bytes:
+    """A small table as pandas writes it."""
+    out = io.BytesIO()
+    getattr(pd.DataFrame({"a": [1, 2]}), f"to_{kind}")(out)
+    return out.getvalue()
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (zipped(OPEN_DOCUMENT), "OpenDocument file (.ods)"), (written("orc"), "an ORC file"),
+        (b"FEA1\0\0\0\0", "Feather file"), (written("feather"), "Feather file"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "locked with a password"),
+        (b"B\n\x03\0\0\0", "byte order of one machine"),
+    ],
+    ids=["ods", "orc", "feather1", "feather2", "password", "rds"],
+)  # fmt: skip
+def test_other_containers_are_named(content: bytes, words: str) -> None:
+    assert words in str(refused(content))
+
+
+def test_a_folder_of_parts_is_named(tmp_path: Path) -> None:
+    (tmp_path / "year=2024").mkdir()
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "year=2024" / "part.parquet")
+    with pytest.raises(ReadingError, match="folder of Parquet files"):
+        read_table(tmp_path)
+
+
+def test_a_table_whose_first_name_is_orc_is_a_text() -> None:
+    assert read_table(b"ORCHARD,b\n1,2\n")[0]["ORCHARD"].tolist() == [1]
+
+
+# Text without quotes is cut by bytes: the same as what the careful way gives, or left to it.
+
+
+HEADER = ["age;price;town\n", "prix;âge;ville\n"]
+ROWS = ["40;9.5;Lyon\n", "41;;\n", " 7 ;é;x y\n", "\n", ";;\n"]
+ROWS += ["40;9.5;Lyon\r\n", "\r\n", "Total;99;\n", "9\n"]
+
+
+def careful(content: bytes, encoding: str, **how):
+    return cut(io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline=""), **how)
+
+
+def same(content: bytes, encoding: str, **how) -> bool:
+    """Whether the quick way took it; what it then gives equals what the careful way gives."""
+    found = cut_plain(content, encoding, **how)
+    if found is None:
+        return False
+    header, columns, lines, notes = careful(content, encoding, **how)
+    assert (found[0], found[3]) == (header, notes)
+    assert np.array_equal(found[2], lines)
+    assert [each.to_pylist() for each in found[1]] == [each.to_pylist() for each in columns]
+    return True
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
+def test_random_tables_come_out_as_by_the_careful_way(encoding: str) -> None:
+    rng = np.random.default_rng(0)
+    taken = 0
+    for _ in range(300):
+        title = ["Portfolio 2024\n", "\n"][: rng.integers(0, 3)]
+        # Most tables are whole: a row of another width stands in few of them.
+        rows = [ROWS[k] for k in rng.choice(len(ROWS), rng.integers(1, 40), p=[0.3, *[0.1] * 6, 0.09, 0.01])]
+        notes = [[], ["Total;99;\n"], ["\n", "Source: us\n"], ["Total;99;"], ["\n", "\n"]][rng.integers(0, 5)]
+        text = "".join([*title, HEADER[rng.integers(0, 2)], *rows, *notes])
+        how = {"delimiter": ";", "keep_below": bool(rng.integers(0, 2))}
+        try:
+            taken += same(text.encode(encoding), encoding, **how)
+        except FairdashError:
+            # The careful way refuses what the quick one has taken: it must not.
+            pytest.fail(text)
+    assert taken > 150
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"),
+    [
+        (b'a;b\n"1;2";3\n', "utf-8"), (b"a;b\n1;2\r3;4\n", "utf-8"),
+        ("a;b\n1;2\n".encode("utf-16"), "utf-16"), (b"a;b\n1;2;3\n", "utf-8"), (b"a;b\n", "utf-8"),
+        (b"a;b\n\n\n", "utf-8"), (b"a;b\n1;" + b"x" * 200_000 + b"\n", "utf-8"),
+    ],
+)  # fmt: skip
+def test_what_it_can_not_tell_is_left_to_the_careful_way(content: bytes, encoding: str) -> None:
+    assert cut_plain(content, encoding, delimiter=";") is None
+
+
+def test_a_chosen_header_row_and_one_column() -> None:
+    assert same(b"x;y\na;b\n1;2\n3;4", "utf-8", delimiter=";", header_row=2)
+    assert same(b"a\n1\n\n2\n", "utf-8", delimiter=";")
+
+
+TABLES = {
+    "numbers": "a,b,c\n1,1.5,1e3\n-2,.5,\n+3,2.,NA\n", "commas": "a;b\n1,5;1.234\n2,25;5.678,9\n",
+    "thousands": "a;b\n1.234.567;€ 5\n12;€ 7,50\n",
+    "codes": "code;name;flag\n007;Anne;true\n010; Ben ;false\n;n/a;\n",
+    "dates": "a,b,c\n2020-01-31,31.12.2019,01/02/2019\n2020-02-29,1.2.2020,03/04/2019\n",
+    "bands": 'band,long,"quoted, name"\n18-25,9007199254740993,"x\ny"\n26-40,1,"z ""q"""\n',
+    "mixed": "a,b\n1,x\ntwo,3\n3,4\n4,5\n", "percent": "a;b\n5 %;1\n13,0 %;2\n7 %;3\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_both_read_alike(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, report = fd.read_table(table.encode())
+    for module in (texts, delimited):
+        monkeypatch.setattr(module, "has", lambda _: False)
+    slow, said = fd.read_table(table.encode())
+    assert report.sentences() == said.sentences()
+    # How pandas keeps text is its own affair.
+    of_text = {name: object for name in frame if frame[name].dtype.kind not in "iufbM"}
+    assert_frame_equal(frame.astype(of_text), slow.astype(of_text))
+
+
+# Frames written in any dialect are read back exactly, or refused in plain words.
+
+
+# Every text begins like a word, so that none reads as a number, a date, a truth value or a missing mark.
+TRICKY = ["Lyon", "w;x", "w, x", "w\tx", "w|x", 'w"x', "w\nx", "w ", "w\u00a0"]
+WORDS = st.sampled_from(TRICKY) | st.text(
+    st.characters(codec="cp1252", exclude_categories=["Cc"]), max_size=8
+).map("w".__add__)
+reals = st.floats(allow_nan=False, allow_infinity=False, width=64)
+wholes = st.integers(-(2**53) + 1, 2**53 - 1)
+days = st.dates(datetime.date(1000, 1, 1), datetime.date(9999, 12, 31)).map(pd.Timestamp)
+# Codes that look like numbers: they come back as they stand.
+codes = st.from_regex(r"0[0-9]{1,6}", fullmatch=True)
+long_ids = st.integers(2**53, 2**90).map(str)
+
+CELLS = [reals, wholes, WORDS, st.booleans(), days, codes, long_ids]
+CELLS += [cells | st.none() for cells in (reals, WORDS, days, codes)]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pd.DataFrame:
+    n = draw(st.integers(3, 12))
+    columns: dict[str, list] = {}
+    for position in range(draw(st.integers(2, 5))):
+        cells = draw(st.sampled_from(CELLS))
+        columns[f"column{position}é"] = draw(st.lists(cells, min_size=n, max_size=n))
+    return pd.DataFrame(columns)
+
+
+def write(
+    frame: pd.DataFrame, *, decimal: str, mark: str, encoding: str, line_end: str, **how: object
+) -> bytes:
+    def cell(value: object) -> str:
+        if value is None or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
+            return mark
+        if isinstance(value, pd.Timestamp):
+            return value.date().isoformat()
+        return repr(value).replace(".", decimal) if isinstance(value, float) else str(value)
+
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator=line_end, **how)
+    writer.writerow(frame.columns)
+    for row in frame.astype(object).itertuples(index=False):
+        writer.writerow([cell(value) for value in row])
+    return buffer.getvalue().encode(encoding)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(
+    frame=tables(),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
+    delimiter=st.sampled_from([",", ";", "\t", "|"]),
+    decimal=st.sampled_from([".", ","]),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    mark=st.sampled_from(["", *MISSING_MARKS]),
+    told=st.booleans(),
+)
+def test_read_back_exactly(frame: pd.DataFrame, told: bool, **how) -> None:
+    content = write(frame, **how)
+    # What is found must be what is told, but for the marks by which 1.234 can be read in two ways.
+    options = {name: how[name] for name in ("encoding", "delimiter", "decimal")} if told else {}
+    got, report = read_table(content, **options)
+    assert (report.delimiter, list(got)) == (how["delimiter"], list(frame))
+    if ends_like_a_note(frame) and len(got) < len(frame):
+        assert any("below the table is left out" in note for note in report.notes)
+        frame = frame[: len(got)]
+    for name in frame:
+        if any(f"“{name}” stays text: its cells may be decimals" in note for note in report.notes):
+            assert not told
+            continue
+        there = frame[name].notna()
+        assert got[name].notna().tolist() == there.tolist()
+        assert got[name][there].tolist() == frame[name][there].tolist()
+
+
+def ends_like_a_note(frame: pd.DataFrame) -> bool:
+    """Whether the last row is one text alone in the first column, below an empty one."""
+    there = frame.notna().to_numpy()
+    return bool(there[-1, 0]) and there[-1].sum() == 1 and not there[-2].any()

@@ -1,7 +1,5 @@
 """Who carries the sensitive attribute: values, corrected p-values, categories, and all features together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

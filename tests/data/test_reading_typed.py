@@ -1,13 +1,12 @@
 """Parquet, Excel and R: what their cells are, what is refused, and before what."""
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import decimal
 import gzip
 import io
 import re
+import struct
 import tracemalloc
 from pathlib import Path
 
@@ -20,6 +19,7 @@ import pytest
 from fairdash.data import read_table
 from fairdash.errors import OptionError, ReadingError
 from fairdash.tables.readers import excel, limits, typed
+from tests.data.r_objects import NA, frame, function, rda, rds, texts, vector
 from tests.data.tables import policies
 from tests.data.workbooks import HEAD, MAIN, day, formula, sheet_xml, workbook
 
@@ -73,10 +73,9 @@ def test_each_type_becomes_what_it_means() -> None:
         ("instant", pd.Timestamp("2020-01-01"), pd.Timestamp("2020-01-01")), ("town", "NA", "Paris"),
     ):  # fmt: skip
         assert got[name].tolist()[::2] == [first, last], name
-    assert got["town"].isna().tolist() == [False, True, False]
+    assert (got["town"].isna().tolist(), report.missing_found) == ([False, True, False], {"": 3 + 5})
     assert got["nothing"].isna().all()
     assert "“instant” is shown in coordinated universal time." in said(report)
-    assert report.missing_found == {"": 3 + 5}
 
 
 @pytest.mark.bad_input(18)
@@ -111,8 +110,7 @@ def test_names_of_a_typed_table_are_numbered_when_the_user_agrees_and_blank_ones
     assert "“a”: the name is repeated over columns: 1, 3" in refused(parquet(table))
     assert "column 3 is “a (2)”" in said(report)
     got, report = read_table(parquet(pa.table({" a": [1], "": [2]})))
-    assert list(got) == ["a", "column 2"]
-    assert report.renamed == ((1, "a"), (2, "column 2"))
+    assert (list(got), report.renamed) == (["a", "column 2"], ((1, "a"), (2, "column 2")))
 
 
 @pytest.mark.bad_input(10, 20)
@@ -151,11 +149,9 @@ def test_what_a_typed_file_does_not_have_can_not_be_chosen(option: dict, words: 
 # Excel.
 
 ROWS = [
-    ["cost", "age", "town", "sold", "day", "code"],
-    [10.5, 40, "Lyon", True, day(43890), "007"],
-    [None, 50, None, False, day(43891), "012"],
-    [3, 60, "NA", True, day(43892), "100"],
-]
+    ["cost", "age", "town", "sold", "day", "code"], [10.5, 40, "Lyon", True, day(43890), "007"],
+    [None, 50, None, False, day(43891), "012"], [3, 60, "NA", True, day(43892), "100"],
+]  # fmt: skip
 
 
 def test_a_sheet_is_read_with_its_types() -> None:
@@ -167,9 +163,8 @@ def test_a_sheet_is_read_with_its_types() -> None:
     ]  # fmt: skip
     assert (got["age"].dtype, got["day"].iloc[0]) == (np.int64, pd.Timestamp("2020-02-29"))
     assert "Read as an Excel workbook: 3 rows, 6 columns." in said(report)
-    assert report.missing_found == {"": 2, "NA": 1}
+    assert (report.missing_found, report.lines.tolist()) == ({"": 2, "NA": 1}, [2, 3, 4])
     assert (report.format, report.sheet, report.sheets) == ("Excel", "Tab", ("Tab",))
-    assert report.lines.tolist() == [2, 3, 4]
 
 
 @pytest.mark.bad_input(22)
@@ -177,9 +172,8 @@ def test_the_first_sheet_that_shows_is_read_and_the_others_are_named() -> None:
     other = [["x"], [1]]
     content = workbook({"Secret": other, "Data": ROWS, "Notes": other}, hidden=["Secret"])
     got, report = read_table(content)
-    assert list(got) == ROWS[0]
+    assert (list(got), report.sheets) == (ROWS[0], ("Secret", "Data", "Notes"))
     assert "Sheet “Data” is read; there is also “Notes”; hidden in the file: “Secret”." in said(report)
-    assert report.sheets == ("Secret", "Data", "Notes")
     got, report = read_table(content, sheet="Secret")
     assert list(got) == ["x"]
     assert "which is hidden" in said(report)
@@ -272,7 +266,7 @@ def test_long_numbers_in_excel_are_pointed_out() -> None:
 # R.
 
 
-def rda(folder: Path, **frames: pd.DataFrame) -> bytes:
+def written_by_rdata(folder: Path, **frames: pd.DataFrame) -> bytes:
     import rdata
 
     # pandas' own strings are unknown to the writer.
@@ -288,7 +282,7 @@ def test_a_data_frame_of_r_is_read_with_its_types(tmp_path: Path) -> None:
     frame = pd.DataFrame(
         {"cost": [1.5, 2.5, np.nan], "n": pd.array([1, 2, 3], "int32"), "town": ["Lyon", "NA", "Brest"]}
     )
-    content = rda(tmp_path, first=frame, second=frame[["n"]])
+    content = written_by_rdata(tmp_path, first=frame, second=frame[["n"]])
     got, report = read_table(content)
     pd.testing.assert_frame_equal(got, frame, check_dtype=False)
     assert "Table “first” is read, one of 2 in the file" in said(report)
@@ -298,7 +292,7 @@ def test_a_data_frame_of_r_is_read_with_its_types(tmp_path: Path) -> None:
 
 
 def test_damaged_r_files_are_said_to_be(tmp_path: Path) -> None:
-    content = rda(tmp_path, first=policies())
+    content = written_by_rdata(tmp_path, first=policies())
     inside = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
     rng = np.random.default_rng(0)
     for end in (10, len(inside) // 2, len(inside) - 3):
@@ -310,3 +304,92 @@ def test_damaged_r_files_are_said_to_be(tmp_path: Path) -> None:
         # Read or refused, but never a fault of another kind.
         with contextlib.suppress(ReadingError):
             read_table(bytes(broken))
+
+
+# Columns of R's classes: each is what R shows, or is left out by name.
+
+
+NAN = float("nan")
+
+
+def long(*numbers: int) -> list[float]:
+    """bit64's storage of whole numbers: the same eight bytes as floats."""
+    return list(struct.unpack(f"{len(numbers)}d", struct.pack(f"{len(numbers)}q", *numbers)))
+
+
+def test_each_class_is_what_r_shows() -> None:
+    content = frame(
+        3,
+        born=vector([10728, -2224, NAN], **{"class": texts("Date")}),
+        whole=vector([10728, NA, 0], "i", **{"class": texts("IDate", "Date")}),
+        start=vector([1704067200, 1.5, NAN], **{"class": texts("POSIXct", "POSIXt"), "tzone": texts("UTC")}),
+        wait=vector([1, 2, NAN], **{"class": texts("difftime"), "units": texts("days")}),
+        id=vector(long(2**62, 5, 6), **{"class": texts("integer64")}),
+        cents=vector(long(41250, -(2**63), -5), **{"class": texts("integer64")}),
+        odd=vector([1, 2, NAN], **{"class": texts("yearmon")}),
+        scaled=vector([1, 2, 3], dim=vector([3, 1], "i")),
+        two=vector([1, 2, 3, 4, 5, 6], dim=vector([3, 2], "i")),
+        series=vector([7, 8, 9], **{"class": texts("ts"), "tsp": vector([2001, 2003, 1])}),
+        same=vector([7, 8, 9], **{"class": texts("AsIs")}),
+    )
+    for name, packed in (
+        ("a.rda", rda(d=content)),
+        ("a.rds", rds(content)),
+        ("a.rds", gzip.compress(rds(content))),
+    ):
+        got, report = read_table(packed, name=name)
+        assert list(map(str, got["born"].dt.date)) == ["1999-05-17", "1963-11-30", "NaT"]
+        assert list(map(str, got["whole"].dt.date)) == ["1999-05-17", "NaT", "1970-01-01"]
+        assert (got["start"][0], got["id"].tolist()) == (pd.Timestamp("2024-01-01"), [str(2**62), "5", "6"])
+        assert got["start"].isna().tolist() == [False, False, True]
+        np.testing.assert_equal(got["wait"].to_numpy(), [1, 2, NAN])
+        np.testing.assert_equal(got["cents"].to_numpy(), [41250, NAN, -5])
+        assert got["scaled"].tolist() == [1, 2, 3]
+        assert got["series"].tolist() == got["same"].tolist() == [7, 8, 9]
+        said = " ".join(report.notes)
+        assert "1 column not read: their cells are of R's class “yearmon” (“odd”)." in said
+        assert "1 column not read: each is a table of its own (“two”)." in said
+        assert "“wait” is a span of time, in days." in said
+        assert not {"odd", "two"} & set(got)
+
+
+def test_a_local_time_is_that_of_its_clock() -> None:
+    parts = {"sec": 30.5, "min": 20.0, "hour": 10.0, "mday": 5.0, "mon": 11.0, "year": 124.0}
+    lists = {name: vector([number, NAN]) for name, number in parts.items()}
+    when = vector(list(lists.values()), "o", names=texts(*lists), **{"class": texts("POSIXlt", "POSIXt")})
+    got, _ = read_table(rda(d=frame(2, when=when, n=vector([1, 2]))))
+    assert list(map(str, got["when"].dt.floor("s"))) == ["2024-12-05 10:20:30", "NaT"]
+
+
+def test_what_haven_declares_as_missing_is_missing_and_labels_replace_all_codes_or_none() -> None:
+    labels = vector([1, 2, 9], names=texts("F", "M", "refused"))
+    of_spss = {"class": texts("haven_labelled_spss", "haven_labelled"), "labels": labels}
+    content = frame(
+        4,
+        sex=vector([1, 2, 9, 1], na_values=vector([9]), **of_spss),
+        age=vector([30, 40, 998, 999], na_range=vector([998, 999]), **of_spss),
+    )
+    got, report = read_table(rda(d=content))
+    assert got["sex"].astype(object).where(got["sex"].notna(), None).tolist() == ["F", "M", None, "F"]
+    np.testing.assert_equal(got["age"].to_numpy(), [30, 40, NAN, NAN])
+    assert "“age”: codes that the file declares as missing are missing cells (2)." in report.notes
+
+
+def test_objects_beside_the_table_are_named() -> None:
+    content = frame(2, n=vector([1, 2], "i"))
+    counts = vector([3, 4], "i", dim=vector([2], "i"), **{"class": texts("table")})
+    got, report = read_table(rda(fit=function(), counts=counts, d=content))
+    assert got["n"].tolist() == [1, 2]
+    assert "Not read from the file, since they are no data frames: “fit”, “counts”." in report.notes
+    with pytest.raises(ReadingError, match="holds no data frame, but “fit”"):
+        read_table(rda(fit=function()))
+
+
+def test_an_rds_written_as_text_is_read_and_a_text_that_begins_like_one_is_a_text() -> None:
+    assert read_table(b"A\n2\n3\n4\n")[0]["A"].tolist() == [2, 3, 4]
+    words = (
+        "A 2 262146 131840 787 1 13 2 5 6 1026 1 262153 5 names 16 1 262153 1 n 1026 1 262153 5 class 16 1 262153 10 "
+        "data.frame 1026 1 262153 9 row.names 13 2 NA -2 254 "
+    )
+    got, report = read_table(words.replace(" ", "\n").encode(), name="a.rds")
+    assert (report.format, got["n"].tolist()) == ("R", [5, 6])

@@ -1,18 +1,17 @@
 """Choosing roles: every row of that table of bad inputs, with the fixes that are offered."""
 
-from __future__ import annotations
-
 import json
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data import Roles
+from fairdash.data import ColumnProfile, Roles, profile_table
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import Fix, Problem
 from fairdash.tables.column_profile import quantile_support, support_sentence, target_remarks
-from fairdash.tables.features import find_leakage, fixes_of_columns
+from fairdash.tables.features import exclusion_reason, find_leakage, fixes_of_columns
 from fairdash.tables.grammar import to_numbers
 from tests.data.tables import ROLES, all_features, build, policies, unusable
 
@@ -125,8 +124,7 @@ def test_the_quantile_groups_that_ties_leave_are_counted() -> None:
         "20 different values; the most common is in 5 % of the rows. 20 of 50 quantile groups are distinct."
     )
     assert "30 different values; no two rows are tied" in support_sentence(pd.Series(np.arange(30.0)))
-    assert quantile_support(ages) == 20
-    assert quantile_support(pd.Series(np.arange(500.0))) == 50
+    assert (quantile_support(ages), quantile_support(pd.Series(np.arange(500.0)))) == (20, 50)
     assert quantile_support(pd.Series([0.0, 1.0] * 30)) == 2
     assert quantile_support(pd.Series(np.arange(30.0))) == 30
 
@@ -198,8 +196,7 @@ def test_an_existing_prediction_and_a_row_id_are_carried_along() -> None:
     frame.loc[3, "cost"] = np.nan
     roles = Roles(target="cost", sensitive=("age",), features=("rooms",), prediction="price", row_id="id")
     dataset = build(frame, roles, fixes=(Fix("drop_rows", "cost"),))
-    assert dataset.roles == roles
-    assert dataset.prediction.tolist() == frame["price"].drop(3).tolist()
+    assert (dataset.roles, dataset.prediction.tolist()) == (roles, frame["price"].drop(3).tolist())
     assert dataset.row_id.tolist() == frame["id"].drop(3).tolist()
     assert list(dataset.table()) == ["rooms", "age", "cost", "price", "id"]
     assert "P1" not in repr(dataset)
@@ -230,3 +227,146 @@ def test_a_recipe_keeps_what_the_user_agreed_to() -> None:
     assert source.id != UploadSource(sha256="0" * 64, name="x", roles=ROLES).id
     content = json.loads(source.to_json())
     assert content["mends"] == [{"kind": "convert", "column": "cost"}]
+
+
+def test_a_sound_table() -> None:
+    dataset = build(policies(), units={"age": "years", "gone": "m"}, notes=("Read well.",))
+    assert (dataset.n_rows, dataset.sensitive["age"].dtype) == (60, np.float64)
+    assert dataset.features["rooms"].dtype == np.int64
+    assert list(dataset.features["town"].cat.categories) == ["Brest", "Lyon", "Paris"]
+    assert (dataset.units, dataset.notes) == ({"age": "years"}, ("Read well.",))
+
+
+def test_rows_dropped_are_the_union_over_columns() -> None:
+    frame = policies(70).astype({"age": float})
+    frame.loc[[3, 11], "age"] = np.nan
+    frame.loc[[11, 12], "cost"] = np.nan
+    assert build(frame, drop_missing=True).n_rows == 67
+
+
+@pytest.mark.bad_input(12)
+def test_too_few_rows() -> None:
+    assert "49 rows left: training and testing need at least 50" in str(unusable(policies(49)))
+    assert build(policies(50)).n_rows == 50
+
+
+@pytest.mark.parametrize(
+    ("roles", "words"),
+    [
+        (Roles(target="cost", sensitive=("age",), features=("cost",)), "the target can't be a feature"),
+        (
+            Roles(target="cost", sensitive=("age",), features=("age",)),
+            "a sensitive column can't be a feature",
+        ),
+        (Roles(target="gone", sensitive=("age",), features=("rooms",)), "“gone”: there is no such column"),
+        (Roles(target="cost", sensitive=(), features=("rooms",)), "No sensitive column is chosen"),
+        (Roles(target="cost", sensitive=("age",), features=()), "No feature is chosen"),
+        (Roles(target="cost", sensitive=("age",), features=("rooms", "rooms")), "chosen twice"),
+    ],
+)
+def test_roles_that_contradict_themselves(roles: Roles, words: str) -> None:
+    assert words in str(unusable(policies(), roles))
+
+
+@pytest.mark.bad_input(26)
+def test_useless_features_are_left_out_and_said_so() -> None:
+    frame = policies().assign(
+        empty=np.nan,
+        same=7,
+        same_or_missing=[1.0] * 30 + [np.nan] * 30,
+        name=[f"person {i}" for i in range(60)],
+        day=pd.date_range("2020-01-01", periods=60),
+        written_day=[f"{1 + i % 5}.3.2020" for i in range(60)],
+        mixed=[1, "a"] * 30,
+    )
+    dataset = build(frame, all_features(frame))
+    assert list(dataset.features) == ["rooms", "town"]
+    assert dataset.notes == (
+        "1 column left out: every cell is missing (“empty”).",
+        "2 columns left out: only one value (“same”, “same_or_missing”).",
+        "1 column left out: almost as many levels as rows, like an identifier (“name”).",
+        "1 column left out: dates (“day”).",
+        "1 column left out: dates written as text (“written_day”).",
+        "1 column left out: the cells are neither numbers nor text (“mixed”).",
+    )
+
+
+def test_no_feature_left() -> None:
+    frame = policies().assign(rooms=1, town="Lyon")
+    assert "No feature is left" in str(unusable(frame))
+
+
+@pytest.mark.bad_input(28)
+def test_truth_values_become_0_and_1() -> None:
+    frame = policies().assign(garden=[True, False] * 30, sold=pd.array([True, None] * 30, dtype="boolean"))
+    frame.loc[3, "sold"] = False
+    dataset = build(frame, all_features(frame))
+    assert (set(dataset.features["garden"]), dataset.features["sold"].isna().sum()) == ({0, 1}, 29)
+    assert "“garden”: true is 1, false is 0." in dataset.notes
+    sensitive = build(frame, Roles(target="cost", sensitive=("garden",), features=("rooms",)))
+    assert set(sensitive.sensitive["garden"]) == {0.0, 1.0}
+    assert "“garden”: true is 1, false is 0." in sensitive.notes
+
+
+@pytest.mark.bad_input(33)
+def test_numbers_beyond_single_precision_are_rescaled() -> None:
+    frame = policies()
+    frame["cost"] *= 1e200
+    frame["rooms"] = frame["rooms"] * 1e-40
+    dataset = build(frame, units={"cost": "€"})
+    assert 1 <= dataset.target.max() < 10
+    assert 1 <= dataset.features["rooms"].max() < 10
+    assert dataset.units == {"cost": "10^202 €", "rooms": "10^-40"}
+    assert np.corrcoef(dataset.target, frame["cost"] / 1e200)[0, 1] == pytest.approx(1)
+
+
+def test_identifiers_are_judged_by_share_and_number() -> None:
+    def levels(n_levels: int, n_rows: int) -> str | None:
+        return exclusion_reason(pd.Series([f"level {i % n_levels}" for i in range(n_rows)]))
+
+    assert (levels(19, 19), levels(25, 60), levels(500, 2000)) == (None, None, None)
+    assert re.match("almost as many levels", levels(31, 60) or "")
+    assert levels(501, 2000) == "more than 500 levels"
+
+
+def test_each_kind_of_column() -> None:
+    frame = pd.DataFrame(
+        {
+            "price": [1.5, np.nan, 2.5, 1.5],
+            "rooms": [1, 2, 3, 4],
+            "garden": [True, False, True, True],
+            "town": ["a", "b", None, "a"],
+            "level": pd.Categorical(["x", "y", "x", None]),
+            "day": pd.to_datetime(["2020-01-01", None, "2020-01-02", "2020-01-01"]),
+            "nothing": [np.nan] * 4,
+            "lists": [[1], [2], None, [1]],
+            "nullable": pd.array([1, None, 3, 3], dtype="Int64"),
+        }
+    )
+    got = {profile.name: profile for profile in profile_table(frame)}
+    numbers = {"minimum": 1.5, "mean": 5.5 / 3, "maximum": 2.5, "histogram": (2, *[0] * 10, 1)}
+    assert got["price"] == ColumnProfile(name="price", kind="number", n_missing=1, n_distinct=2, **numbers)
+    assert (got["town"].histogram, sum(got["rooms"].histogram), got["day"].histogram) == ((2, 1), 4, ())
+    assert [(p.kind, p.n_missing, p.n_distinct) for p in got.values()] == [
+        ("number", 1, 2), ("whole number", 0, 4), ("truth value", 0, 2), ("text", 1, 2), ("text", 1, 2),
+        ("date", 1, 2), ("number", 4, 0), ("other", 1, 0), ("whole number", 1, 2),
+    ]  # fmt: skip
+    assert [got[name].mean for name in ("garden", "town", "nothing")] == [0.75, None, None]
+    assert got["nullable"].maximum == 3
+
+
+def test_huge_numbers_raise_no_warning() -> None:
+    (profile,) = profile_table(pd.DataFrame({"x": [1.7e308, 1.7e308]}))
+    assert profile.mean == np.inf
+
+
+def test_means_count_rows_by_exposure() -> None:
+    frame = pd.DataFrame({"rate": [0.0, 4.0, np.nan], "power": [1, 3, 5], "years": [1.0, 0.25, 2.0]})
+    got = {profile.name: profile.mean for profile in profile_table(frame, weight=frame["years"])}
+    assert (got["rate"], got["power"], got["years"]) == (0.25 * 4 / 1.25, (1 + 0.75 + 10) / 3.25, 3.25 / 3)
+
+
+def test_the_mean_of_a_sum_over_the_exposure_is_one_of_rows() -> None:
+    frame = pd.DataFrame({"cost": [0.0, 4.0, 2.0], "years": [1.0, 0.25, 2.0]})
+    got = {each.name: each.mean for each in profile_table(frame, weight=frame["years"], totals=["cost"])}
+    assert got["cost"] == 2

@@ -1,7 +1,5 @@
 """Files of SAS, Stata and SPSS: what their cells become, and what is refused in words."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io
@@ -63,14 +61,11 @@ def spss(folder: Path, frame: pd.DataFrame, **options: object) -> bytes:
 @pytest.mark.parametrize(
     ("name", "format", "labelled"),
     [
-        ("sample.sas7bdat.gz", "SAS", False),
-        ("sample_bincompressed.sas7bdat.gz", "SAS", False),
-        ("sample.xpt", "SAS", False),
-        ("sample.dta", "Stata", True),
-        ("sample.sav", "SPSS", True),
+        ("sample.sas7bdat.gz", "SAS", False), ("sample_bincompressed.sas7bdat.gz", "SAS", False),
+        ("sample.xpt", "SAS", False), ("sample.dta", "Stata", True), ("sample.sav", "SPSS", True),
         ("sample.zsav", "SPSS", True),
     ],
-)
+)  # fmt: skip
 def test_the_same_table_from_each_package(name: str, format: str, labelled: bool) -> None:
     got, report = read_table(FILES / name)
     got.columns = got.columns.str.lower()
@@ -78,8 +73,7 @@ def test_the_same_table_from_each_package(name: str, format: str, labelled: bool
     assert got["mynum"].tolist() == [1.1, 1.2, -1000.3, -1.4, 1000.3]
     assert got["mydate"].astype(str).tolist()[:4] == DAYS
     assert got["mydate"].isna().tolist() == [False] * 4 + [True]
-    assert got["dtime"].iloc[0] == pd.Timestamp("2018-05-06 10:10:10")
-    assert got["mytime"].tolist()[:4] == TIMES
+    assert (got["dtime"].iloc[0], got["mytime"].tolist()[:4]) == (pd.Timestamp("2018-05-06 10:10:10"), TIMES)
     for column, codes in (("mylabl", [1, 2, 1, 2, 1]), ("myord", [1, 2, 3, 1, 1])):
         assert got[column].tolist() == ([LABELS[column][code] for code in codes] if labelled else codes)
     assert (report.format, report.n_rows) == (format, 5)
@@ -106,8 +100,7 @@ def test_codes_stay_where_only_some_have_a_text(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [31.0, 52.0, 99.0], "sex": [1.0, 2.0, 1.0]})
     labels = {"age": {99.0: "not told"}, "sex": {1.0: "F", 2.0: "M"}}
     got, report = read_table(spss(tmp_path, frame, variable_value_labels=labels))
-    assert got["age"].tolist() == [31, 52, 99]
-    assert got["sex"].tolist() == ["F", "M", "F"]
+    assert (got["age"].tolist(), got["sex"].tolist()) == ([31, 52, 99], ["F", "M", "F"])
     assert "Codes are kept, since the file labels only some of them: “age”." in report.notes
 
 
@@ -231,3 +224,69 @@ def test_nothing_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
     read_table(FILES / "sample.sav")
     refused(b"$FL2")
     assert list(tmp_path.iterdir()) == []
+
+
+# Stata, SAS and SPSS: periods and rare formats of dates, labels that repeat numbers, letters for missing cells.
+
+
+PERIOD_DAYS = pd.to_datetime(["2024-02-15", "1959-11-30", "2023-08-01"])
+FIRST = {"tm": ["2024-02-01", "1959-11-01", "2023-08-01"], "tq": ["2024-01-01", "1959-10-01", "2023-07-01"],
+         "th": ["2024-01-01", "1959-07-01", "2023-07-01"], "tw": ["2024-02-12", "1959-11-26", "2023-07-30"],
+         "td": ["2024-02-15", "1959-11-30", "2023-08-01"]}  # fmt: skip
+
+
+def test_statas_periods_are_dates_and_years_are_numbers() -> None:
+    frame = pd.DataFrame(dict.fromkeys([*FIRST, "ty"], PERIOD_DAYS))
+    table, report = read_table(stata(frame, convert_dates={name: name for name in frame}))
+    assert {name: table[name].astype(str).tolist() for name in FIRST} == FIRST
+    assert table["ty"].tolist() == [2024, 1959, 2023]
+    assert sum("each read as its first day" in note for note in report.notes) == 4
+
+
+@pytest.mark.every_case
+@pytest.mark.parametrize(
+    ("form", "cells", "days"),
+    [
+        ("MONYY7.", [23421, 0], ["2024-02-15", "1960-01-01"]),
+        ("YYQ6.", [23421, 0], ["2024-02-15", "1960-01-01"]),
+        ("WORDDATE.", [23421, 0], ["2024-02-15", "1960-01-01"]),
+        ("EURDFDD8.", [23421, 0], ["2024-02-15", "1960-01-01"]),
+        ("NLDATM30.", [23421 * 86400, 0], ["2024-02-15", "1960-01-01"]),
+        ("DOLLAR12.", [23421, 0], None),
+    ],
+)
+def test_sas_formats_decide(form: str, cells: list[float], days: list[str] | None, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": np.array(cells, dtype=float), "n": [1.5, 2.5]})
+    pyreadstat.write_xport(frame, str(tmp_path / "x.xpt"), variable_format={"x": form}, file_format_version=8)
+    table, _ = read_table(tmp_path / "x.xpt")
+    assert table["x"].tolist() == cells if days is None else table["x"].astype(str).tolist() == days
+
+
+def test_spss_periods_are_dates_and_weekdays_numbers(tmp_path: Path) -> None:
+    seconds = float((pd.Timestamp("2024-02-15") - pd.Timestamp("1970-01-01")).total_seconds() + 12219379200)
+    frame = pd.DataFrame({"q": [seconds, np.nan], "m": [seconds, seconds], "w": [1.0, 7.0]})
+    forms = {"q": "QYR8", "m": "MOYR8", "w": "WKDAY3"}
+    pyreadstat.write_sav(frame, str(tmp_path / "x.sav"), variable_format=forms)
+    table, _ = read_table(tmp_path / "x.sav")
+    assert table["q"][0] == table["m"][1] == pd.Timestamp("2024-02-15")
+    assert (table["q"].isna().tolist(), table["w"].tolist()) == ([False, True], [1, 7])
+
+
+def test_labels_that_repeat_the_number_leave_numbers(tmp_path: Path) -> None:
+    ages = np.arange(0, 91, dtype="int32").repeat(3)
+    labels = {0: "Less than 1 year old", **{k: str(k) for k in range(1, 90)}, 90: "90 (90+ in 1980)"}
+    frame = pd.DataFrame({"age": ages, "sex": ages % 2, "work": ages % 3})
+    of = {"age": labels, "sex": {0: "M", 1: "F"}, "work": {2: "refused"}}
+    pyreadstat.write_dta(frame, str(tmp_path / "x.dta"), variable_value_labels=of)
+    table, report = read_table(tmp_path / "x.dta")
+    assert (table["age"].tolist(), sorted(table["sex"].unique())) == (ages.tolist(), ["F", "M"])
+    assert table["work"].tolist() == (ages % 3).tolist()
+    said = " ".join(report.notes)
+    assert "0 “Less than 1 year old” (3 rows), 90 “90 (90+ in 1980)” (3 rows)" in said
+    assert f"“work” holds numbers that the file labels: 2 “refused” ({(ages % 3 == 2).sum()} rows)" in said
+
+
+def test_letters_for_missing_cells_are_counted() -> None:
+    table, report = read_table(FILES / "missing_test.dta")
+    assert table.iloc[:, 0].isna().all()
+    assert "“var1”: 1 cell with a code of missing cells (.a) is missing." in report.notes

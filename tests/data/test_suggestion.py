@@ -38,8 +38,7 @@ def table_of(headers: list[str], n: int = 200) -> pd.DataFrame:
 def test_an_age_and_a_cost_are_recognised() -> None:
     frame = policies().assign(bldg_age=range(60), PolicyId=range(1000, 1060), empty=float("nan"))
     found = suggest_roles(frame)
-    assert found.target == "cost"
-    assert found.sensitive == ("age",)
+    assert (found.target, found.sensitive) == ("cost", ("age",))
     assert found.features == ("rooms", "town", "bldg_age")
     assert found.left_out == {"PolicyId": "numbers the rows", "empty": "every cell is missing"}
 
@@ -172,8 +171,7 @@ def test_a_claim_paid_nothing_is_enough_to_tell_columns_apart() -> None:
 def test_postcodes_are_no_numbers_and_as_text_they_are_a_category() -> None:
     frame = plausible_table(["PLZ", "Alter", "Kosten", "rooms"])
     found = suggest_roles(frame)
-    assert found.left_out == {"PLZ": NAMES_PLACES}
-    assert found.to_be_said == ("PLZ",)
+    assert (found.left_out, found.to_be_said) == ({"PLZ": NAMES_PLACES}, ("PLZ",))
     as_text = frame.assign(PLZ=(frame["PLZ"] // 1000).astype(str))
     assert "PLZ" in suggest_roles(as_text).features
 

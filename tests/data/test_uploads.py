@@ -1,6 +1,5 @@
-from __future__ import annotations
-
 import hashlib
+import json
 import os
 from dataclasses import replace
 from datetime import timedelta
@@ -9,9 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairdash.data import ReadingOptions, UploadSource, keep_upload, list_uploads, read_upload, uploads
+from fairdash.data import (
+    CatalogueSource,
+    DatasetSource,
+    ReadingOptions,
+    Roles,
+    UploadSource,
+    keep_upload,
+    list_uploads,
+    read_upload,
+    uploads,
+)
+from fairdash.data.source import load_source, save_source
 from fairdash.data.uploads import DEFAULT_DAYS, table_of_upload
-from fairdash.errors import Fix, StorageError
+from fairdash.errors import DataError, Fix, OptionError, StorageError
 from fairdash.storage import cache_folder, data_folder, write_whole
 from tests.data.tables import ROLES, policies
 
@@ -69,8 +79,7 @@ def test_a_table_in_memory_cannot_be_spoiled(parsed: list[ReadingOptions]) -> No
     if cells.flags.writeable:
         cells[:] = np.nan
     assert table_of_upload(digest, ReadingOptions(), name="c.csv")[0].equals(wanted)
-    assert (report.name, other.name) == ("a.csv", "b.csv")
-    assert len(parsed) == 1
+    assert (report.name, other.name, len(parsed)) == ("a.csv", "b.csv", 1)
 
 
 @pytest.mark.parametrize("by", ["this process", "another"])
@@ -84,8 +93,7 @@ def test_a_deleted_files_table_leaves_the_memory(by: str, home: Path, parsed: li
         assert uploads._table.cache_info().currsize == 0
     with pytest.raises(StorageError, match="not stored here"):
         table_of_upload(digest, ReadingOptions(), name="x")
-    assert uploads._table.cache_info().currsize == 0
-    assert len(parsed) == 1
+    assert (uploads._table.cache_info().currsize, len(parsed)) == (0, 1)
 
 
 def test_kept_listed_read_back_and_deleted(home: Path) -> None:
@@ -94,8 +102,7 @@ def test_kept_listed_read_back_and_deleted(home: Path) -> None:
     assert kept.sha256 == hashlib.sha256(b"a,b\n1,2\n").hexdigest()
     assert (kept.name, kept.n_bytes) == ("../my table.csv", 8)
     assert kept.kept_at.tzinfo is not None
-    assert list_uploads() == (kept,)
-    assert read_upload(kept.sha256) == b"a,b\n1,2\n"
+    assert (list_uploads(), read_upload(kept.sha256)) == ((kept,), b"a,b\n1,2\n")
     for path in (home / "uploads").iterdir():
         assert path.stat().st_mode & 0o777 == 0o600
     assert (home / "uploads").stat().st_mode & 0o777 == 0o700
@@ -140,8 +147,7 @@ def test_files_go_when_their_term_is_over_and_it_can_be_changed() -> None:
     for_ever = keep_upload(b"for ever", name="for ever", keep_days=None)
     assert usual.keep_days == DEFAULT_DAYS
     assert for_ever.keep_until is None
-    assert uploads.delete_expired() == 0
-    assert uploads.delete_expired(now=short.kept_at + timedelta(days=1)) == 1
+    assert (uploads.delete_expired(), uploads.delete_expired(now=short.kept_at + timedelta(days=1))) == (0, 1)
     assert {upload.name for upload in list_uploads()} == {"usual", "for ever"}
     assert uploads.delete_expired(now=short.kept_at + timedelta(days=4000)) == 1
     assert list_uploads() == (for_ever,)
@@ -156,8 +162,7 @@ def test_files_go_when_their_term_is_over_and_it_can_be_changed() -> None:
 def test_one_home_for_everything_and_without_one_the_systems_places(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert data_folder("uploads") == home / "uploads"
-    assert cache_folder("crime") == home / "cache" / "crime"
+    assert (data_folder("uploads"), cache_folder("crime")) == (home / "uploads", home / "cache" / "crime")
     monkeypatch.delenv("FAIRDASH_HOME")
     assert data_folder("uploads").parent != cache_folder("uploads").parent
     assert "fairdash" in str(data_folder("uploads"))
@@ -167,5 +172,120 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "file"
     write_whole(path, b"first, and longer")
     write_whole(path, b"second")
-    assert path.read_bytes() == b"second"
-    assert list(path.parent.iterdir()) == [path]
+    assert (path.read_bytes(), list(path.parent.iterdir())) == (b"second", [path])
+
+
+def uploaded(content: bytes, **options: object) -> UploadSource:
+    kept = keep_upload(content, name="policies.csv")
+    return UploadSource(sha256=kept.sha256, name=kept.name, roles=ROLES, **options)
+
+
+def test_a_catalogue_set_survives_a_reload_and_defaults_spelled_out_are_the_same() -> None:
+    source = CatalogueSource(dataset="household", options={"n": 300})
+    source_id = save_source(source)
+    again = load_source(source_id)
+    assert (again, again.id, again.load().fingerprint) == (source, source_id, source.load().fingerprint)
+    spelled_out = CatalogueSource(dataset="household", options={"n": 5000, "rooms": 4})
+    assert CatalogueSource(dataset="household").id == spelled_out.id
+    assert CatalogueSource(dataset="household").id != CatalogueSource(dataset="crime").id
+
+
+def test_recipes_with_and_without_exposure() -> None:
+    roles = Roles(target="Cost", sensitive=("Age",), features=("Surface",))
+    old = (
+        '{"dataset":"household","drop_missing":false,"fairdash_source":1,"kind":"catalogue","options":'
+        '{"features_seen":"all","n":300,"random_state":0,"rooms":4,"spread":"sd"},'
+        '"roles":{"features":["Surface"],"sensitive":["Age"],"target":"Cost"}}'
+    )
+    source = CatalogueSource(dataset="household", options={"n": 300}, roles=roles)
+    assert DatasetSource.from_json(old) == source
+    # Its id is its address, and stands in links and run folders made before exposure was known.
+    assert source.to_json() == old
+    insured = Roles(target="Cost", sensitive=("Age",), features=("Surface",), weight="Rooms")
+    weighted = CatalogueSource(dataset="household", options={"n": 300}, roles=insured)
+    assert weighted.id != source.id
+    again = load_source(save_source(weighted))
+    assert (again, set(again.load().weight)) == (weighted, {1.0, 2.0, 3.0, 4.0})
+
+
+def test_an_upload_survives_a_reload() -> None:
+    content = policies().to_csv(index=False, sep=";", decimal=",").encode()
+    reading = ReadingOptions(delimiter=";", missing_values=("x",))
+    source = uploaded(content, reading=reading, drop_missing=True)
+    again = load_source(save_source(source))
+    assert again == source
+    dataset = again.load()
+    assert (dataset.name, dataset.n_rows, dataset.roles) == ("policies", 60, ROLES)
+    assert "semicolons" in dataset.notes[0]
+    assert dataset.target.tolist() == policies()["cost"].tolist()
+
+
+def test_problems_of_an_upload_have_lines_of_the_file() -> None:
+    frame = policies()
+    frame.loc[4, "cost"] = None
+    frame["town"] = frame["town"] + "\nFrance"
+    source = uploaded(frame.to_csv(index=False).encode())
+    with pytest.raises(DataError) as caught:
+        source.load()
+    # The header, then two lines a row.
+    assert list(caught.value.problems[0].lines) == [10]
+
+
+@pytest.mark.parametrize("source_id", ["", "0" * 16, "../../../etc/x", "0" * 16 + "\n", "Z" * 16])
+def test_unknown_addresses(source_id: str) -> None:
+    with pytest.raises(StorageError, match="not stored here"):
+        load_source(source_id)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        '{"fairdash_source": 2, "kind": "catalogue"}',
+        '{"fairdash_source": 1, "kind": "pickle"}',
+        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household"}',
+        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": {"target": 5, '
+        '"sensitive": ["a"], "features": ["b"]}}',
+        '{"fairdash_source": 1, "kind": "upload", "sha256": "../x", "name": "x", "roles": null}',
+        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": null, "more": 1}',
+    ],
+)
+def test_damaged_recipes(text: str, home: Path) -> None:
+    with pytest.raises(StorageError):
+        DatasetSource.from_json(text)
+    path = home / "sources" / ("0" * 16 + ".json")
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    with pytest.raises(StorageError):
+        load_source("0" * 16)
+
+
+def test_a_recipe_for_a_set_or_an_option_that_is_unknown() -> None:
+    content = json.loads(CatalogueSource(dataset="household").to_json())
+    with pytest.raises(OptionError):
+        DatasetSource.from_json(json.dumps(content | {"dataset": "iris"}))
+    with pytest.raises(OptionError):
+        DatasetSource.from_json(json.dumps(content | {"options": {"rooms": 9}}))
+
+
+def test_names_for_people_go_along_and_change_no_id_where_there_are_none() -> None:
+    plain = CatalogueSource(dataset="household", options={"n": 200})
+    named = CatalogueSource(dataset="household", options={"n": 200}, names={"Cost": "yearly price"})
+    assert "names" not in plain.to_json()
+    assert DatasetSource.from_json(named.to_json()) == named
+    assert named.id != plain.id
+    dataset = named.load()
+    assert dataset.label("Cost").startswith("yearly price")
+    assert dataset.called("Age") == "Age"
+    assert dataset.fingerprint == plain.load().fingerprint, "a name trains no other model"
+
+
+def test_a_recipe_of_which_a_byte_has_changed_is_damaged():
+    source = CatalogueSource(dataset="household", options={"n": 600})
+    path = data_folder("sources") / f"{save_source(source)}.json"
+    path.write_bytes(path.read_bytes().replace(b"600", b"601"))
+    with pytest.raises(StorageError, match="damaged"):
+        load_source(source.id)
+    save_source(source)
+    assert load_source(source.id) == source

@@ -5,8 +5,6 @@ set, or gives them back, until the data set is there; for a CSV file with an exp
 see single columns, names or messages alone are helpers, and counted with all others that are called at all.
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Excel workbooks written by hand, so that tests may write what no spreadsheet program would."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping, Sequence

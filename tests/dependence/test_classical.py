@@ -42,15 +42,12 @@ def pair(rng):
     return u, np.round(u**2 + rng.normal(size=257), 1)
 
 
-def test_distance_correlation_is_the_definition(pair, rng):
-    def correlation(u, v):
-        a, b = (centre(np.sqrt(np.square(x[:, None] - x).sum(axis=-1))) for x in (u, v))
-        return np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean()))
-
-    u, three = pair[0][:, None], rng.normal(size=(257, 3))
-    of_one, of_three = correlation(u, pair[1][:, None]), correlation(u / u.std(), three / three.std(axis=0))
-    assert measure("distance_correlation", *pair) == pytest.approx(of_one, abs=1e-10)
-    assert measure("distance_correlation", pair[0], three) == pytest.approx(of_three, abs=1e-10)
+def test_distance_correlation_of_three_columns_is_the_definition(pair, rng):
+    three = rng.normal(size=(257, 3))
+    of = [x.reshape(257, -1) / x.std(axis=0) for x in (pair[0], three)]
+    a, b = (centre(np.sqrt(np.square(x[:, None] - x).sum(axis=-1))) for x in of)
+    by_hand = np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean()))
+    assert measure("distance_correlation", pair[0], three) == pytest.approx(by_hand, abs=1e-10)
 
 
 @pytest.mark.parametrize("name", referees.pairs())
@@ -121,14 +118,10 @@ def test_rdc_is_seeded_and_its_median_steadies_it(rng):
 
 
 def written_out(u, columns):
-    def centred(x):
-        d = np.abs(x[:, None] - x)
-        c = d.mean(axis=0) + d.mean(axis=1, keepdims=True) - d - d.mean()
-        return c / np.sqrt((c**2).mean())
-
-    product = np.prod([centred(x) + 1 for x in columns.T], axis=0)
-    k = product - product.mean(axis=0) - product.mean(axis=1, keepdims=True) + product.mean()
-    return np.sqrt((centred(u) * k).mean() / np.sqrt((k**2).mean()))
+    first, *others = (-centre(np.abs(x[:, None] - x)) for x in (u, *columns.T))
+    scaled = [x / np.sqrt((x**2).mean()) for x in (first, *others)]
+    k = centre(np.prod([x + 1 for x in scaled[1:]], axis=0))
+    return np.sqrt((scaled[0] * k).mean() / np.sqrt((k**2).mean()))
 
 
 def test_joint_distance_correlation_is_the_formula_in_whole_tables(rng):
@@ -314,7 +307,6 @@ def test_floor_of_independence_is_the_permutations(rng):
 def test_distance_correlation_of_any_number_of_rows_is_that_of_all_distances(n):
     rng = np.random.default_rng(n)
     u, v = np.round(rng.normal(size=(2, n)), 1) + np.arange(n)[::-1] * [[0.01], [0.0]]
-    distances = [np.abs(x[:, None] - x) for x in (u, v)]
-    a, b = (d - d.mean(axis=0) - d.mean(axis=1)[:, None] + d.mean() for d in distances)
+    a, b = (centre(np.abs(x[:, None] - x)) for x in (u, v))
     squared = (a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean())
     assert measure("distance_correlation", u, v) == pytest.approx(np.sqrt(squared), abs=1e-10)

@@ -138,13 +138,11 @@ def test_what_cannot_be_asked_is_refused(drawn):
     for words, u, s, options in (
         ("no given column varies", a, b, {"given": np.ones(1000)}),
         ("missing or infinite", a, b, {"given": np.where(c > 2, np.nan, c)}),
-        ("not as many rows", a, b, {"given": c[:5]}),
-        ("determine the sensitive one", a, 2 * c, {"given": c}),
+        ("not as many rows", a, b, {"given": c[:5]}), ("determine the sensitive one", a, 2 * c, {"given": c}),
         ("Too few rows", a[:20], b[:20], {"given": c[:20]}),
-        ("column is constant", a, np.ones(1000), {"given": c}),
-        ("n_draws", a, b, {"given": c, "n_draws": 3}),
+        ("column is constant", a, np.ones(1000), {"given": c}), ("n_draws", a, b, {"given": c, "n_draws": 3}),
         ("no such regression", a, b, {"given": c, "regression": "forest"}),
-    ):
+    ):  # fmt: skip
         with pytest.raises(OptionError, match=f"(?i){words}"):
             assess_conditional_dependence(u, s, **options)
 

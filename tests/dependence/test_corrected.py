@@ -64,14 +64,6 @@ def test_it_is_near_the_exact_value(name):
     assert rmse(name, n=1000) < 0.05
 
 
-@pytest.mark.parametrize(
-    ("name", "n", "within"), [("top 3 % of s", 1000, 0.1), ("3 levels, 34 jumps", 2000, 0.08)]
-)
-def test_it_follows_jumps_and_the_ends_of_the_range(name, n, within):
-    assert rmse(name, n=n) < within
-    assert rmse(name, n=n, evaluation="in_sample") > 0.2
-
-
 def test_of_nothing_it_is_nearly_nothing():
     pair = draw("independent", n=300, repeats=60)
     found = of(*pair, evaluation="corrected")

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import t
 
 from fairdash.dependence import measure
+from fairdash.errors import OptionError
 from fairdash.evaluation import (
     assess_predictions,
     corrected_standard_error,
@@ -18,6 +19,8 @@ from fairdash.evaluation import (
     quantile_profile,
     wide,
 )
+from fairdash.evaluation.figures import FIGURES, of_measure, tidy, untidy
+from fairdash.training.methods import THE_STANDARD, ModelKey
 from fairdash.training.splits import random_splits
 from tests.training.test_sweep import small_dataset
 
@@ -99,26 +102,6 @@ def test_the_profile_averages_test_rows_by_group():
     assert (np.diff(profile[["low", "mean", "high"]]) > 0).all()
 
 
-def test_the_profiles_interval_covers_the_average_of_the_models_as_they_were_trained():
-    rng = np.random.default_rng(1)
-    covered = []
-    x_new, s_new = rng.normal(size=(200_000, 3)), rng.uniform(size=200_000)
-    groups_new = np.minimum((s_new * 4).astype(int), 3)
-    x_new[:, 0] += s_new
-    for repeat in range(60):
-        x, s = rng.normal(size=(400, 3)), rng.uniform(size=400)
-        x[:, 0] += s
-        y = x.sum(axis=1) + 3 * rng.normal(size=400)
-        splits = random_splits(400, n_splits=5, random_state=repeat)
-        slopes = np.array([np.linalg.lstsq(x[j.train], y[j.train], rcond=None)[0] for j in splits])
-        groups = np.minimum((s * 4).astype(int), 3)
-        profile = quantile_profile(slopes @ x.T, s, splits, groups=groups)
-        fresh = x_new @ slopes.mean(axis=0)
-        true = np.bincount(groups_new, fresh) / np.bincount(groups_new)
-        covered.append(((profile["low"] < true) & (profile["high"] > true)).mean())
-    assert 0.91 < np.mean(covered) < 0.98
-
-
 def test_the_profile_counts_rows_by_their_weight():
     rng = np.random.default_rng(0)
     s, values = rng.uniform(size=1000), rng.normal(size=(1, 1000))
@@ -142,3 +125,46 @@ def test_ties_leave_fewer_groups():
     profile = quantile_profile(s[None], s, random_splits(600, n_splits=1, random_state=0), n_groups=20)
     assert profile["s_mean"].tolist() == [1, 2, 3]
     assert group_averages(2 * s, s)[["mean", "n"]].to_numpy().tolist() == [[2, 200], [4, 200], [6, 200]]
+
+
+CELLS = [
+    ("mse", ""), ("hgr_kde", "age"), ("hgr_kde", "a]_floor"), ("verdict", "age"), ("verdict", "a]_floor"),
+]  # fmt: skip
+
+
+def table(cells=CELLS):
+    models = pd.DataFrame({"method": "standard", "lam": 0.0, "split": [0, 1], "part": "test"})
+    values = np.arange(2.0 * len(cells) * 6).reshape(2, len(cells), 6)
+    return models, values, tidy(models, cells, values)
+
+
+def test_a_table_has_a_row_a_model_and_measure_and_comes_apart_again():
+    models, values, rows = table()
+    assert len(rows) == 2 * len(CELLS)
+    assert of_measure(rows, "mse")["value"].tolist() == values[:, 0, 0].tolist()
+    again, cells, found = untidy(rows)
+    pd.testing.assert_frame_equal(again, models)
+    assert cells == CELLS
+    assert np.array_equal(found, values)
+    for wrong in (rows.iloc[1:], rows.iloc[[*range(9), 8]], rows.iloc[[1, 0, *range(2, 10)]]):
+        with pytest.raises(ValueError, match="other measures"):
+            untidy(wrong)
+
+
+def test_the_wide_view_names_columns_where_there_are_several_and_no_name_is_taken_apart():
+    _, values, rows = table()
+    seen = wide(rows)
+    assert seen["hgr_kde[a]_floor]_edge"].tolist() == values[:, 2, FIGURES.index("edge")].tolist()
+    assert seen["verdict[age]_p"].tolist() == values[:, 3, FIGURES.index("p")].tolist()
+    alone = wide(of_sensitive(rows, "a]_floor"))
+    assert alone["hgr_kde_floor"].tolist() == values[:, 2, FIGURES.index("floor")].tolist()
+    assert "hgr_kde[age]" not in alone
+    assert not {"mse_floor", "mse_p", "hgr_kde_by"} & {*alone}
+
+
+def test_a_key_is_one_line_and_equal_whatever_it_blends():
+    assert ModelKey.parse("hgr_nn:0.1") == ModelKey("hgr_nn", 0.1, low=0.0, high=1.0, share=0.1)
+    assert str(ModelKey("hgr_nn", 1 / 3)) == f"hgr_nn:{1 / 3!r}"
+    assert ModelKey.parse("standard") == THE_STANDARD
+    with pytest.raises(OptionError, match="“x” is not a weight"):
+        ModelKey.parse("hgr_nn:x")

@@ -8,21 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairdash import evaluation as ev
 from fairdash.dependence import measure
-from fairdash.evaluation import (
-    assess_curve,
-    assess_predictions,
-    curve_points,
-    curve_predictions,
-    hypervolume,
-    knee,
-    least_dependence,
-    least_error,
-    pareto_efficient,
-    summarise_splits,
-    told_apart,
-    wide,
-)
 from fairdash.training.methods import ModelKey
 from fairdash.training.splits import random_splits
 from tests.training.test_sweep import small_dataset
@@ -37,7 +24,7 @@ MEASURES = ("hgr_kde", "fairquant")
     between=st.one_of(st.none(), st.integers(0, 12)),
 )
 def test_stops_rise_and_hold_every_trained_weight(lams, between):
-    way = curve_points("hgr_nn", lams, between=between)
+    way = ev.curve_points("hgr_nn", lams, between=between)
     assert [stop.lam for stop in way if stop.is_trained] == sorted({0.0, *lams})
     for stop in way:
         assert stop.low <= stop.high
@@ -55,17 +42,17 @@ def _judged(n_splits=2, diverged=(), objective="demographic_parity"):
     pull = np.outer(members["lam"].map({0.0: 1.0, 0.5: 0.4, 2.0: 0.0}), dataset.sensitive["age"])
     predictions = dataset.target.to_numpy() + pull + np.random.default_rng(1).normal(size=pull.shape)
     options = {"objective": objective, "measures": MEASURES}
-    frame = assess_predictions(dataset, predictions, members, splits, n_permutations=20, **options)
-    path = assess_curve(dataset, predictions, frame, members, splits, **options)
+    frame = ev.assess_predictions(dataset, predictions, members, splits, n_permutations=20, **options)
+    path = ev.assess_curve(dataset, predictions, frame, members, splits, **options)
     return dataset, splits, members, predictions, frame, path
 
 
 def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
     dataset, splits, members, predictions, _, path = _judged()
-    path = wide(path)
+    path = ev.wide(path)
     y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
-    stop = next(stop for stop in curve_points("hgr_nn", LAMS) if stop.low == 0.5 and stop.share > 0.3)
-    blends = curve_predictions(predictions, members, stop)
+    stop = next(stop for stop in ev.curve_points("hgr_nn", LAMS) if stop.low == 0.5 and stop.share > 0.3)
+    blends = ev.curve_predictions(predictions, members, stop)
     assert set(blends) == {0, 1}
     for split, y_pred in blends.items():
         low, high = predictions[3 * split + 1 : 3 * split + 3]
@@ -85,8 +72,8 @@ def test_stops_beside_a_diverged_model_are_left_out():
     assert set(second.loc[second["share"] == 0, "lam"]) == {0.0, 2.0}
     assert not ((second["low"] == 0.5) | (second["high"] == 0.5)).any()
     blend = ModelKey("hgr_nn", 1.0, low=0.5, high=2.0, share=0.5)
-    assert set(curve_predictions(predictions, members, blend)) == {0}
-    summary = summarise_splits(path, test_to_train=0.4)
+    assert set(ev.curve_predictions(predictions, members, blend)) == {0}
+    summary = ev.summarise_splits(path, test_to_train=0.4)
     assert set(summary["n_splits"]) == {1, 2}
 
 
@@ -99,10 +86,10 @@ def test_the_hypervolume_is_the_area_that_the_points_win(found):
     # By hand: a fine grid of the box; a cell counts if some point is no worse than its lower corner.
     middle = (np.arange(200) + 0.5) / 200
     won = ((error[:, None, None] <= middle[:, None]) & (dependence[:, None, None] <= middle)).any(axis=0)
-    value = hypervolume(error, dependence, corner=(1.0, 1.0))
+    value = ev.hypervolume(error, dependence, corner=(1.0, 1.0))
     assert value == pytest.approx(won.mean(), abs=0.03)
-    efficient = pareto_efficient(error, dependence)
-    assert value == pytest.approx(hypervolume(error[efficient], dependence[efficient], corner=(1.0, 1.0)))
+    efficient = ev.pareto_efficient(error, dependence)
+    assert value == pytest.approx(ev.hypervolume(error[efficient], dependence[efficient], corner=(1.0, 1.0)))
 
 
 def _front(error, dependence):
@@ -112,11 +99,10 @@ def _front(error, dependence):
 
 def test_the_point_that_was_asked_for():
     front = _front([0.4, 0.42, 0.5, 0.7, 0.9], [0.8, 0.5, 0.3, 0.2, 0.25])
-    assert least_error(front, "m", at_most=0.35)[0].lam == 2
-    assert least_dependence(front, "m", growth=0.26)[0].lam == 2
-    assert least_dependence(front, "m", growth=0.0)[0].lam == 0
-    assert knee(front, "m")[0].lam == 2
-    assert least_error(front, "m", at_most=0.1) == (ModelKey("hgr_nn", 3.0), False)
+    assert ev.least_error(front, "m", at_most=0.35)[0].lam == 2
+    assert ev.least_dependence(front, "m", growth=0.26)[0].lam == 2
+    assert (ev.least_dependence(front, "m", growth=0.0)[0].lam, ev.knee(front, "m")[0].lam) == (0, 2)
+    assert ev.least_error(front, "m", at_most=0.1) == (ModelKey("hgr_nn", 3.0), False)
 
 
 def _path(dependence, se, share=0.0):
@@ -126,15 +112,15 @@ def _path(dependence, se, share=0.0):
 def test_a_line_goes_through_what_noise_tells_apart_and_through_nothing_else():
     # A blend, a fall within noise, a rise, a fall, its blend, and a fall below the edge; then noise.
     path = _path([0.6, 0.5, 0.57, 0.62, 0.3, 0.2, 0.1, 0.09], 0.01, [0, 0.5, 0, 0, 0, 0.5, 0, 0])
-    assert np.flatnonzero(told_apart(path)).tolist() == [0, 4, 5, 6]
+    assert np.flatnonzero(ev.told_apart(path)).tolist() == [0, 4, 5, 6]
     # One split: the floor's width alone is known. Errors that reach further leave no line.
-    assert told_apart(_path([0.6, 0.58, 0.5], np.nan)).tolist() == [True, False, True]
-    assert told_apart(_path([0.6, 0.58, 0.5], 0.05)).tolist() == [True, False, False]
+    assert ev.told_apart(_path([0.6, 0.58, 0.5], np.nan)).tolist() == [True, False, True]
+    assert ev.told_apart(_path([0.6, 0.58, 0.5], 0.05)).tolist() == [True, False, False]
     rng = np.random.default_rng(0)
-    lines = [told_apart(_path(rng.normal(0.1, 0.03, 8), 0.03)).sum() > 1 for _ in range(500)]
+    lines = [ev.told_apart(_path(rng.normal(0.1, 0.03, 8), 0.03)).sum() > 1 for _ in range(500)]
     assert np.mean(lines) < 0.15, "under independence a path is noise"
 
 
 def test_a_straight_or_hollow_front_has_no_knee():
-    assert knee(_front([0.0, 0.5, 1.0], [1.0, 0.5, 0.0]), "m") == (ModelKey("hgr_nn", 0.0), False)
-    assert not knee(_front([0.0, 0.9, 1.0], [1.0, 0.9, 0.0]), "m")[1]
+    assert ev.knee(_front([0.0, 0.5, 1.0], [1.0, 0.5, 0.0]), "m") == (ModelKey("hgr_nn", 0.0), False)
+    assert not ev.knee(_front([0.0, 0.9, 1.0], [1.0, 0.9, 0.0]), "m")[1]

@@ -34,17 +34,11 @@ FROZEN = HERE / "frozen"
 PLANS = {
     "parity": PLAN,
     "residuals": Sweep(
-        methods=("standard", "chi2_kde", "cca_spline"),
-        lams=(1.0,),
-        objective="equalized_residuals",
-        n_splits=1,
-        random_state=4,
-        validation_share=0.2,
-        confirmation_share=0.2,
-        settings=QUICK,
+        methods=("standard", "chi2_kde", "cca_spline"), lams=(1.0,), objective="equalized_residuals",
+        n_splits=1, random_state=4, validation_share=0.2, confirmation_share=0.2, settings=QUICK,
         device="cpu",
     ),
-}
+}  # fmt: skip
 #: Values that differ in every run: versions, addresses and clocks.
 _ELSEWHERE = {
     *("seconds", "created", "version", "versions", "written", "id", "file", "log", "took", "home", "run"),

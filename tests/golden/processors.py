@@ -27,14 +27,12 @@ def settings() -> dict[str, dict[str, str]]:
     beyond = [each for each in here if each.startswith(("X86_V4", "AVX512"))]
     oldest = {"ATEN_CPU_CAPABILITY": "default", "OPENBLAS_CORETYPE": "Nehalem", "MKL_CBWR": "COMPATIBLE"}
     found = {
-        "this one": {},
-        "torch without vectors": {"ATEN_CPU_CAPABILITY": "default"},
+        "this one": {}, "torch without vectors": {"ATEN_CPU_CAPABILITY": "default"},
         "AVX2 alone": {"ATEN_CPU_CAPABILITY": "avx2", "OPENBLAS_CORETYPE": "Haswell"},
         "numpy without what is beyond AVX2": {"NPY_DISABLE_CPU_FEATURES": " ".join(beyond)},
         "the oldest": oldest | {"NPY_DISABLE_CPU_FEATURES": " ".join(here)},
-        "one thread": {"OMP_NUM_THREADS": "1"},
-        "two threads": {"OMP_NUM_THREADS": "2"},
-    }
+        "one thread": {"OMP_NUM_THREADS": "1"}, "two threads": {"OMP_NUM_THREADS": "2"},
+    }  # fmt: skip
     return {name: each for name, each in found.items() if each != {"NPY_DISABLE_CPU_FEATURES": ""}}
 
 
@@ -50,18 +48,14 @@ def table(of: dict[str, list[Difference]]) -> pd.DataFrame:
     """A row for each processor and kind of value: how many moved, and the one nearest to its tolerance."""
     rows = [
         {
-            "processor": name,
-            "kind": kind,
-            "moved": len(same),
-            "of_tolerance": (worst := max(same, key=lambda each: each.share)).share,
-            "difference": worst.size,
-            "tolerance": worst.allowed,
-            "where": worst.where,
+            "processor": name, "kind": kind, "moved": len(same),
+            "of_tolerance": (worst := max(same, key=lambda each: each.share)).share, "difference": worst.size,
+            "tolerance": worst.allowed, "where": worst.where,
         }
         for name, found in of.items()
         for kind in sorted({each.kind for each in found})
         if (same := [each for each in found if each.kind == kind])
-    ]
+    ]  # fmt: skip
     return pd.DataFrame(rows)
 
 

@@ -1,4 +1,5 @@
-"""With every option given in words, an audit, two runs and every command say what they said after Part 15."""
+"""Public names, the command line's words, committed studies, and with every option given an audit, two runs and every
+command are those written down."""
 
 from __future__ import annotations
 
@@ -8,7 +9,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from fairdash.lab.paper import committed, read_result
 from tests.golden import frozen
+from tests.golden.texts import HERE, help_of_every_command, public_names
 from tests.golden.tolerance import differences, too_large
 from tests.tiers import few
 
@@ -35,7 +38,7 @@ def carried_out(*names: str) -> dict[str, pd.DataFrame]:
     return {key: frame for name in names for key, frame in _FRAMES[name].items()}
 
 
-# Of the run for parity, tests/golden/test_golden.py trains such a plan to what was stored.
+# Of the run for parity, tests/runs/test_runs.py trains such a plan to what was stored.
 @pytest.mark.parametrize("plan", few(frozen.PLANS, "residuals"))
 @pytest.mark.usefixtures("home")
 def test_frames_of_runs(plan: str, tmp_path: Path) -> None:
@@ -62,36 +65,36 @@ def test_an_audit() -> None:
 
 
 ROW = {
-    "lam": 0.5,
-    "p_value": 0.475,
-    "value": 0.5,
-    "ci_low": 0.3,
-    "ci_high": 0.7,
-    "mean": 2.0,
+    "lam": 0.5, "p_value": 0.475, "value": 0.5, "ci_low": 0.3, "ci_high": 0.7, "mean": 2.0,
     "said": "12.3 % of 5",
-}
+}  # fmt: skip
 
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(
     ("changed", "allowed"),
     [
-        ({"lam": 0.5 + 1e-8}, False),
-        ({"p_value": 0.5}, True),
-        ({"p_value": 0.525}, False),
-        ({"value": 0.504}, True),
-        ({"value": 0.506}, False),
-        ({"mean": 2.0 + 1e-9}, True),
-        ({"mean": 2.0 + 1e-8}, False),
-        ({"said": "12.4 % of 5"}, True),
-        ({"said": "12.5 % of 5"}, False),
-        ({"said": "12.3 % by 5"}, False),
-        ({"more": 1}, False),
-        ({"mean": None}, False),
+        ({"lam": 0.5 + 1e-8}, False), ({"p_value": 0.5}, True), ({"p_value": 0.525}, False),
+        ({"value": 0.504}, True), ({"value": 0.506}, False), ({"mean": 2.0 + 1e-9}, True),
+        ({"mean": 2.0 + 1e-8}, False), ({"said": "12.4 % of 5"}, True), ({"said": "12.5 % of 5"}, False),
+        ({"said": "12.3 % by 5"}, False), ({"more": 1}, False), ({"mean": None}, False),
     ],
-)
+)  # fmt: skip
 def test_a_value_may_move_as_far_as_its_kind(changed: dict[str, object], allowed: bool) -> None:
     found = list(differences({"rows": [ROW, 1]}, {"rows": [ROW | changed, 1]}, ""))
-    assert len(found) == 1
-    assert (not too_large(iter(found))) == allowed
+    assert (len(found), not too_large(iter(found))) == (1, allowed)
     assert not list(differences({"rows": [ROW]}, json.loads(json.dumps({"rows": [ROW]})), ""))
+
+
+@pytest.mark.parametrize("text", ["names", "help"])
+def test_public_names_and_help_are_those_written_down(text: str) -> None:
+    now = {"names": public_names, "help": help_of_every_command}[text]()
+    assert now == (HERE / f"{text}.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("study", committed())
+def test_a_committed_study_opens(study: str) -> None:
+    result = read_result(study)
+    assert result.study == study
+    assert result.tables
+    assert all(len(table) for table in result.tables.values())

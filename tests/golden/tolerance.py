@@ -27,26 +27,11 @@ _SHUFFLES = (39, 199, 999, 1999, 9999)
 _ERRORS = {"mse", "rmse", "deviance", "error", "error_of_standard", "loss"}
 #: Numbers that rest on learned ones and have no interval of their own.
 _DERIVED = {
-    "verdict_value",
-    "verdict_edge",
-    "smallest",
-    "smallest_money",
-    "rows_needed",
-    "statistic",
-    "in_sample",
-}
+    "verdict_value", "verdict_edge", "smallest", "smallest_money", "rows_needed", "statistic", "in_sample",
+}  # fmt: skip
 _DERIVED |= {
-    "increase",
-    "behind",
-    "score",
-    "excess",
-    "hgr",
-    "dependence",
-    "upper",
-    "lower",
-    "price",
-    "candidate",
-}
+    "increase", "behind", "score", "excess", "hgr", "dependence", "upper", "lower", "price", "candidate",
+}  # fmt: skip
 _DERIVED |= {"size", "u_explained", "s_explained", "difference", "money", "value", "gap", "floor"}
 #: Rows behind a number whose row does not tell: the policies' test rows.
 _ROWS = 120

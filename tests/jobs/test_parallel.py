@@ -1,7 +1,5 @@
 """Steps computed by other processes: the same bits with any number of them, and whatever happens to one."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -9,18 +7,30 @@ from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fairdash as fd
-from fairdash.errors import OptionError, RunError
+from fairdash.errors import Cancelled, OptionError, RunError
 from fairdash.evaluation.parallel_sweep import execute_in_parallel
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs.parallel import compute_steps
-from fairdash.jobs.steps import Replay, StepDone
+from fairdash.jobs.steps import (
+    Branch,
+    Checkpoints,
+    Found,
+    MissingSteps,
+    Replay,
+    StepDone,
+    gather,
+    independent,
+    save,
+    to_files,
+    within,
+)
 from fairdash.runs import worker
 from fairdash.runs.launch import cancel, start_run
 from fairdash.runs.state import CANCELLED, DONE
-from tests.jobs.test_checkpoints import program
 from tests.jobs.test_queues import LONGER, assert_equal, source, undisturbed, units
 from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
 from tests.serving import until
@@ -60,7 +70,7 @@ def test_any_number_of_threads_of_an_executor_finds_what_one_process_finds(count
 
 
 def step(folder: str, name: str) -> tuple[str, float]:
-    """A step of the small program of test_checkpoints.py."""
+    """A step of the small program."""
     replay = Replay(Path(folder))
     replay.target = name
     with pytest.raises(StepDone) as done:
@@ -164,3 +174,100 @@ def test_what_a_step_raises_ends_the_run_in_its_words(
     assert str(pickle.loads(pickle.dumps(OptionError.of("It can't be", "Take another.")))) == (
         "It can't be. Take another."
     )
+
+
+# What a step has found is computed once, and once more where it is not as it was written.
+
+
+FOUND: Found = {"rows": np.arange(3), "rule": "the smallest"}
+
+
+@pytest.mark.parametrize("altered", ["index.json", "?" * 64])
+def test_a_find_is_computed_once_and_once_more_where_it_was_altered(tmp_path: Path, altered: str) -> None:
+    computed = []
+
+    def compute() -> Found:
+        computed.append("")
+        return FOUND
+
+    for _ in range(2):
+        found = Checkpoints(tmp_path)("train/0", compute)
+        assert (found["rows"].tolist(), found["rule"], len(computed)) == ([0, 1, 2], "the smallest", 1)
+    (place,) = tmp_path.glob(altered)
+    content = bytearray(place.read_bytes())
+    content[len(content) // 2] ^= 1
+    place.write_bytes(content)
+    for _ in range(2):
+        assert Checkpoints(tmp_path)("train/0", compute)["rows"].tolist() == [0, 1, 2]
+    assert len(computed) == 2
+
+
+def test_no_step_begins_once_the_job_is_to_stop(tmp_path: Path) -> None:
+    def stopped() -> None:
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        Checkpoints(tmp_path, check=stopped)("train/0", lambda: pytest.fail("begun"))
+
+
+def program(unit, computed):
+    """Two chains of three steps, and a sum of both: what a chain has found is added up step by step."""
+
+    def step(name, before):
+        computed.append(name)
+        return {"value": before + 1}
+
+    def chain(name):
+        own, value = within(unit, name), 0
+        for k in range(3):
+            value = own(str(k), lambda k=k, value=value: step(f"{name}/{k}", value))["value"]
+        return value
+
+    def both():
+        return sum(independent(unit, {"a": lambda: chain("a"), "b": lambda: chain("b")}))
+
+    def after():
+        value = chains.result()
+        return unit("total", lambda: step("total", value))["value"]
+
+    chains = Branch(unit, both, "a", "b")
+    beside = Branch(unit, lambda: unit("beside", lambda: step("beside", 10))["value"], "beside")
+    total = Branch(unit, after, "total")
+    return sum(gather(chains, beside, total))
+
+
+def test_all_steps_that_can_be_computed_are_named_and_each_is_computed_alone(tmp_path: Path) -> None:
+    expected = program(lambda name, compute, /: compute(), [])
+    job, waves = Replay(tmp_path), []
+    while True:
+        try:
+            assert program(job, []) == expected
+            break
+        except MissingSteps as missing:
+            waves.append(missing.names)
+        for name in waves[-1]:
+            other, computed = Replay(tmp_path), []
+            other.target = name
+            with pytest.raises(StepDone) as done:
+                program(other, computed)
+            assert computed == [name], "nothing else"
+            job.record(name, done.value.digest)
+    assert waves == [("a/0", "b/0", "beside"), ("a/1", "b/1"), ("a/2", "b/2"), ("total",)]
+
+
+def test_only_branches_that_a_new_result_unblocks_are_evaluated_again(tmp_path: Path) -> None:
+    job, evaluated = Replay(tmp_path), []
+
+    def task(name):
+        evaluated.append(name)
+        return [job(f"{name}/{k}", lambda: pytest.fail("not computed here")) for k in range(2)]
+
+    def missing():
+        evaluated.clear()
+        with pytest.raises(MissingSteps) as error:
+            gather(*(Branch(job, lambda name=name: task(name), name) for name in "ab"))
+        return error.value.names
+
+    assert (missing(), evaluated) == (("a/0", "b/0"), ["a", "b"])
+    job.record("b/0", save(tmp_path, to_files(FOUND)))
+    assert (missing(), evaluated) == (("a/0", "b/1"), ["b"])

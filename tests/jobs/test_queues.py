@@ -1,7 +1,5 @@
 """Jobs wait in line, outlive the process at them, and go on after the last unit that was finished."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -122,8 +120,7 @@ def test_a_run_whose_process_is_killed_is_the_run_that_nobody_disturbed(
         assert len(again) <= 1, "one may have been kept, and killed before it was recorded"
         kept = units(run)
         queue.ensure_workers()
-    assert wait(run).state == DONE
-    assert len(processes(queue.LONG)) == 1
+    assert (wait(run).state, len(processes(queue.LONG))) == (DONE, 1)
     assert_equal(run.read_result(), undisturbed)
     until(lambda: not run.units.exists())
     curves = run.curves()
@@ -166,8 +163,7 @@ def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_fir
     wait(first, lambda status: status.fraction > 0)
     least = replace(PLAN, methods=("standard", "pearson"), lams=(1.0,), n_splits=1)
     third = start_run(SOURCE, least, first=least)
-    assert second.status.state == QUEUED
-    assert (second.status.before, third.status.before) == (1, 2)
+    assert (second.status.state, second.status.before, third.status.before) == (QUEUED, 1, 2)
     assert re.fullmatch(r"waiting for the run on “.*” \(\d+% done\)", second.status.doing)
     assert re.fullmatch(r"waiting for the run on .* and 1 more job", third.status.doing)
     other = start_run(SOURCE, ENDLESS, owner="ab" * 16)
@@ -183,16 +179,6 @@ def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_fir
     assert (third.folder / "first" / "sha256.json").stat().st_mtime_ns == before
 
 
-def test_who_asks_for_the_same_joins_and_who_asks_for_it_again_gets_another() -> None:
-    run = start_run(SOURCE, ENDLESS)
-    wait(run, lambda status: status.fraction > 0)
-    assert start_run(SOURCE, ENDLESS).id == run.id
-    assert start_run(SOURCE, ENDLESS, owner="somebody").id != run.id
-    cancel(run)
-    until(lambda: run.status.is_over)
-    assert start_run(SOURCE, ENDLESS).id != run.id
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody looks by a shared lock there")
 def test_a_process_that_starts_while_somebody_looks_begins_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
@@ -204,15 +190,13 @@ def test_a_process_that_starts_while_somebody_looks_begins_its_work(monkeypatch:
     handle = os.open(lock, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_SH)
     threading.Timer(0.3, os.close, [handle]).start()
-    assert queue_worker.main("long") == 0
-    assert begun == ["long"]
+    assert (queue_worker.main("long"), begun) == (0, ["long"])
 
 
 @pytest.mark.processes
 def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown(done: Run) -> None:
     data_folder("jobs.sqlite").write_bytes(b"no database" * 1000)
-    assert done.status.state == DONE
-    assert done.read_result().predictions.shape == (2 + 4, 200)
+    assert (done.status.state, done.read_result().predictions.shape) == (DONE, (2 + 4, 200))
     with pytest.raises(StorageError, match="move it away"):
         start_run(SOURCE, PLAN)
 

@@ -3,8 +3,6 @@
 ``change(content, seed)`` changes one thing: a value of JSON, a column, cell or row of a table, an array, a file.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import random

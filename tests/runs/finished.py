@@ -1,7 +1,5 @@
 """Runs that are done, without a worker: what tests of what is found need of them."""
 
-from __future__ import annotations
-
 import json
 
 from fairdash.data.source import CatalogueSource, DatasetSource

@@ -1,7 +1,5 @@
 """Of 200 archives with one thing changed and every hash right, each is taken and can be shown, or refused in words."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable
 from functools import lru_cache

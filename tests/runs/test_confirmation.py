@@ -146,8 +146,7 @@ def test_the_verb_opens_them_and_counts():
     options |= {"tariff": False, "measures": ["pearson"], "device": "cpu"}
     result = fd.sweep(data, confirmation=0.3, **options)
     first = fd.confirm(result, **POINT)
-    assert (first.n, first.number, first.is_first) == (90, 1, True)
-    assert first.finds_link == (first.p_value <= 0.05)
+    assert (first.n, first.number, first.is_first, first.finds_link) == (90, 1, True, first.p_value <= 0.05)
     assert first.growth == pytest.approx(first.error / first.error_of_standard - 1)
     # The same point again is no other opening; another one is, blends among them.
     assert fd.confirm(result, **POINT) is first

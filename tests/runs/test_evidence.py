@@ -1,7 +1,5 @@
 """A run is somebody's evidence: what has changed is named, what can't be written is not lost, nothing is guessed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time
@@ -12,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.errors import Cancelled, RunError, StorageError
-from fairdash.evaluation.execute_sweep import execute_sweep
+from fairdash.errors import RunError, StorageError
 from fairdash.runs import launch, state, store, worker
 from fairdash.runs.launch import cancel, start_run
 from fairdash.runs.listing import list_runs
@@ -104,8 +101,7 @@ def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "write_status", tell)
     wrote, write = failing(3, store.write_result)
     monkeypatch.setattr(store, "write_result", write)
-    assert worker.main(run.id) == 0
-    assert len(wrote) == 4
+    assert (worker.main(run.id), len(wrote)) == (0, 4)
     assert len(told) > 5
     assert Run(run.id).status.state == DONE
     open_all(run)
@@ -120,8 +116,7 @@ def test_a_disk_that_stays_full_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     run = create_run(SOURCE, LEAST)
     _, write = failing(10**6, store.write_result)
     monkeypatch.setattr(store, "write_result", write)
-    assert worker.main(run.id) == 1
-    assert run.status.state == FAILED
+    assert (worker.main(run.id), run.status.state) == (1, FAILED)
     assert "No space left on device" in run.status.message
 
 
@@ -129,8 +124,7 @@ def test_what_has_ended_stays_as_it_is(run: Run, monkeypatch: pytest.MonkeyPatch
     """A worker that is started on it once more, with other data by now, does nothing."""
     before = (run.folder / "status.json").read_bytes()
     monkeypatch.setattr(worker, "_train", None)
-    assert worker.main(run.id) == 0
-    assert (run.folder / "status.json").read_bytes() == before
+    assert (worker.main(run.id), (run.folder / "status.json").read_bytes()) == (0, before)
     assert run.status.state == DONE
 
 
@@ -150,6 +144,7 @@ def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> 
     (one,) = {*found, *started}
     assert [run.id for run in list_runs().runs] == [one]
     assert start_run(SOURCE, PLAN).id != one, "another plan is another run"
+    assert start_run(SOURCE, PLAN, first=PLAN, owner="somebody").id != one, "another owner has another run"
     cancel(Run(one))
     again = start_run(SOURCE, PLAN, first=PLAN)
     assert again.id != one, "what is about to stop is not what is asked for"
@@ -157,25 +152,11 @@ def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> 
     assert start_run(SOURCE, PLAN, first=PLAN).id != again.id, "what is over is trained again"
 
 
-def test_a_wish_to_stop_is_heard_while_references_train(monkeypatch: pytest.MonkeyPatch) -> None:
-    heard: list[str] = []
-
-    def progress(doing: str, _share: float) -> None:
-        heard.append(doing)
-        if sum("references" in each for each in heard) > 20:
-            raise Cancelled
-
-    monkeypatch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: True)
-    with pytest.raises(Cancelled):
-        execute_sweep(SOURCE.load(), LEAST, progress=progress)
-
-
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
 def test_folders_that_others_could_open_are_made_private(run: Run) -> None:
     assert make_private() == ()
     data_folder("runs").chmod(0o777)
-    assert make_private() == (data_folder("runs"),)
-    assert data_folder("runs").stat().st_mode & 0o777 == 0o700
+    assert (make_private(), data_folder("runs").stat().st_mode & 0o777) == ((data_folder("runs"),), 0o700)
 
 
 def test_a_worker_that_died_after_the_result_has_done_its_work(run: Run) -> None:

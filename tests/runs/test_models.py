@@ -1,7 +1,5 @@
 """Models to take away, refitted on all rows, with their cards; and predictions as a table to audit."""
 
-from __future__ import annotations
-
 import io
 import json
 import math
@@ -96,8 +94,7 @@ def test_a_model_is_made_in_a_process_of_its_own_and_is_no_run():
     job = start_model(SOURCE, PLAN, **ASKED, figures={"mse": 0.25})
     assert wait(job).state == DONE
     names = ["README.txt", "load_model.py", "model.json", "model.safetensors", "model_card.md"]
-    assert list(opened(ModelJob(job.id).bundle())) == names
-    assert list_runs().runs == ()
+    assert (list(opened(ModelJob(job.id).bundle())), list_runs().runs) == (names, ())
     with pytest.raises(RunError, match="gone"):
         Run(job.id)
 
@@ -173,8 +170,7 @@ def test_a_model_that_cannot_be_made_says_why():
         ({}, replace(QUICK, lr=1e200), "diverged"),
     ):
         job = create_model(SOURCE, replace(PLAN, settings=settings), **(ASKED | options))
-        assert worker.main(job.id) == 1
-        assert job.status.state == FAILED
+        assert (worker.main(job.id), job.status.state) == (1, FAILED)
         assert said in job.status.message
 
 
@@ -223,8 +219,7 @@ def test_every_heading_is_filled_or_marked_and_a_user_s_texts_are_in_it(
     monkeypatch.setattr("fairdash.runs.models.kept_answers", lambda owner: answers)
     files = opened(made().bundle())
     card, text = json.loads(files["model.json"]), files["model_card.md"].decode()
-    assert card["governance"] == answers
-    assert text == model_card(card)
+    assert (card["governance"], text) == (answers, model_card(card))
     assert "- Motor \\*quotes\\*\n" in text
     places = [text.index(f"## {heading}\n") for heading in HEADINGS]
     assert places == sorted(places)
@@ -292,8 +287,7 @@ def test_it_goes_with_the_run_and_another_s_stays(done: Run) -> None:
     other = create_run(SOURCE, PLAN)
     made, audit = priced(done)
     kept = keep_upload(b"age,price\n1,2\n", name="own.csv")
-    assert made_in(done).jobs[AuditJob] == (audit.folder,)
-    assert made_in(other).jobs[AuditJob] == ()
+    assert (made_in(done).jobs[AuditJob], made_in(other).jobs[AuditJob]) == ((audit.folder,), ())
     assert "audits of their prices" in what_goes(made_in(done))
     delete_run(done)
     assert not holders_of(made.sha256)

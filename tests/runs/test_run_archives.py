@@ -1,7 +1,5 @@
 """A run is taken away as one file and comes in as it was, or not at all."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil
@@ -42,10 +40,8 @@ def test_it_comes_in_as_it_was_and_twice_in_is_one(done: Run) -> None:
     shutil.rmtree(done.folder)
     found = import_run(content)
     assert (found.was_here, found.run.id, found.run.name) == (False, done.id, name)
-    assert files_of(found.run.folder) == before
-    assert export_run(found.run) == content
-    assert found.run.status.state == "done"
-    assert found.run.read_result().predictions.shape == (6, 200)
+    assert (files_of(found.run.folder), export_run(found.run)) == (before, content)
+    assert (found.run.status.state, found.run.read_result().predictions.shape) == ("done", (6, 200))
     again = import_run(content)
     assert again.was_here
     assert "already" in str(again)
@@ -73,16 +69,14 @@ def test_another_run_of_its_id_stays_and_it_gets_an_id_of_its_own(content: bytes
     found = import_run(content)
     assert found.run.id != done.id
     assert done.id in str(found)
-    assert Run(done.id).spec.first == PLAN
-    assert import_run(content).run.id == found.run.id
+    assert (Run(done.id).spec.first, import_run(content).run.id) == (PLAN, found.run.id)
     assert len(list_runs().runs) == 2
 
 
 def test_it_belongs_to_whoever_brings_it_in_and_leaves_without_a_name_of_theirs(content: bytes) -> None:
     owners = ["local", "a@b.example", "b"]
     runs = [import_run(content, owner=owner).run for owner in owners]
-    assert [run.spec.owner for run in runs] == owners
-    assert len({run.id for run in runs}) == 3
+    assert ([run.spec.owner for run in runs], len({run.id for run in runs})) == (owners, 3)
     assert import_run(content, owner="b").was_here
     assert b"a@b.example" not in export_run(runs[1])
 
@@ -148,14 +142,11 @@ REPLACED = {
     "an id that leads out": ("run.json", b'{"fairdash_run": 1, "id": "../../../x"}'),
     "an id that is no text": ("run.json", b'{"fairdash_run": 1, "id": 7}'),
     "another format": ("run.json", b'{"fairdash_run": 2, "id": "0123456789ab"}'),
-    "no object": ("run.json", b"[" * 100_000),
-    "no plan": ("spec.json", b"{}"),
-    "no text": ("status.json", b"\xff"),
-    "at work": ("status.json", b'{"state": "running"}'),
-    "another result": ("result/about.json", b"{}"),
-    "two results": ("first/about.json", b"{}"),
+    "no object": ("run.json", b"[" * 100_000), "no plan": ("spec.json", b"{}"),
+    "no text": ("status.json", b"\xff"), "at work": ("status.json", b'{"state": "running"}'),
+    "another result": ("result/about.json", b"{}"), "two results": ("first/about.json", b"{}"),
     **{f"sealed {name}": (name, b"1") for name in OUTSIDE},
-}
+}  # fmt: skip
 
 
 def attempts(content: bytes) -> dict[str, bytes]:

@@ -1,7 +1,5 @@
 """``fairdash runs``, what the Runs page does from a shell; and of a deleted run nothing remains."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path
@@ -70,8 +68,7 @@ def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFi
     cancel(stopped)
     stopped.units.mkdir()
     (stopped.units / f"{1:064x}").touch()
-    assert stopped.status.state == "cancelled"
-    assert main(["runs", "resume", stopped.id, "--json"]) == 0
+    assert (stopped.status.state, main(["runs", "resume", stopped.id, "--json"])) == ("cancelled", 0)
     assert json.loads(capsys.readouterr().out) == {"id": stopped.id, "goes_on": True}
     assert stopped.status.state == "queued"
 
@@ -86,14 +83,12 @@ def test_delete_names_what_goes_and_asks(
     assert "--yes" in printed.err
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda _: "")
-    assert main(["runs", "delete", run.id]) == 1
-    assert len(list_runs().runs) == 1
+    assert (main(["runs", "delete", run.id]), len(list_runs().runs)) == (1, 1)
     assert main(["runs", "delete", run.id, "--json"]) == 2
     capsys.readouterr()
     assert main(["runs", "delete", run.id, "--yes", "--json"]) == 0
     gone = json.loads(capsys.readouterr().out)
-    assert (gone["id"], gone["deleted"], len(gone["models"])) == (run.id, True, 1)
-    assert list_runs().runs == ()
+    assert (gone["id"], gone["deleted"], len(gone["models"]), list_runs().runs) == (run.id, True, 1, ())
 
 
 def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -103,8 +98,7 @@ def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_pat
     assert told == {"file": str(place), "bytes": place.stat().st_size, "sha256": sha256(place.read_bytes())}
     assert main(["runs", "import", str(place)]) == 0
     assert "already exists here" in capsys.readouterr().out
-    assert main(["runs", "delete", run.id, "--yes"]) == 0
-    assert main(["runs", "import", str(place)]) == 0
+    assert (main(["runs", "delete", run.id, "--yes"]), main(["runs", "import", str(place)])) == (0, 0)
     assert run.id in capsys.readouterr().out
     capsys.readouterr()
     assert main(["report", run.id, "--out", str(tmp_path / "report.html"), "--json"]) == 0
@@ -144,8 +138,7 @@ def test_nothing_of_it_remains(done: Run, tmp_path: Path) -> None:
     assert [
         path for id in names for path in naming(tmp_path / "home", id) if path.name != "jobs.sqlite"
     ] == []
-    assert [each.id for each in list_runs().runs] == [other.id]
-    assert kept.spec.run == other.id
+    assert ([each.id for each in list_runs().runs], kept.spec.run) == ([other.id], other.id)
     assert last_deletion() != before
     with pytest.raises(RunError, match="gone"):
         Run(run.id)

@@ -1,7 +1,5 @@
 """A first look that sees a sample: what it sees, what it says, and that nothing of it is in the whole."""
 
-from __future__ import annotations
-
 import shutil
 from dataclasses import replace
 from pathlib import Path

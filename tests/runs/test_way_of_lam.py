@@ -5,8 +5,6 @@ holds such a record, or a table with a column ``lam``. A file is on the way if o
 returns a record that carries λ. What grows here grows for everyone who follows a weight through the house.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path

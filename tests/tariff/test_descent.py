@@ -1,9 +1,5 @@
 """The stack's parts: the descent, the loss's slope, the matrix of terms, and tariffs of many λ and splits."""
 
-from __future__ import annotations
-
-import doctest
-from importlib import import_module
 from itertools import product
 
 import numpy as np
@@ -18,6 +14,8 @@ from fairdash.tariff.fit import FitOptions, fit_stack
 from fairdash.tariff.stack import TariffStack, minimise
 from fairdash.tariff.terms import design
 from fairdash.training.losses import LOSSES, find_loss
+from fairdash.views.figures.comparison import factor_figure
+from fairdash.views.figures.theme import LIGHT
 from tests.tariff.test_model import OPTIONS, policies
 
 OF_TERMS = TermOptions(**OPTIONS)
@@ -75,8 +73,7 @@ def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fix
     value, slope = stack.value_and_slope(z, which)
     # Large tables are computed in float32: the same to its digits.
     short = TariffStack(**given, number=np.float32).value_and_slope(z, which)
-    assert [each.dtype for each in short] == [np.float64] * 2
-    assert short[0] == pytest.approx(value, rel=1e-6)
+    assert ([each.dtype for each in short], short[0]) == ([np.float64] * 2, pytest.approx(value, rel=1e-6))
     # Differences of premium have large slopes, of which as many digits are right.
     size = float(np.abs(slope).max()) if penalty == "averages" else 1.0
     assert short[1] == pytest.approx(slope, abs=1e-5 * size)
@@ -120,18 +117,51 @@ def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):
     monkeypatch.setattr(TariffStack, "has_many_rows", False)
     slow = fit_stack(x, claims, options=options, **given)
     eta, its = (x @ each.coefficients.T + each.intercept for each in (found, slow))
-    assert eta[:, 0] == pytest.approx(its[:, 0], abs=1e-6)
-    assert eta == pytest.approx(its, abs=0.01)
+    assert (eta[:, 0], eta) == (pytest.approx(its[:, 0], abs=1e-6), pytest.approx(its, abs=0.01))
     assert found.n_iter[1:].sum() < slow.n_iter[1:].sum()
 
 
-@pytest.mark.every_case
-@pytest.mark.parametrize(
-    "module", ["terms", "choosing", "stack", "relativities", "files", "model", "cap", "shape"]
-)
-def test_the_examples_of_the_modules_hold(module):
-    result = doctest.testmod(
-        import_module(f"fairdash.tariff.{module}"), extraglobs={"fd": fd, "np": np, "pd": pd}
+# What changed in the tariff, a factor a figure: both tables are drawn as they are, with the exposure.
+
+
+EVIL = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture(scope="module", params=["poisson", "squared_error"])
+def tables(request):
+    table, claims, years, age = policies(300)
+    table["zone"] = table["zone"].replace({"A": EVIL, "C": "(missing)"})
+    model = fd.FairTariff(loss=request.param, lam=0.3, tol=1, **OPTIONS | {"bands": {"bonus": 3}})
+    model.fit(table, claims, sensitive_features=age, sample_weight=years)
+    return model.relativities(unpenalised=True), model.relativities()
+
+
+def _named(figure, name):
+    return [trace for trace in figure.data if trace.name == name]
+
+
+def test_points_are_the_relativities_and_curves_go_through_them(tables):
+    before, after = tables
+    value = "relativity" if "relativity" in after else "points"
+    figure, zone, bands = (
+        factor_figure(before, after, factor, theme=LIGHT, after_name="chosen")
+        for factor in ("value", "zone", "bonus")
     )
-    assert result.attempted > 0
-    assert result.failed == 0
+    for table, name in ((before, "λ = 0"), (after, "chosen")):
+        line, missing = _named(figure, name)
+        rows = table[(table["factor"] == "value") & (table["kind"] == "breakpoint")]
+        # At the breakpoints, and between two of them as premiums are.
+        assert np.interp(rows["at"], line.x, line.y) == pytest.approx(rows[value])
+        middle = rows["at"].iloc[:2].mean()
+        rated = fd.rate(pd.concat([table.iloc[:1], rows]), pd.DataFrame({"value": [middle]}))
+        base = table[value].iloc[0]
+        expected = rated[0] / base if value == "relativity" else rated[0] - base
+        assert np.interp(middle, line.x, line.y) == pytest.approx(expected, rel=1e-3)
+        of_missing = table.loc[(table["factor"] == "value") & (table["kind"] == "missing"), value]
+        assert list(missing.y) == of_missing.tolist()
+        assert missing.x[0] > rows["at"].max()
+    assert EVIL not in zone.to_json()
+    (points,) = _named(zone, "chosen")
+    rows = after[(after["factor"] == "zone") & (after["kind"] != "interaction")]
+    assert list(points.y) == rows[value].tolist()
+    assert _named(bands, "chosen")[0].x[0].startswith("below ")

@@ -1,7 +1,5 @@
 """Rows of a made-up table as a stack of networks takes them, and the weights of what was trained."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """A recorded step: the numbers of one that is launched operation by operation, and words where none can be."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

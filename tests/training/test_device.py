@@ -1,7 +1,5 @@
 """What a stack takes is foretold: beside what the CPU's allocator hands out, and where a GPU has no more."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -97,8 +95,7 @@ def test_auto_leaves_a_gpu_alone_where_the_training_is_small(monkeypatch: pytest
 def test_the_whole_plan_of_a_run_decides_about_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     refined = Sweep(methods=("standard", "hgr_spline", "hgr_nn"), lams=LAMS)
-    assert refined.device_for(2_000).name == "cuda"
-    assert preview_of(refined).device_for(2_000).name == "cpu"
+    assert (refined.device_for(2_000).name, preview_of(refined).device_for(2_000).name) == ("cuda", "cpu")
     assert preview_of(refined).device_for(40_000).name == "cuda"
     dataset = fd.load_dataset("household", n=300)
     small = replace(preview_of(refined), lams=(1.0,), settings=SETTINGS)

@@ -1,8 +1,5 @@
 """Values of the penalties against other computations of the same number."""
 
-from __future__ import annotations
-
-import doctest
 import json
 import math
 
@@ -290,9 +287,3 @@ def test_several_columns_where_the_term_takes_them():
 def test_unusable_rows_are_refused(u, s, weight, words):
     with pytest.raises(OptionError, match=words):
         fd.losses.hgr_spline(u, s, sample_weight=weight)
-
-
-def test_the_modules_example_holds():
-    found = doctest.testmod(fd.losses)
-    assert found.attempted > 3
-    assert found.failed == 0

@@ -1,12 +1,11 @@
 """FairRegressor: scikit-learn's contract on every method, the sensitive features, files, and refusals."""
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess
 import sys
 from dataclasses import fields, replace
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -19,6 +18,7 @@ import fairdash as fd
 from fairdash.errors import DataError, OptionError, StorageError
 from fairdash.training.methods import METHODS
 from fairdash.training.settings import TrainingSettings
+from fairdash.training.single import train_single, validation_rows
 
 TINY = {"device": "cpu", "hidden": (8,), "adversary_hidden": (4,), "n_epochs": 20, "warm_up_epochs": 5}
 TINY |= {"adversary_steps": 3, "lr": 0.03}
@@ -181,8 +181,7 @@ def test_a_saved_model_predicts_the_same_to_the_last_bit(fitted, tmp_path):
     model.save(tmp_path / "model.safetensors")
     loaded = fd.FairRegressor.load(str(tmp_path / "model.safetensors"))
     assert (loaded.predict(table) == model.predict(table)).all()
-    assert loaded.get_params() == model.get_params()
-    assert loaded.settings_ == model.settings_
+    assert (loaded.get_params(), loaded.settings_) == (model.get_params(), model.settings_)
     for name in ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_", "sensitive_names_"):
         assert getattr(loaded, name) == getattr(model, name)
     assert list(loaded.feature_names_in_) == list(model.feature_names_in_)
@@ -272,24 +271,15 @@ def test_files_that_cannot_be_read_or_written(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("params", "option"),
     [
-        ({"method": "magic"}, "magic"),
-        ({"objective": "justice"}, "justice"),
-        ({"lam": np.nan}, "lam"),
-        ({"validation_fraction": 1.0}, "validation_fraction"),
-        ({"device": "abacus"}, "device"),
-        ({"hidden": (3.5,)}, "hidden"),
-        ({"n_epochs": 2.5}, "n_epochs"),
-        ({"n_epochs": 4}, "warm_up_epochs"),
-        ({"balance": "yes"}, "balance"),
-        ({"patience": 0.5}, "patience"),
-        ({"lr": None}, "lr"),
-        ({"loss": "poison"}, "poison"),
-        ({"sensitive_columns": ["height"]}, "height"),
-        ({"sensitive_columns": [-1]}, "-1"),
-        ({"sensitive_columns": [True]}, "True"),
+        ({"method": "magic"}, "magic"), ({"objective": "justice"}, "justice"), ({"lam": np.nan}, "lam"),
+        ({"validation_fraction": 1.0}, "validation_fraction"), ({"device": "abacus"}, "device"),
+        ({"hidden": (3.5,)}, "hidden"), ({"n_epochs": 2.5}, "n_epochs"), ({"n_epochs": 4}, "warm_up_epochs"),
+        ({"balance": "yes"}, "balance"), ({"patience": 0.5}, "patience"), ({"lr": None}, "lr"),
+        ({"loss": "poison"}, "poison"), ({"sensitive_columns": ["height"]}, "height"),
+        ({"sensitive_columns": [-1]}, "-1"), ({"sensitive_columns": [True]}, "True"),
         ({"sensitive_columns": [0, 1, 2]}, "all are sensitive"),
     ],
-)
+)  # fmt: skip
 def test_options_are_refused_by_name_in_fit_and_not_before(params, option):
     model = _model(**params)
     x, y, s = _arrays(30)
@@ -339,3 +329,35 @@ def test_data_that_cannot_be_used_is_refused(change, message):
     x, y, s, *weight = change(*_arrays(30))
     with pytest.raises(ValueError, match=message):
         _model().fit(x, y, sensitive_features=s, sample_weight=weight[0] if weight else None)
+
+
+# Rows that tell a network when to stop: in whole groups, and none of them trained on.
+
+
+GROUPS = np.repeat(np.arange(60), 5)
+
+
+def test_rows_of_a_group_are_all_held_out_or_none():
+    held_out = validation_rows(300, 0.1, seed=0, groups=GROUPS[::-1])
+    assert (len(held_out), len(np.unique(GROUPS[::-1][held_out]))) == (30, 6)
+    assert (list(held_out), len(validation_rows(300, 0.1, seed=0))) == (sorted(held_out), 30)
+    assert len(validation_rows(300, 0.0, seed=0)) == 0
+
+
+@pytest.mark.parametrize(("patience", "count"), [(2, 27), (None, 0)])
+def test_a_regressor_holds_out_policies_of_the_rows_that_have_weight(patience: int | None, count: int):
+    rng = np.random.default_rng(0)
+    x, weight = pd.DataFrame({"x": rng.normal(size=300)}), np.where(np.arange(300) % 10 == 0, 0.0, 1.0)
+    model = fd.FairRegressor(lam=0, hidden=(4,), n_epochs=2, patience=patience, random_state=0)
+    with patch("fairdash.training.regressor_fit.train_single", wraps=train_single) as trained:
+        model.fit(x, x["x"] + rng.normal(size=300), sample_weight=weight, groups=GROUPS)
+    # Every second group has lost one of its five rows.
+    held_out = GROUPS[weight > 0][trained.call_args.kwargs["validation"]]
+    assert len(held_out) == model.n_validation_rows_
+    assert abs(len(held_out) - count) <= 3
+    assert all((held_out == each).sum() == (GROUPS[weight > 0] == each).sum() for each in set(held_out))
+
+
+def test_groups_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="inconsistent"):
+        fd.FairRegressor(lam=0).fit(np.arange(20.0)[:, None], np.arange(20.0), groups=np.arange(19))

@@ -1,7 +1,5 @@
 """FairPostprocessor: scikit-learn's contract, closed forms, what it repairs, and what it can't."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Measures as scikit-learn scorers, and tables of polars and arrow."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -1,7 +1,5 @@
 """Search of settings and of λ: the right one is found, by rows that took no part, and what can't be is said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -123,8 +121,7 @@ def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
 def test_candidates_that_diverge_never_win(household):
     grid = SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(1e38, 2e-2), weight_decay=(0.0,))
     result = search_settings(household, replace(SEARCH, grid=grid))
-    assert result.best.lr == 2e-2
-    assert result.frame["diverged"].tolist() == [False, True]
+    assert (result.best.lr, result.frame["diverged"].tolist()) == (2e-2, [False, True])
     with pytest.raises(OptionError, match="every candidate diverged"):
         search_settings(household, replace(SEARCH, grid=replace(grid, lr=(1e38,))))
 
@@ -132,13 +129,11 @@ def test_candidates_that_diverge_never_win(household):
 @pytest.mark.parametrize(
     ("text", "kind", "measure", "at_most"),
     [
-        ("hgr_kde<=0.05", "measure", "hgr_kde", 0.05),
-        ("HGR_KDE ≤ .3", "measure", "hgr_kde", 0.3),
-        (" hgr_rdc <= floor + 0.02 ", "excess", "hgr_rdc", 0.02),
-        ("mse<=+10%", "error", "", 0.1),
+        ("hgr_kde<=0.05", "measure", "hgr_kde", 0.05), ("HGR_KDE ≤ .3", "measure", "hgr_kde", 0.3),
+        (" hgr_rdc <= floor + 0.02 ", "excess", "hgr_rdc", 0.02), ("mse<=+10%", "error", "", 0.1),
         ("error ≤ + 2.5 %", "error", "", 0.025),
     ],
-)
+)  # fmt: skip
 def test_targets_are_read_and_written(text, kind, measure, at_most):
     target = Target.parse(text)
     assert (target.kind, target.measure, target.at_most) == (kind, measure, at_most)
@@ -255,8 +250,7 @@ def test_dependence_that_differs_from_fold_to_fold_is_not_hidden_by_pooling(hous
     pooled = dependence_of(household, turned[None], np.arange(300), **PEARSON)
     assert pooled.value[0] < 0.2
     assert 0.9 < figures.value[0] <= 1
-    assert figures.floor[0] == pooled.floor[0]
-    assert figures.value[1] == pytest.approx(1)
+    assert (figures.floor[0], figures.value[1]) == (pooled.floor[0], pytest.approx(1))
     # Small folds have no say.
     assert not of_folds(household, turned[None], 10)[1].any()
 
@@ -264,20 +258,14 @@ def test_dependence_that_differs_from_fold_to_fold_is_not_hidden_by_pooling(hous
 @pytest.mark.parametrize(
     ("look", "options", "column"),
     [
-        (fd.search, {"method": "magic"}, "method"),
-        (fd.search, {"lam": -1.0}, "lam"),
-        (fd.search, {"n_folds": 200}, "n_folds"),
-        (fd.search, {"grid": "huge"}, "grid"),
-        (fd.search, {"rows": [0, 300]}, "rows"),
-        (fd.search, {"rows": [0.5]}, "rows"),
-        (fd.search, {"rows": range(10)}, "n_folds"),
-        (fd.find_lam, {"target": "hgr_kde<=lots"}, "target"),
-        (fd.find_lam, {"method": "standard"}, "method"),
-        (fd.find_lam, {"lams": []}, "lams"),
-        (fd.find_lam, {"lams": [0.0]}, "lams"),
-        (fd.find_lam, {"refine": -1}, "refine"),
+        (fd.search, {"method": "magic"}, "method"), (fd.search, {"lam": -1.0}, "lam"),
+        (fd.search, {"n_folds": 200}, "n_folds"), (fd.search, {"grid": "huge"}, "grid"),
+        (fd.search, {"rows": [0, 300]}, "rows"), (fd.search, {"rows": [0.5]}, "rows"),
+        (fd.search, {"rows": range(10)}, "n_folds"), (fd.find_lam, {"target": "hgr_kde<=lots"}, "target"),
+        (fd.find_lam, {"method": "standard"}, "method"), (fd.find_lam, {"lams": []}, "lams"),
+        (fd.find_lam, {"lams": [0.0]}, "lams"), (fd.find_lam, {"refine": -1}, "refine"),
     ],
-)
+)  # fmt: skip
 @pytest.mark.every_case
 def test_a_search_that_makes_no_sense_is_refused_at_its_option(household, look, options, column):
     own = {"grid": GRID} if look is fd.search else {"target": "mse<=+10%"}

@@ -181,7 +181,6 @@ def test_a_model_that_names_its_inputs_is_taken_by_name(source: UploadSource) ->
     audit = started(calm(click(at, "Audit this price")))
     assert audit.model["model_columns"] is None
     cancel(audit)
-    done(of_a_model(source, table))
     # Coefficients belong to columns that begin with their names, also to the attribute.
     at = calm(with_a_model(source, "coef.csv", b"term,estimate\n(Intercept),4\nage,.01\npower,.02\n"))
     assert safe("takes the columns of these terms by name: age, power") in words(at)
@@ -208,8 +207,7 @@ def test_a_model_is_audited_as_on_the_command_line_and_repaired(source: UploadSo
     assert known["known", 1.0] < known["known", 0.0]
     # The file is the audit's alone, and goes with it.
     kept = [each for each in audit.home().parent.rglob("*") if each.is_file() and each.suffix == ".onnx"]
-    assert kept == [audit.folder / "model.onnx"]
-    assert audit.folder.stat().st_mode & 0o077 == 0
+    assert (kept, audit.folder.stat().st_mode & 0o077) == ([audit.folder / "model.onnx"], 0)
     delete_made_from(source.sha256, owner=LOCAL)
     assert not kept[0].exists()
 
@@ -247,8 +245,7 @@ def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSour
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert table["price"].iloc[0] == "the audited price"
     own = wide(front.baselines).set_index("method").loc[PRICE]
-    assert table[front.error_title].iloc[0] == own[front.error]
-    assert len(table) == 4
+    assert (table[front.error_title].iloc[0], len(table)) == (own[front.error], 4)
 
 
 def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:

@@ -35,22 +35,14 @@ def errors(at) -> str:
 UPLOAD = {"fairdash_source": 1, "kind": "upload", "sha256": "0" * 64, "name": "x"}
 ROLES = {"target": "a", "sensitive": ["b"], "features": ["c"]}
 DAMAGE = {
-    "cut off": b'{"fairdash_source": 1, "kind": "cata',
-    "no text": b"\xff\xfe\x00\x9f" * 40,
-    "empty": b"",
-    "a number": b"5",
+    "cut off": b'{"fairdash_source": 1, "kind": "cata', "no text": b"\xff\xfe\x00\x9f" * 40, "a number": b"5",
     "a deep one": b"[" * 100_000,
-    "a name that is none": json.dumps(UPLOAD | {"name": None, "roles": ROLES}).encode(),
-    "a column that is none": json.dumps(
-        UPLOAD | {"roles": ROLES | {"target": None, "features": [5]}}
-    ).encode(),
-}
+    "a column that is none": json.dumps(UPLOAD | {"roles": ROLES | {"target": None, "features": [5]}}).encode(),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", few(DAMAGE, "cut off", "a column that is none"))
-def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(
-    home: Path, finished_run: Run, damage: str
-) -> None:
+def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(home, finished_run, damage):
     bad = "0123456789abcdef"
     save_source(SOURCE)
     (home / "sources" / f"{bad}.json").write_bytes(DAMAGE[damage])
@@ -64,14 +56,10 @@ def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(
 
 #: A file, and values in it that are none.
 SPOIL: dict[str, tuple[str, dict[str, object]]] = {
-    "no time": ("spec.json", {"created": None}),
-    "a time that is a number": ("spec.json", {"created": 17}),
-    "a time that is none": ("spec.json", {"created": "yesterday"}),
+    "no time": ("spec.json", {"created": None}), "a time that is none": ("spec.json", {"created": "yesterday"}),
     "an objective that is none": ("spec.json", {"plan": {"objective": None}}),
-    "a source that is none": ("spec.json", {"source": None}),
-    "a state that is none": ("status.json", {"state": None}),
-    "a share that is none": ("status.json", {"fraction": "half"}),
-}
+    "a source that is none": ("spec.json", {"source": None}), "a state that is none": ("status.json", {"state": None}),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("damage", few(SPOIL, "no time", "a state that is none"))
@@ -124,11 +112,10 @@ def test_what_is_in_a_home_that_cant_be_written_is_shown(home: Path, finished_ru
     with read_only(home):
         with pytest.raises(StorageError):
             save_source(SOURCE)
-        for page in PAGES:
-            assert UNFORESEEN not in errors(open_page(page)), page
-        shown = words(calm(open_page("home")))
-        assert "done" in shown
-        assert "waiting" in shown
+        seen = {page: open_page(page) for page in PAGES}
+        assert [page for page, at in seen.items() if UNFORESEEN in errors(at)] == []
+        shown = words(calm(seen["home"]))
+        assert [state for state in ("done", "waiting") if state not in shown] == []
         at = open_page("tradeoff", run=finished_run.id)
         assert charts(at), "the run is shown"
         assert "Read-only file system" in errors(at)

@@ -23,6 +23,15 @@ def of_kind(said: list[ForwardMsg], kind: str) -> list[ForwardMsg]:
     return [each for each in said if each.WhichOneof("type") == kind]
 
 
+def rerun(page: str, part: str = "") -> BackMsg:
+    """What a browser on this page sends, for a part of it by itself."""
+    message = BackMsg()
+    message.rerun_script.page_script_hash = page
+    message.rerun_script.fragment_id = part
+    message.rerun_script.is_auto_rerun = bool(part)
+    return message
+
+
 def test_a_part_of_the_page_that_was_left_runs_no_more(address: str) -> None:
     """It would take the browser back to the page that was left, empty, and the new page's parts nowhere."""
     with session(address) as connection:
@@ -31,8 +40,7 @@ def test_a_part_of_the_page_that_was_left_runs_no_more(address: str) -> None:
         (part,) = of_kind(said, "auto_rerun")
         buttons = [each.delta.new_element.button for each in of_kind(said, "delta")]
         (leave,) = [each.id for each in buttons if each.label == "See what fairness costs"]
-        click = BackMsg()
-        click.rerun_script.page_script_hash = old
+        click = rerun(old)
         click.rerun_script.widget_states.widgets.add(id=leave, trigger_value=True)
         connection.send(click.SerializeToString())
         new = old
@@ -41,19 +49,9 @@ def test_a_part_of_the_page_that_was_left_runs_no_more(address: str) -> None:
             if message.WhichOneof("type") == "new_session":
                 new = message.new_session.page_script_hash
         # Sent by a browser that has not yet heard that it is on another page.
-        late = BackMsg()
-        late.rerun_script.page_script_hash = old
-        late.rerun_script.fragment_id = part.auto_rerun.fragment_id
-        late.rerun_script.is_auto_rerun = True
-        connection.send(late.SerializeToString())
-        said = until_run(connection)
-        # The answer to this one comes after that to the late one, if there is any.
-        (part,) = of_kind(said, "auto_rerun")
-        next_tick = BackMsg()
-        next_tick.rerun_script.page_script_hash = new
-        next_tick.rerun_script.fragment_id = part.auto_rerun.fragment_id
-        next_tick.rerun_script.is_auto_rerun = True
-        connection.send(next_tick.SerializeToString())
-        said = until_run(connection)
-        begun = of_kind(said, "new_session")
+        connection.send(rerun(old, part.auto_rerun.fragment_id).SerializeToString())
+        # The answer to the next one comes after that to the late one, if there is any.
+        (part,) = of_kind(until_run(connection), "auto_rerun")
+        connection.send(rerun(new, part.auto_rerun.fragment_id).SerializeToString())
+        begun = of_kind(until_run(connection), "new_session")
         assert [each.new_session.page_script_hash for each in begun] == [new]

@@ -42,13 +42,11 @@ def looks(made: tuple) -> list[Callable[[], object]]:
     """All that this server keeps in memory of what somebody has."""
     source, run, *_ = made
     return [
-        lambda: cached.dataset_of(source),
-        lambda: cached.summary_of(source),
+        lambda: cached.dataset_of(source), lambda: cached.summary_of(source),
         lambda: cached.upload_of(source.sha256, source.name, source.reading),
-        lambda: cached.contents_of(source.sha256),
-        lambda: cached.result_of(run),
+        lambda: cached.contents_of(source.sha256), lambda: cached.result_of(run),
         lambda: cached.fronts_of(run, sensitive="age"),
-    ]
+    ]  # fmt: skip
 
 
 @pytest.fixture
@@ -64,14 +62,10 @@ def annes(become: Become) -> tuple:
 def addresses(made: tuple) -> list[tuple[str, dict[str, str]]]:
     source, run, search, _ = made
     return [
-        ("tradeoff", {"run": run.id}),
-        ("tradeoff", {"run": run.id, "dataset": source.id}),
-        ("tradeoff", {"dataset": source.id}),
-        ("train", {"run": run.id}),
-        ("train", {"search": search.id}),
-        ("train", {"dataset": source.id}),
-        ("data", {"dataset": source.id}),
-    ]
+        ("tradeoff", {"run": run.id}), ("tradeoff", {"run": run.id, "dataset": source.id}),
+        ("tradeoff", {"dataset": source.id}), ("train", {"run": run.id}), ("train", {"search": search.id}),
+        ("train", {"dataset": source.id}), ("data", {"dataset": source.id}),
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

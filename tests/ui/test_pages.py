@@ -8,7 +8,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data import Roles, keep_upload
@@ -24,10 +26,12 @@ from fairdash.storage import LOCAL
 from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.sweep import Sweep
-from fairdash.ui import state
+from fairdash.ui import keys
+from fairdash.ui.frame import enlarged
 from fairdash.ui.keys import Keys
 from fairdash.ui.pages import PAGES
 from fairdash.ui.train.searching import GRID, METHOD, OBJECTIVE
+from fairdash.views.figures.theme import LIGHT, new_figure
 from tests.data.test_classes import people
 from tests.runs.finished import QUICK, finished
 from tests.runs.test_runs import wait
@@ -53,12 +57,8 @@ def test_what_is_gone_is_said_plainly(name, kind):
 def test_a_grid_that_makes_no_sense_is_refused_at_the_field():
     at = open_page("train").selectbox(key=GRID).set_value("My own").run()
     refused = {
-        "-1 2": "negative",
-        "": "empty",
-        "1 1": "repeated",
-        "one two": "numbers",
-        "nan": "negative or not",
-    }
+        "-1 2": "negative", "": "empty", "1 1": "repeated", "one two": "numbers", "nan": "negative or not",
+    }  # fmt: skip
     for weights, said in refused.items():
         at = click(at.text_input[0].set_value(weights).run(), "Train")
         assert said in at.error[0].value
@@ -203,8 +203,7 @@ def test_a_target_is_put_together_in_plain_words_and_may_be_cancelled():
     at = field(at, "At most").set_value(0.03).run()
     at = click(at, "Find the weight")
     search = SearchJob(at.query_params["search"])
-    assert str(search.spec.plan.target) == "hgr_rdc<=floor+0.03"
-    assert search.spec.plan.n_folds == 10
+    assert (str(search.spec.plan.target), search.spec.plan.n_folds) == ("hgr_rdc<=floor+0.03", 10)
     at = click(at, "Cancel")
     assert wait(search).state == CANCELLED
     at = at.run()
@@ -279,4 +278,41 @@ def test_two_files_never_have_the_same_keys(tmp_path):
 
 
 def test_the_examples_hold():
-    assert doctest.testmod(state).failed == 0
+    assert doctest.testmod(keys).failed == 0
+
+
+def test_a_title_of_several_lines_moves_down_and_has_more_room():
+    one, many = (
+        enlarged(new_figure(title="Price", subtitle=said, x="", y="", theme=LIGHT))
+        for said in ("by age", "average prices of groups with their 95 % intervals, dots: rows at random")
+    )
+    assert many.layout.margin.t > one.layout.margin.t
+    assert many.layout.height > one.layout.height
+    assert many.layout.title.y < one.layout.title.y
+
+
+def page(*, presented: bool) -> AppTest:
+    def script():
+        import pandas as pd
+
+        from fairdash.ui.blocks import show_table
+        from fairdash.ui.keys import Keys
+        from fairdash.views.blocks import Table
+
+        show_table(Table("Ages", pd.DataFrame({"age": ["*18*"], "gap": [0.5]})), Keys("pages/work/audit.py"))
+
+    at = AppTest.from_function(script)
+    if presented:
+        at.query_params["present"] = "true"
+    return at.run()
+
+
+def test_a_short_table_is_as_large_as_the_text_and_shows_its_cells_as_they_are():
+    shown = page(presented=True)
+    assert not shown.exception
+    (large,) = shown.table
+    assert (len(shown.dataframe), large.value.shape) == (0, (1, 2))
+    assert "\\*18" in large.value.iloc[0, 0]
+    small = page(presented=False)
+    assert (len(small.table), len(small.dataframe)) == (0, 1)
+    assert isinstance(small.dataframe[0].value, pd.DataFrame)

@@ -85,8 +85,7 @@ def test_the_address_holds_ids_of_which_the_unknown_are_named(address, key, know
     (said,) = [each.value.replace("\\", "") for each in at.warning]
     name, asked = list(address.items())[-1]
     assert f"{name}, “{asked}”" in said
-    for each in known:
-        assert f"“{each}”" in said
+    assert [each for each in known if f"“{each}”" not in said] == []
     # It is said until somebody chooses.
     at.segmented_control(key=key).set_value(known[1]).run()
     assert not at.warning

@@ -19,7 +19,7 @@ from fairdash.runs.launch import enqueue
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run, create_run
 from fairdash.ui.text import safe
-from tests.data.test_rate import ROLES, claims
+from tests.data.test_codes import ROLES, claims
 from tests.runs.finished import PLAN, SOURCE, finished
 from tests.ui.conftest import button, calm, charts, click, named, open_page, words
 

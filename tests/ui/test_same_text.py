@@ -18,7 +18,6 @@ from fairdash.__main__ import main
 from fairdash.auditing.filing.document import render_filing
 from fairdash.auditing.filing.view import verdicts_of
 from fairdash.runs.comparison import parse_comparison
-from fairdash.runs.store import Run
 from fairdash.utils.safe_csv import safe_csv
 from fairdash.views.blocks import Table
 from fairdash.views.reports import content, tables
@@ -83,9 +82,7 @@ def test_an_audit_says_the_same_everywhere(tmp_path: Path, capsys: pytest.Captur
     assert [in_document(each, table) for each in (report, filing)] == [True, True]
 
 
-def test_a_front_says_the_same_everywhere(
-    finished_run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_front_says_the_same_everywhere(finished_run, tmp_path, capsys):
     found = parse_comparison(finished_run)
     sentence, table = content.summary(found)[0], tables.measures(found)
     number = table.rows[0][-2]

@@ -13,16 +13,22 @@ import pandas as pd
 import pytest
 
 from benchmarks.home_curve import THEMES, picture
-from fairdash.data.source import CatalogueSource, save_source
+from fairdash.data.source import CatalogueSource, UploadSource, save_source
+from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError
 from fairdash.evaluation import DEFAULT_MEASURE, knee, wide
+from fairdash.evaluation.crossed_cells import TOGETHER, views_of
 from fairdash.jobs.steps import at_once
 from fairdash.runs import worker
+from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.launch import cancel
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.state import RUNNING, JobContext, RunStatus
-from fairdash.runs.store import Run, create_run
+from fairdash.runs.store import Run, RunSpec, create_run
+from fairdash.storage import LOCAL
+from fairdash.tables.roles import Roles
+from fairdash.training.defaults import current_defaults
 from fairdash.training.methods import ModelKey
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import preview_of, quicker
@@ -34,19 +40,7 @@ from fairdash.views.reports.fronts import fronts_of
 from fairdash.views.reports.stage import four_numbers, stage_of, stops_of
 from tests.serving import until
 from tests.tiers import few
-from tests.ui.conftest import (
-    PLAN,
-    SOURCE,
-    button,
-    calm,
-    charts,
-    click,
-    move,
-    named,
-    open_page,
-    stage,
-    words,
-)
+from tests.ui.conftest import PLAN, SOURCE, button, calm, charts, click, move, named, open_page, stage, words
 
 PANELS = ("Who pays", "Averages", "Distributions", "Transformations", "Features", "Find the point")
 PANELS += ("Both objectives", "All numbers", "Explanations")
@@ -110,11 +104,8 @@ def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, an
 
 def test_the_address_brings_back_the_view_of_another_objective_than_the_trained_one(finished_run):
     address = {
-        "lam": "2.3",
-        "measure": "FairQuant",
-        "objective": "Equalized residuals",
-        "against": "hgr_nn:4",
-    }
+        "lam": "2.3", "measure": "FairQuant", "objective": "Equalized residuals", "against": "hgr_nn:4",
+    }  # fmt: skip
     at = open_page("tradeoff", run=finished_run.id, **address)
     shown = (at.selectbox(key="measure").value, at.segmented_control(key="objective").value, lam_shown(at))
     assert shown == ("fairquant", "equalized_residuals", "2.3")
@@ -195,8 +186,7 @@ def test_a_first_look_starts_by_itself_and_is_refined():
     source = CatalogueSource(dataset="household", options={"n": 300})
     at = open_page("tradeoff", dataset=save_source(source))
     (run,) = list_runs().runs
-    assert run.spec.source == source
-    assert run.spec.first.n_splits == 1
+    assert (run.spec.source, run.spec.first.n_splits) == (source, 1)
     until(lambda: run.available_result is not None)
     at = at.run()
     assert "Preview" in words(at)
@@ -316,3 +306,43 @@ def test_the_file_that_was_clicked_for_is_kept_until_the_browser_asks(run_of_two
     monkeypatch.setattr(Making, "wait_until_asked", lambda making, seconds: seen.append(making))
     calm(press(at, "All figures (CSV)"))
     assert len(seen) == 1
+
+
+@pytest.fixture
+def crossed_run(light_runs):
+    rng = np.random.default_rng(0)
+    age, sex, km = rng.uniform(20, 70, 900), rng.random(900) < 0.5, rng.normal(size=900)
+    price = 100 + (age - 45) * np.where(sex, 1, -1) + 5 * km + rng.normal(size=900)
+    table = pd.DataFrame(
+        {"age": age, "sex": sex.astype(int), "km": km, "turn": price + 3 * rng.normal(size=900)}
+    )
+    kept = keep_upload(table.assign(price=price).to_csv(index=False).encode(), name="people.csv")
+    roles = Roles(target="price", sensitive=("age", "sex"), features=("km", "turn"))
+    source = UploadSource(sha256=kept.sha256, name="people.csv", roles=roles)
+    plan = replace(PLAN, methods=("standard", "jdcov"), lams=(1.0, 30.0), n_splits=1)
+    made = Run.create(RunSpec(source=source, plan=plan, owner=LOCAL, defaults=current_defaults()))
+    assert worker.main(made.id) == 0
+    return made
+
+
+def test_dependence_on_each_on_the_crossing_and_on_all_together_and_the_chosen_one_opens_the_slider(
+    crossed_run,
+):
+    result = crossed_run.read_result()
+    views = ["age", "sex", "age × sex", TOGETHER]
+    assert list(views_of(result.sensitive, result.frames[result.objective])) == views
+    seen = {each: parse_comparison(crossed_run, sensitive=each) for each in views}
+    of = {each: one.mean("hgr_spline", one.a) for each, one in seen.items()}
+    # The spread of the price follows the age, its mean only the crossing.
+    assert of["sex"] < 0.2 < of["age"] + 0.1 < of["age × sex"] < of[TOGETHER] + 0.05, of
+    assert seen["age × sex"].has_link(seen["age × sex"].a)
+    assert seen["age × sex"].b.lam == seen["age × sex"].front.opening != 0
+    at = open_page("tradeoff", run=crossed_run.id)
+    control = at.segmented_control(key="sensitive")
+    assert control.options == views
+    for each in views[2:]:
+        control.set_value(each).run()
+        assert seen[each].sensitive_called in words(at)
+        assert "Cells of" in words(at)
+        assert f"{seen[each].b.lam:g}" in str(stage(at)["slider"])
+        assert charts(at)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, p_among_equals
@@ -286,6 +287,9 @@ def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_st
     from sklearn.ensemble import ExtraTreesRegressor
 
     codes = np.column_stack([*given.numbers.values(), *given.levels.values()])
+    by_cell = pd.DataFrame(codes).groupby(list(range(codes.shape[1])), sort=False, dropna=False)
+    cell = by_cell.ngroup().to_numpy()
+    first = np.unique(cell, return_index=True)[1]
     more = np.empty_like(left)
     for fold in range(N_FOLDS):
         out = folds == fold
@@ -298,8 +302,14 @@ def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_st
         )
         # Columns with equal spread, so that each has the same influence on a tree's splits.
         spread = np.sqrt(np.average(left**2, axis=0, weights=table.weight)) + 1e-300
-        trees.fit(codes[~out], left[~out] / spread, sample_weight=table.weight[~out])
-        more[out] = left[out] - trees.predict(codes[out]) * spread
+        # Rows that are equal in the factors stay together, so that a tree of their means is the same tree.
+        own, weight = cell[~out], table.weight[~out]
+        mass = np.bincount(own, weights=weight, minlength=len(first))
+        sums = csr_matrix((weight, (own, np.arange(len(own)))), (len(first), len(own))) @ left[~out]
+        seen = mass > 0
+        means = sums[seen] / mass[seen, None] / spread
+        trees.fit(codes[first[seen]], means, sample_weight=mass[seen])
+        more[out] = left[out] - (trees.predict(codes[first]) * spread)[cell[out]]
     return more
 
 

@@ -1,6 +1,6 @@
 """Columns of text cells: pyarrow, which is fast on millions of rows, or plain Python without it.
 
-Both give the same result (`tests/data/test_plain_text.py`).
+Both give the same result (`tests/data/test_packed.py`).
 """
 
 from __future__ import annotations

@@ -73,9 +73,7 @@ keep("by_name", pipeline, to_onnx(pipeline, rows[:1]).SerializeToString(), rows)
 model = lightgbm.LGBMRegressor(objective="poisson", n_estimators=4, num_leaves=4, verbose=-1).fit(numbers, y)
 types = [("x", FloatTensorType([None, 2]))]
 keep(
-    "lightgbm_poisson",
-    model,
-    onnxmltools.convert_lightgbm(model, initial_types=types).SerializeToString(),
+    "lightgbm_poisson", model, onnxmltools.convert_lightgbm(model, initial_types=types).SerializeToString(),
     numbers,
-)
+)  # fmt: skip
 rows.assign(claims=y, **predicted).to_csv(HERE / "portfolio.csv", index=False)

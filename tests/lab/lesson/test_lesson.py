@@ -7,7 +7,6 @@ import re
 from importlib.resources import files
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import fairdash as fd
@@ -30,11 +29,9 @@ from tests.serving import ROOT
 from tests.tiers import few
 
 CURVES = {
-    "hump": lesson.HUMP,
-    "line": lesson.points_of([-8.0, -4.0, 0.0, 4.0, 8.0]),
-    "level": lesson.points_of([2.0] * 5),
-    "bent": lesson.points_of([-8.0, -4.0, 6.0, 4.0, 0.0]),
-}
+    "hump": lesson.HUMP, "line": lesson.points_of([-8.0, -4.0, 0.0, 4.0, 8.0]),
+    "level": lesson.points_of([2.0] * 5), "bent": lesson.points_of([-8.0, -4.0, 6.0, 4.0, 0.0]),
+}  # fmt: skip
 
 
 def numbers(said: str) -> list[float]:
@@ -89,14 +86,6 @@ def test_scene_3_says_what_the_library_reads(state: tuple[int, int]) -> None:
     assert said == pytest.approx([steps, n, own, new], abs=0.0051)
 
 
-def test_scene_3_can_be_made_again() -> None:
-    again = maker.noise(rows=(50, 100), steps=(5, 20))["noise"]
-    committed = pd.concat([lesson.noise_readings(n) for n in (50, 100)])
-    committed = committed[committed["steps"].isin([5, 20])].reset_index(drop=True)
-    # Trained: to 1e-6 on the same kind of processor, and the first steps elsewhere.
-    np.testing.assert_allclose(again.to_numpy(), committed.to_numpy(), atol=1e-4)
-
-
 @pytest.mark.parametrize("frozen", [False, True])
 def test_scene_4_says_where_the_game_stands(frozen: bool) -> None:
     states = lesson.duel_states(frozen).set_index("step")
@@ -136,8 +125,7 @@ def test_scene_5_says_who_pays() -> None:
     said = lesson.payers_sentence("demographic_parity", 3.0)
     assert numbers(said)[1:3] == [30, round(after.loc[30, "price"] - before.loc[30, "price"])]
     point = lesson.payers_points("demographic_parity").set_index("lam").loc[3.0]
-    for part in (f"to {point['rmse']:.1f} €", "€ more", "€ less"):
-        assert part in said
+    assert [part for part in (f"to {point['rmse']:.1f} €", "€ more", "€ less") if part not in said] == []
 
 
 @pytest.mark.parametrize("objective", lesson.OBJECTIVES)
@@ -204,5 +192,4 @@ def test_the_texts_follow_the_scenes_and_their_numbers() -> None:
     end = lesson.duel_states(True).iloc[-1]
     assert said[3] == pytest.approx([end["fresh"], end["j"]], abs=0.0051)
     answer = lesson.payers_sentence("demographic_parity", 3.0)
-    for euros in said[4]:
-        assert f" {euros:.0f} € " in answer
+    assert [euros for euros in said[4] if f" {euros:.0f} € " not in answer] == []

@@ -10,8 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from fairdash.dependence import REGISTRY, measure_many
 from fairdash.lab import SCENES, Progress, Scene, scene_estimates, truth_of
-from fairdash.lab.estimates import studied
-from fairdash.lab.figures.simulations import short_name
 from fairdash.lab.studies import Study, noise_axis_study, power_study
 from fairdash.runs.other_jobs import create_study
 from fairdash.runs.state import DONE, RunStatus, write_status
@@ -85,21 +83,9 @@ SHOWN = few(SCENES, *(each for each in SCENES if each.id in ("u_shape", "heavy_t
 def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
     app = opened("patterns")
     calm(app.button(key=f'patterns.scene example "{each.id}"').click().run())
-    assert app.selectbox(key="pattern").value == each.scene.pattern
-    assert at(app) == each.scene.noise
+    assert (app.selectbox(key="pattern").value, at(app)) == (each.scene.pattern, each.scene.noise)
     assert app.toggle(key="heavy").value == each.scene.heavy_tails
     assert app.info[0].value == each.look_at
-
-
-def test_all_estimators_are_shown_on_request() -> None:
-    app = opened("patterns", n="50")
-    calm(app.toggle(key="all").set_value(True).run())
-    named = figure(app, "Value of each")["layout"]["yaxis"]["ticktext"]
-    unbounded = app.dataframe[0].value["No upper bound"].tolist()
-    # The networks follow: they have a row already, but no number.
-    assert len(named) == sum(REGISTRY[id].upper == 1 for id in studied())
-    quick = [id for id in studied(quick=True) if REGISTRY[id].upper != 1]
-    assert unbounded == [short_name(id) for id in quick]
 
 
 def test_points_of_ones_own_come_from_the_address_and_such_as_make_no_curve_do_no_harm() -> None:

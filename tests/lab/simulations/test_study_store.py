@@ -49,8 +49,7 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
     assert worker.main(job.id) == 1
     assert [look.state for look in looks] == [RUNNING, RUNNING, RUNNING]
     assert [look.doing for look in looks] == ["step 0", "step 1", "step 2"]
-    assert len(job.tables()["table"]) == 2
-    assert job.status.state == CANCELLED
+    assert (len(job.tables()["table"]), job.status.state) == (2, CANCELLED)
     monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     assert start_study(STUDY).status.state == QUEUED
 
@@ -77,8 +76,7 @@ def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.Monkey
     assert worker.main(job.id) == (0 if name == "status.json" else 1)
     assert job.status.state in (CANCELLED, FAILED)
     monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
-    assert start_study(STUDY).status.state == QUEUED
-    assert worker.main(job.id) == 0
+    assert (start_study(STUDY).status.state, worker.main(job.id)) == (QUEUED, 0)
     assert job.status.state == DONE
 
 

@@ -44,12 +44,9 @@ def path(shift: float, *methods: str) -> pd.DataFrame:
     lams = np.array([0.0, 0.5, 1.0, 2.0])
     own = {"lam": lams, "share": [0, 0.5, 0, 0], "mse": 0.4 + 0.1 * lams, "hgr_kde": 0.7 - 0.3 * lams}
     own |= {
-        "mse_se": 0.01,
-        "hgr_kde_se": np.nan,
-        "hgr_kde_floor": 0.1,
-        "hgr_kde_edge": 0.15 + shift,
+        "mse_se": 0.01, "hgr_kde_se": np.nan, "hgr_kde_floor": 0.1, "hgr_kde_edge": 0.15 + shift,
         "n_splits": 2,
-    }
+    }  # fmt: skip
     frame = pd.DataFrame(own)
     return pd.concat(
         [frame.assign(method=each, mse=frame["mse"] + shift + k) for k, each in enumerate(methods)]

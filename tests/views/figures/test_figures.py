@@ -5,18 +5,14 @@ from __future__ import annotations
 import io
 import json
 from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+import pytest
 
-from fairdash.evaluation import (
-    assess_curve,
-    assess_predictions,
-    quantile_profile,
-    summarise_splits,
-    wide,
-)
+from fairdash.evaluation import assess_curve, assess_predictions, quantile_profile, summarise_splits, wide
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
 from fairdash.utils.safe_csv import safe_csv
@@ -24,7 +20,7 @@ from fairdash.views.blocks import Picture
 from fairdash.views.figures.data import distribution_figure, link_figure, training_curves_figure
 from fairdash.views.figures.front import front_without_marks, with_marks
 from fairdash.views.figures.groups import profile_figure
-from fairdash.views.figures.labels import Label
+from fairdash.views.figures.labels import _NEAR, HEIGHT, WIDTHS, Label, placed, shares
 from fairdash.views.figures.parts import dots, plain
 from fairdash.views.figures.theme import DARK, LIGHT, new_figure, theme_of
 from tests.evaluation.test_assessment import _assessed
@@ -75,11 +71,9 @@ def _all_figures(name=EVIL):
     )  # fmt: skip
     distribution = distribution_figure(y, role="target", label=name, theme=LIGHT)
     return (
-        profile,
-        front,
-        distribution,
+        profile, front, distribution,
         link_figure(s, y, profiles[0], sensitive=name, target=name, theme=LIGHT),
-    )
+    )  # fmt: skip
 
 
 def test_plain_values_are_json_without_nan():
@@ -121,8 +115,7 @@ def test_the_front_greys_what_another_point_beats_and_only_that():
     )  # fmt: skip
     (beaten,) = [trace for trace in figure.data if trace.name.endswith("beaten by another point")]
     (best,) = [trace for trace in figure.data if trace.name == "Fair HGR network"]
-    assert numbers(beaten.y).tolist() == [0.5]
-    assert numbers(best.y).tolist() == [0.3, 0.4, 0.6]
+    assert (numbers(beaten.y).tolist(), numbers(best.y).tolist()) == ([0.5], [0.3, 0.4, 0.6])
 
 
 def test_the_axis_fits_the_models_and_what_is_beyond_stands_at_its_edge():
@@ -209,3 +202,36 @@ def test_long_titles_go_over_several_lines_for_which_the_figure_grows() -> None:
     picture = Picture("a", new_figure(title="Title", subtitle=long, **words), "b")
     assert picture.height == Picture("a", new_figure(title="Title", subtitle="", **words), "b").height
     assert picture.subtitle.replace("\N{NO-BREAK SPACE}", " ") == long
+
+
+AXES = ((-0.05, 1.05), (-0.1, 1.15))
+SHARE = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "middle": 0.5, "top": 1.0}
+
+
+def crosses(a, b, c, d) -> bool:
+    """Whether the segments ab and cd cross."""
+
+    def side(p, q, r):
+        return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
+
+    return side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_fifteen_labels_of_a_front_never_cross_from_a_phone_to_a_wide_screen(seed):
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(size=15))
+    points = np.c_[x, (1 - x) ** 2 + rng.normal(0, 0.02, 15)]
+    labels = [
+        Label(x=x, y=y, text="Fair spline network"[: 8 + k], colour="#000") for k, (x, y) in enumerate(points)
+    ]
+    notes = placed(labels, axes=AXES, taken=[], points=points, theme=LIGHT)
+    for width in WIDTHS:
+        ends = shares(points, AXES) * (width, HEIGHT)
+        begins = ends + [(each["ax"], -each["ay"]) for each in notes]
+        extents = np.array([each.extent for each in labels])
+        low = begins - extents * [(SHARE[each["xanchor"]], SHARE[each["yanchor"]]) for each in notes]
+        for j, k in combinations(range(15), 2):
+            assert not ((low[j] < low[k] + extents[k]) & (low[k] < low[j] + extents[j])).all()
+            if np.hypot(*(begins[j] - ends[j])) > _NEAR and np.hypot(*(begins[k] - ends[k])) > _NEAR:
+                assert not crosses(ends[j], begins[j], ends[k], begins[k])

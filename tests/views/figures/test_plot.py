@@ -48,13 +48,6 @@ def test_a_front_of_the_standard_model_alone_and_with_references(trained):
     assert "uses s" in words(fd.plot.front(alone, references=references))
 
 
-def test_with_the_data_the_front_draws_the_benchmarks_of_its_splits(trained):
-    data, result = trained
-    figure = fd.plot.front(result, data, measure="hgr_rdc")
-    assert all(each in words(figure) for each in ("average", "ridge", "trees"))
-    assert "ridge" not in words(fd.plot.front(result, measure="hgr_rdc"))
-
-
 def test_profile_transfers_and_dependence_are_of_the_chosen_model(trained):
     data, result = trained
     figure = fd.plot.profile(result, method="pearson", lam=2.0)

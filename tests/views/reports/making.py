@@ -31,16 +31,12 @@ def make_dataset(*, n=500, sensitive="age", target="price", title="Prices", valu
     x = s + rng.normal(scale=s.std(), size=n)
     y = 100 + 3 * x + rng.normal(scale=x.std(), size=n)
     return Dataset(
-        name="prices",
-        title=title,
-        description=f"A row is a policy. {title}",
+        name="prices", title=title, description=f"A row is a policy. {title}",
         features=pd.DataFrame({"x": x, f"{FORMULA} ": rng.normal(size=n), f"{EVIL} ": rng.normal(size=n)}),
-        target=pd.Series(y, name=target),
-        sensitive=pd.DataFrame({sensitive: s}),
+        target=pd.Series(y, name=target), sensitive=pd.DataFrame({sensitive: s}),
         weight=pd.Series(rng.uniform(0.2, 1, n), name="exposure") if weight else None,
-        units={target: "€", sensitive: "years"},
-        notes=(f"2 rows of {title} left out.",),
-    )
+        units={target: "€", sensitive: "years"}, notes=(f"2 rows of {title} left out.",),
+    )  # fmt: skip
 
 
 PLAN = Sweep(methods=("standard", "hgr_nn"), lams=LAMS, n_splits=2, validation_share=0.2, device="cpu")
@@ -68,26 +64,13 @@ def make_result(dataset):
     features["reliance"] = 10.0 * features.pop("k") + features["lam"]
     roles = dataset.roles
     return SweepResult(
-        sweep=PLAN,
-        frames=frames,
-        paths=paths,
-        members=members,
-        predictions=predictions,
-        splits=splits,
-        target=y,
-        sensitive=dataset.sensitive,
-        weight=None if dataset.weight is None else dataset.weight.to_numpy(),
-        target_name=roles.target,
-        units=dict(dataset.units),
-        references=None,
-        price=None,
-        importance=features,
-        device="cpu",
-        seconds=12.3,
-        notes=(f"A note on {dataset.title}.",),
-        versions={"python": "3.0", "torch": "0.1.2"},
+        sweep=PLAN, frames=frames, paths=paths, members=members, predictions=predictions, splits=splits,
+        target=y, sensitive=dataset.sensitive,
+        weight=None if dataset.weight is None else dataset.weight.to_numpy(), target_name=roles.target,
+        units=dict(dataset.units), references=None, price=None, importance=features, device="cpu",
+        seconds=12.3, notes=(f"A note on {dataset.title}.",), versions={"python": "3.0", "torch": "0.1.2"},
         evaluations={"hgr_spline": "corrected by evidence"},
-    )
+    )  # fmt: skip
 
 
 #: Of each data set, which stands beside it so that its id is no other's.
@@ -102,12 +85,7 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, objective="demographic_parity", 
     result = result if importance else replace(result, importance=None)
     (sensitive,) = dataset.sensitive.columns
     return Comparison(
-        title=dataset.title,
-        plan=PLAN,
-        result=result,
-        fronts=fronts_of(result, sensitive=sensitive),
-        objective=objective,
-        measure="hgr_kde",
-        a=ModelKey("standard", 0.0) if a == 0 else ModelKey("hgr_nn", a),
-        b=ModelKey("hgr_nn", lam),
-    )
+        title=dataset.title, plan=PLAN, result=result, fronts=fronts_of(result, sensitive=sensitive),
+        objective=objective, measure="hgr_kde",
+        a=ModelKey("standard", 0.0) if a == 0 else ModelKey("hgr_nn", a), b=ModelKey("hgr_nn", lam),
+    )  # fmt: skip

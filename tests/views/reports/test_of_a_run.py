@@ -1,19 +1,28 @@
-"""From a stored run to its report: points by name, and the command line."""
+"""From stored runs to reports: points by name, where a front opens, several runs, and the command line."""
 
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from fairdash.__main__ import main
 from fairdash.errors import OptionError
 from fairdash.evaluation import DEFAULT_MEASURE, wide
+from fairdash.evaluation.result import SweepResult
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.store import Run
 from fairdash.training.methods import ModelKey
 from fairdash.training.references import REFERENCES
+from fairdash.training.sweep import Sweep
 from fairdash.views.reports import tables
+from fairdash.views.reports.fronts import ComparedRun, Front, differences, remarks, shared_measures, table_of
+from tests.runs.finished import PLAN, SOURCE
+from tests.views.figures.rows import rows_of
 
 
 @pytest.fixture
@@ -39,15 +48,11 @@ def test_points_are_found_by_their_names(run):
 @pytest.mark.parametrize(
     ("named", "said"),
     [
-        ({"lam": 3.99}, "λ = 3.99"),
-        ({"method": "mine"}, "mine"),
-        ({"against": "hgr_nn"}, "not a weight"),
-        ({"against": "hgr_nn:7"}, "λ = 7"),
-        ({"measure": "pearson"}, "pearson"),
-        ({"objective": "x"}, "x"),
+        ({"lam": 3.99}, "λ = 3.99"), ({"method": "mine"}, "mine"), ({"against": "hgr_nn"}, "not a weight"),
+        ({"against": "hgr_nn:7"}, "λ = 7"), ({"measure": "pearson"}, "pearson"), ({"objective": "x"}, "x"),
         ({"sensitive": "x"}, "x"),
     ],
-)
+)  # fmt: skip
 def test_what_is_not_there_is_refused_with_what_is(run, named, said):
     with pytest.raises(OptionError, match=said):
         parse_comparison(run, **named)
@@ -74,3 +79,80 @@ def test_the_table_of_references_says_what_independence_costs_at_least_and_what_
     assert table.note.count("±") >= 2
     # On Crime networks that do not see s undercut the curve on the way, never at its end.
     assert REFERENCES["barycentre"].limits in table.note
+
+
+def opening(validation: pd.DataFrame) -> Any:
+    """λ on which a front with these validation figures opens; its floor is 0.1, and 1, 2 and 4 are trained."""
+    test = pd.DataFrame({"method": "hgr_spline", "lam": [4, 0, 1, 2], "share": 0, "floor": 0.1})
+    front = SimpleNamespace(
+        validation=validation, rows=lambda _: test, default_measure="hgr_spline", methods=["hgr_spline"]
+    )
+    return Front.opening.func(front)
+
+
+def figures(**stops: Any) -> pd.DataFrame:
+    return rows_of(pd.DataFrame({"method": "hgr_spline", **stops}), "hgr_spline")
+
+
+def test_a_trained_weight_in_the_middle_third_goes_before_a_nearer_blend():
+    found = figures(lam=[0, 1, 1.4, 2, 4], share=[0, 0, 0.5, 0, 0], hgr_spline=[0.9, 0.8, 0.5, 0.4, 0.1])
+    assert opening(found) == 2
+
+
+def test_where_models_fall_from_one_side_to_the_other_a_blend_is_taken():
+    found = figures(lam=[0, 1, 1.4, 2, 4], share=[0, 0, 0.5, 0, 0], hgr_spline=[0.9, 0.88, 0.6, 0.12, 0.1])
+    assert opening(found) == 1.4
+
+
+def test_other_methods_and_the_order_of_rows_have_no_say():
+    found = figures(lam=[4, 2, 1, 0], share=0, hgr_spline=[0.1, 0.4, 0.8, 0.9])
+    other = found.assign(method="hgr_nn", value=[0.1, 0.1, 0.5, 0.9])
+    assert opening(pd.concat([other, found], ignore_index=True)) == 2
+
+
+@pytest.mark.parametrize("rows", [[], [0.08, 0.05, 0.02, 0.01]], ids=["no validation rows", "no dependence"])
+def test_without_a_middle_it_is_the_middle_trained_weight(rows):
+    assert opening(figures(lam=[0, 1, 2, 4][: len(rows)], share=0, hgr_spline=rows)) == 2
+
+
+@pytest.fixture
+def result(done: Run) -> SweepResult:
+    return done.read_result()
+
+
+def compared(result: SweepResult, plan: Sweep | None = None, source=SOURCE) -> ComparedRun:
+    planned = result if plan is None else replace(result, sweep=plan)
+    return ComparedRun(letter="A", title="a", data=source.to_json(), result=planned)
+
+
+def test_equal_runs_differ_in_nothing(result: SweepResult) -> None:
+    assert (differences([compared(result)] * 2), remarks([compared(result)] * 2)) == ("", [])
+
+
+def test_what_differs_is_named(result: SweepResult) -> None:
+    first = compared(result)
+    residuals = replace(result.sweep, objective="equalized_residuals")
+    other = replace(result, target_name="Price", sweep=residuals)
+    said = differences([first, compared(other)])
+    assert [part in said for part in ("target (“Cost”, “Price”)", "objective", "loss")] == [True, True, False]
+    plan = replace(PLAN, settings=replace(PLAN.settings, loss="poisson"))
+    assert "loss (“squared_error”, “poisson”)" in differences([first, compared(result, plan)])
+    sensitive = result.sensitive.rename(columns={result.sensitive.columns[0]: "Sex"})
+    assert "sensitive columns" in differences([first, compared(replace(result, sensitive=sensitive))])
+
+
+def test_other_data_and_other_splits_are_remarked_on(result: SweepResult) -> None:
+    other = replace(SOURCE, options={"n": 300})
+    said = remarks([compared(result), compared(result, replace(PLAN, n_splits=3), other)])
+    assert len(said) == 2
+
+
+def test_the_table_has_every_trained_model_once(result: SweepResult) -> None:
+    front = Front.of(result, objective=result.objective, sensitive=result.sensitive.columns[0])
+    runs = [compared(result), replace(compared(result), letter="B")]
+    measures = shared_measures([front, front])
+    assert measures[0] == front.default_measure
+    table = table_of(runs, [front, front], measure=measures[0])
+    assert table.groupby("Run").size().to_dict() == {"A": 3, "B": 3}
+    assert table["λ"].tolist() == [0.0, 0.5, 1.0] * 2
+    assert table["Method"].tolist()[:2] == ["Standard network", "Fair linear network"]

@@ -269,11 +269,9 @@ def test_hostile_names_stay_plain_text(page):
     # The same document to the last element, whatever the names are.
     mine, theirs = ([(tag, list(attributes)) for tag, attributes in each.elements] for each in (evil, plain))
     assert mine == theirs
-    for name in names:
-        assert " ".join(name.split()) in " ".join(evil.text.split())
+    assert [name for name in names if " ".join(name.split()) not in " ".join(evil.text.split())] == []
     # Seven figures and what the stage shows. All else is code, which no name enters.
-    assert len(evil.data) == 7 + 1
-    assert evil.code == plain.code
+    assert (len(evil.data), evil.code) == (7 + 1, plain.code)
     for script in evil.data:
         assert not re.search("[<>&\u2028\u2029]", script)
         # Within a figure, plotly would show the tags of what is not escaped; the stage writes texts.
@@ -298,6 +296,14 @@ def test_nothing_in_it_has_a_remote_address(page):
 def test_plotly_can_not_end_its_own_element():
     assert "</script" not in plotly_script().lower()
     assert "<!--" not in plotly_script()
+
+
+def test_how_values_are_estimated_is_said(found):
+    corrected = replace(found, measure="hgr_spline")
+    (said,) = sentences.of_values(corrected)
+    assert "corrected for the contribution of noise" in said
+    assert said in content.limits(corrected)
+    assert sentences.of_values(replace(found, measure="hgr_kde")) == []
 
 
 def test_json_in_a_script_says_what_it_said():
