@@ -24,15 +24,13 @@ class Fix:
     kind
         ``"drop_rows"``: leave out the rows in which the column can't be used. ``"convert"``: read its text as
         numbers, other cells as missing; ``"dash_zero"``: likewise, with its one mark, such as a dash, as 0.
-        ``"codes"``: make likely codes, such as 999 for an age, missing. ``"spelling"``: write levels that
-        differ in capitals or spaces alone as the commonest of them. ``"order"``: use the place of bands
-        such as 18-25 in their order.
-        ``"leave_out"``: don't use the column as a feature. ``"keep"``: use
-        it all the same. ``"as_they_are"``, ``"floor"``, ``"drop_negative"``: of amounts below zero, such as
-        recoveries, divide them by the exposure as they are, count them as 0, or leave their rows out.
-        ``"year"``, ``"age"``: turn dates into these numbers; with ``"_day_first"`` or
-        ``"_month_first"`` behind it where the dates could be read either way. ``"number_names"``: number the
-        names that stand over several columns of a file.
+        ``"codes"``: make likely codes, such as 999 for an age, missing. ``"spelling"``: merge levels that
+        differ only in capitals or spaces into the most common of them. ``"order"``: use the rank of bands
+        such as 18-25. ``"leave_out"``: don't use the column as a feature. ``"keep"``: use it anyway.
+        ``"as_they_are"``, ``"floor"``, ``"drop_negative"``: divide amounts below zero, such as recoveries, by
+        the exposure unchanged, count them as 0, or leave their rows out. ``"year"``, ``"age"``: turn dates
+        into these numbers; with the suffix ``"_day_first"`` or ``"_month_first"`` if the dates are ambiguous.
+        ``"number_names"``: number the names shared by several columns of a file.
     column
         Column to fix.
     """
@@ -58,9 +56,9 @@ class Problem:
     count
         Number of affected cells or rows, if known.
     is_option
-        Whether `column` names an option; an :class:`OptionError` says so of all its problems.
+        Whether `column` names an option; True in all problems of an :class:`OptionError`.
     fixes
-        Those ways out that take one click.
+        One-click fixes.
     """
 
     what: str
@@ -100,7 +98,7 @@ class FairdashError(Exception):
     Parameters
     ----------
     problems
-        One or more :class:`Problem`; all that were found, not only the first.
+        All problems found, one or more :class:`Problem`.
     """
 
     def __init__(self, *problems: Problem) -> None:
@@ -162,7 +160,7 @@ def require_count(value: float, *, column: str, called: str = "number", least: i
     Raises
     ------
     OptionError
-        Naming the option as its column.
+        Its column is the name of the option.
     """
     if value != int(value) or value < least:
         hint = f"Give a whole number of at least {least}."
@@ -191,7 +189,7 @@ class Checks:
         self.problems: list[Problem] = []
 
     def require(self, holds: object, column: str | None, what: str, hint: str) -> None:
-        """Note `what` is wrong with a column or an option, and the `hint`, unless the condition `holds`."""
+        """Note a problem `what` with a column or an option, and its `hint`, unless the condition `holds`."""
         if not holds:
             self.problems.append(Problem(what=what, hint=hint, column=column))
 

@@ -81,28 +81,29 @@ def audit(
     ----------
     frame
         The table, shape (n, columns), with unique names. Rows without a price, an attribute, an exposure or a
-        group are left out and counted. Other cells may be missing: each answer leaves out the rows that lack
-        a cell that it uses, and says how many. Of more than 2,000,000 rows fairdash draws 2,000,000
-        at random, in whole groups if there are `groups`.
+        group are left out and counted. Other cells may be missing: each answer leaves out the rows in which a
+        cell that it uses is missing, and gives their number. If there are more than 2,000,000 rows, fairdash
+        draws 2,000,000 at random, in whole groups if there are `groups`.
     price, sensitive
         Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
         Several attributes are audited one after another, and their crossings, with Holm's correction.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or a file
-        (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. It is opened
-        in a process of its own, and pickles are never loaded. `price` then names the model's price, by
+        (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. A file is
+        opened in a separate process, and pickles are never loaded. `price` then names the model's price, by
         default “model price”. An additional answer describes the model: how each price changes when s or
         another column alone changes, and the mean price along each column.
     model_columns
         Input columns of the model, in order; by default those that it names, or all.
     model_link
-        ``"log"`` if the model gives the logarithm of the price, ``"identity"`` if the price; by default what
-        a file says of itself.
+        ``"log"`` if the model gives the logarithm of the price, ``"identity"`` if it gives the price; by
+        default as the file states.
     model_output
         Output of a file that holds the price, such as ``"probabilities[1]"`` for the second number of
         each row; by default its only one.
     check_column
-        Column with the model's price as its owner has it: a note says in how many rows both agree.
+        Column of prices from the model's owner: a note says in how many rows they agree with the model's
+        prices.
     customer
         Label of the row whose price is explained, by a comparison with rows of similar s and by the effect of
         each column. Needs a `model`.
@@ -265,7 +266,7 @@ def carry_out(
 
 
 def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """The rows to audit, and a note where they are a sample: more would narrow no interval that counts."""
+    """Return the rows to audit, and a note if they are a sample: more rows hardly narrow an interval."""
     n, groups = len(frame), plan.columns.groups
     if n <= MAX_ROWS:
         return frame, ()
@@ -385,10 +386,12 @@ def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
 
 
 def combine_attributes(results: list[AuditResult], plan: AuditPlan, *, is_whole: bool = True) -> AuditResult:
-    """Combine the results along several attributes and their crossings: the first, with the others inside it.
+    """Combine the results along several attributes and their crossings into the first, which holds the
+    others.
 
-    Its verdict is "above" where one of them is above, "below" where all are and `is_whole`, so that no
-    crossing is missing, and else "undecided"; its table ``by_sensitive`` holds the verdicts of all.
+    Its verdict is "above" if one of them is above. It is "below" if all are below and `is_whole` is true, so
+    that no crossing is missing. Otherwise it is "undecided". Its table ``by_sensitive`` holds the verdicts of
+    all.
     """
     first, *others = results
     if not others:

@@ -105,9 +105,9 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
 def without_leaks(
     frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Return the features that give neither outcome nor a price away, with notes; named features stay.
+    """Return the features that reveal neither the outcome nor a price, with notes; named features stay.
 
-    The number of a policy is none either; if rows belong to policies, and no group is named, a note says so.
+    A policy number is not a feature either. If rows belong to policies and no group is named, a note says so.
     """
     free, notes = [name for name in names if name != columns.coverage], []
     if columns.groups is None and (policies := find_policies(frame, but=columns.numbers().values())):
@@ -196,7 +196,9 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
 
 
 def _is_line_of(y: Array, x: Array) -> bool:
-    """Return whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
+    """Return whether y is a linear function of x in every row, up to rounding, such as to cents or whole
+    euros.
+    """
     if len(x) == 0 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return len(x) > 0 and bool(np.ptp(x) == np.ptp(y))
     away, off = x - x.mean(), y - y.mean()
@@ -218,7 +220,7 @@ def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _shared(names: Sequence[str]) -> int:
-    """How many letters all names begin with."""
+    """Return the number of letters with which all names begin."""
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
 
@@ -240,7 +242,7 @@ def probabilities_of(
 ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
     """Return class probabilities (m, k) of the m rows marked in `rows` (n,), and known class codes (m,).
 
-    Per cent become shares, and rows of zeros, which know no class, are missing; the notes say so.
+    Per cent become shares. Rows of zeros state no class and count as missing. The notes say so.
 
     Raises
     ------
@@ -287,7 +289,7 @@ def probabilities_of(
 
 
 def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
-    """Remark that price and cost seem to have different units or scales; [] if they don't."""
+    """Return remarks on price and cost that seem to have different units or scales; [] if there are none."""
     price, cost = numbers["price"], numbers["outcome"]
     mass = np.where(np.isfinite(cost), weight, 0.0)
     paid, held = float(mass @ np.nan_to_num(cost)), float(mass @ price)
@@ -324,7 +326,9 @@ def _rough(share: float) -> str:
 
 
 def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
-    """Remark that prices are not above 0, or grow with the exposure as totals do; [] if they don't."""
+    """Return remarks on prices that are not above 0, or grow with the exposure like totals; [] if there are
+    none.
+    """
     said = []
     if low := int((price <= 0).sum()):
         said.append(
@@ -361,7 +365,9 @@ def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) 
 
 
 def _off_one(p: Array) -> float:
-    """How far rows (n, k) may be off 1: as far as rounding takes them, where all cells are rounded."""
+    """Return by how much the sums of rows (n, k) may differ from 1: the rounding error, if all cells are
+    rounded.
+    """
     known = p[np.isfinite(p)]
     rounding = next(
         (10.0**-d for d in (1, 2, 3, 4) if np.allclose(known * 10**d, np.rint(known * 10**d))), 0.0
@@ -385,7 +391,9 @@ def _says_something(column: pd.Series) -> bool:
 
 
 def as_feature(column: pd.Series) -> pd.Series:
-    """Convert numbers to floats with NaN for missing, and all else to text with missing as its own level."""
+    """Convert numbers to floats with NaN for missing, and everything else to text, with missing cells as a
+    separate level.
+    """
     if is_numeric_dtype(column) and not is_bool_dtype(column):
         values = column.to_numpy(dtype=float, na_value=np.nan)
         return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)

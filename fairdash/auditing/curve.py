@@ -12,9 +12,9 @@ tail's own rows count at least five times as much as the adjacent curve. The cov
 bias (Wahba 1983; Nychka 1988), the noise as a sandwich estimate over units, which allows for unequal spread
 and for several rows per policy, and the error of the estimated percentiles of s at which the points are.
 
-Whether a curve is flat is tested without it, because its penalty is chosen on the same rows and its limits
-allow for bias: the mean products of y with fixed functions of s are 0 if E[y|s] = E[y]. These are waves along
-the rank of s, from slow to fast, and the indicators of the tails; of levels, their differences in pairs.
+The test of a flat curve does not use the curve, because its penalty is chosen on the same rows and its limits
+allow for bias. It uses mean products of y and fixed functions of s, which are 0 if E[y|s] = E[y]: waves along
+the rank of s, from slow to fast, and the indicators of the tails, or differences of pairs of levels.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Basis:
     penalty : (p, p) array
         Roughness ∫ f''² as a quadratic form of the coefficients; zeros for levels and tails.
     steps : (p, p) array
-        Square of each tail's mean less what the curve is there if it goes straight on, times the tail's
-        share of the exposure, added up; zeros beside levels.
+        Sum, over the tails, of the tail's share of the exposure times the squared difference between its mean
+        and the straight continuation of the curve; zeros for levels.
     at : (J,) array
         The value of s at a point; the mean s of a tail's rows.
     share : (J,) array
@@ -75,7 +75,7 @@ class Basis:
     ends : (2,) array
         The shares of exposure below and at or below the range.
     table
-        Its rows, to which the functions belong.
+        The basis' rows, to which the functions belong.
     """
 
     rows: csr_matrix
@@ -254,7 +254,7 @@ class Curve:
     products : (U, p) array, sparse or dense
         Products of y, about its mean, with the basis' functions, for each unit.
     lam, edf
-        The penalty, and how many free coefficients the curve is worth.
+        The penalty, and the curve's effective number of coefficients.
     freedom : (J,) array
         Degrees of freedom of each point's variance: those of its own units for a level, infinite elsewhere.
     """
@@ -304,9 +304,9 @@ def fit_curve(
     Parameters
     ----------
     rows : (n, p) array, optional
-        The basis' functions less what the controls tell of them, for a curve among equals; y then likewise.
+        Residuals of the basis' functions given the controls, for a curve among equals; y is then one, too.
     lam
-        The penalty of roughness, with none on the tails' steps; both are found by default.
+        The penalty of roughness, without a penalty on the tails' steps; by default both are estimated.
     """
     design = basis.rows if rows is None else rows
     weight = table.share
@@ -412,7 +412,7 @@ def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
 
 
 def _freedom(basis: Basis, table: AuditTable) -> Array:
-    """Degrees of freedom of the points' variances, (J,); units of unequal weight count for fewer."""
+    """Degrees of freedom of the points' variances, (J,); unequal weights of the units lower them."""
     freedom = np.full(len(basis.at), np.inf)
     for j in np.flatnonzero(np.array(basis.kind) == "level"):
         squares = table.per_unit(table.weight * (table.sensitive == basis.at[j])) ** 2
@@ -438,7 +438,7 @@ def _rank_slope(values: Array, basis: Basis) -> Array:
 
 
 def _of_percentiles(slope: Array, basis: Basis, table: AuditTable) -> Array:
-    """M'(p) M'(q) (min(p, q) − pq) / n: percentiles are off as a Brownian bridge."""
+    """M'(p) M'(q) (min(p, q) − pq) / n: the errors of percentiles follow a Brownian bridge."""
     per = table.error(table.share) ** 2
     p = basis.share
     return np.outer(slope, slope) * (np.minimum.outer(p, p) - np.outer(p, p)) * per

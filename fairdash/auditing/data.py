@@ -1,10 +1,10 @@
 """Data that all questions of an audit share, computed once and frozen, and the result type of each answer.
 
-The p-value of a criterion is that of no gap, the claim that its row is about. A curve has a second one, of
-any kind of link, because it is flat if only the spread of the price follows s. That one comes from the
-omnibus test of several measures (:mod:`fairdash.dependence.omnibus`). Among equals it comes from double
-residuals times functions of the factors (:mod:`fairdash.dependence.conditional`), which detect effects of
-opposite sign.
+The p-value of a criterion tests the claim of its row, that there is no gap. A curve has a second p-value,
+which tests for any kind of link, because the curve is flat if only the spread of the price follows s. This
+p-value comes from the omnibus test of several measures (:mod:`fairdash.dependence.omnibus`). Among equals it
+comes from products of the residuals of price and attribute with functions of the factors
+(:mod:`fairdash.dependence.conditional`), which detect effects of opposite sign.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class Measured:
     Attributes
     ----------
     found
-        The number, with all that can be said of it; its p-value is of no gap.
+        The number with its inference; its p-value tests that there is no gap.
     p_any_link
-        Of no link of any kind; NaN if that is not tested.
+        p-value of no link of any kind; NaN if not tested.
     table
-        The rows that were looked at.
+        The rows used.
     mean_price
         Mean price of the question's rows, to which shares refer.
     curve
@@ -77,7 +77,7 @@ class Measured:
     curve: Curve | None = None
 
     def any_link_in_words(self, between: str = "") -> str:
-        """State the test of any link; it may find one that the averages don't show."""
+        """State the result of the test for any link, which may find a link that the averages don't show."""
         p = f"({p_equals(self.p_any_link)})"
         if self.p_any_link > LEVEL:
             return f"A joint test of several measures finds no link of any kind{between} {p}."
@@ -100,13 +100,13 @@ class Part:
     Attributes
     ----------
     sentences
-        The answer, and what more is said.
+        The answer, and further sentences.
     tables
         Name to frame.
     measures
         Rows of the result's measures, as :meth:`AuditData.measure` makes them.
     criteria
-        Those of the criteria that it has measured.
+        Measured criteria.
     notes
         Notes on rows left out or sampled.
     """
@@ -127,17 +127,18 @@ class AuditData:
     table
         The rows, cleaned and sorted.
     frame
-        The table as it came: rows without the attribute are looked at, too.
+        The original table, including rows without the attribute.
     plan
         Plan of the audit; its columns are the table's.
     tell
         Told of progress.
     cells
-        Of a crossing of attributes, which is audited as one more attribute: the cells that are its classes.
+        Cells of a crossing of attributes, which is audited as one more attribute with these cells as classes.
     crossings
         Data of each crossing, if this is the first attribute.
     is_first
-        Whether this is the first attribute: class probabilities, which belong to none, are reported with it.
+        Whether this is the first attribute. Class probabilities belong to no attribute and are reported with
+        the first.
     roles
         Optional roles whose cells are known in all rows.
     """
@@ -249,7 +250,7 @@ class AuditData:
         )
 
     def say(self, doing: str, question: int, part: float = 0.0) -> None:
-        """Report progress: part of a question's work is done."""
+        """Report progress within a question."""
         self.tell(doing, (question + part) / (max(QUESTIONS) + 1))
 
     def measure(self, name: str, each: Estimate, *, of_price: bool = True) -> dict[str, Any]:

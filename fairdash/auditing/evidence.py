@@ -70,7 +70,7 @@ def environment() -> dict[str, str]:
 
 
 def processor() -> str:
-    """Return the processor's model and kind, which decide how sums round."""
+    """Return the processor's model and kind, which determine how sums are rounded."""
     model = platform.processor()
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -130,7 +130,7 @@ def read_plan(path: str | PathLike[str]) -> PlanFile:
     Raises
     ------
     StorageError
-        There is none, or one that can't be read.
+        There is no plan, or it can't be read.
     """
     place = Path(path)
     with _reading(place, "plan"):
@@ -144,7 +144,7 @@ def read_part(place: Path, name: str) -> bytes:
     Raises
     ------
     StorageError
-        It is not there, too large, or not what it was.
+        The file is missing, too large, or changed.
     """
     with _reading(place):
         files = unpack(_whole(place), PLAN, name, largest=LARGEST)
@@ -168,7 +168,7 @@ def _whole(place: Path) -> bytes:
 
 @contextmanager
 def _reading(place: Path, what: str = "audit") -> Iterator[None]:
-    """Turn the faults of a file that is none of ours, or was altered, into one error."""
+    """Turn the faults of a foreign or altered file into one error."""
     try:
         yield
     except FairdashError:

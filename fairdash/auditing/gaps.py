@@ -74,7 +74,7 @@ def within(each: Estimate, mean: float = 1.0) -> str:
 
 
 def of_mean(each: Estimate, mean: float) -> str:
-    """Format an amount as a share of the mean price, said so, with its interval."""
+    """Format an amount as a share of the mean price, with these words and its interval."""
     value, _, interval = within(each, mean).partition(" (")
     return f"{value} of the mean price ({interval}"
 
@@ -90,11 +90,11 @@ class Tested(Estimate):
     lower, upper
         One-sided 95 % limits; the verdict compares these with δ.
     p_value
-        Of nothing to be found, in (0, 1].
+        p-value of the null hypothesis, in (0, 1].
     p_below, p_above
-        Of the claims that it is below and above δ: small is well supported.
+        p-values of the claims that it is below and above δ; a small value supports the claim.
     smallest
-        The smallest δ that would be shown below with probability 0.8 if there were nothing.
+        The smallest δ below which the gap would be shown with probability 0.8 if there were no gap.
     """
 
     lower: float
@@ -121,8 +121,7 @@ class Gap(Tested):
     Attributes
     ----------
     floor
-        What the value is on average where the true curve is flat: it is never below 0, so noise alone makes
-        it larger than 0.
+        Average value if the true curve is flat. The value is never below 0, so noise alone makes it positive.
     lowest, highest
         Lowest and highest point.
     """
@@ -143,9 +142,9 @@ def noise_in_words(gap: Gap, mean: float) -> str:
 def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, pd.DataFrame]:
     """Test the largest gap of a curve against a threshold δ, in units of y; return the curve with a band.
 
-    The band's columns are at, share, kind, and value, low, high in units of y, a row a point. It holds the
-    curve whole in 95 % of samples if it is smooth; a jump inside the range is smoothed, and the band does not
-    hold it: docs/audit.md has the measurements.
+    The band's columns are at, share, kind, and value, low, high in units of y, one row per point. It contains
+    the whole curve in 95 % of samples if the curve is smooth. A jump inside the range is smoothed, and the
+    band does not contain it. docs/audit.md has the measurements.
     """
     values, covariance = curve.values, curve.covariance
     drawn = _draw(covariance, random_state)
@@ -190,10 +189,10 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
 
 
 def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
-    """Return the p-value of a flat curve, in (0, 1]: of the largest |t| along its contrasts.
+    """Return the p-value of a flat curve, in (0, 1], from the largest |t| over its contrasts.
 
     It comes from the studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3),
-    which takes the skewness of claims into account. Errors are those under a flat curve, by unit, so that the
+    which takes the skewness of claims into account. Errors are computed under a flat curve, by unit, so the
     spread of y may follow s.
     """
     contrasts, discount = curve.basis.contrasts
@@ -227,8 +226,9 @@ def _least(curve: Curve) -> float:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Pairs:
-    """Differences of pairs of points, (M,), with errors and their degrees of freedom, and draws of how far
-    each is off in its errors, (draws, M)."""
+    """Differences of pairs of points, (M,), with standard errors and degrees of freedom, and draws of each
+    error in units of its standard error, (draws, M).
+    """
 
     apart: Array
     error: Array
@@ -238,21 +238,23 @@ class _Pairs:
 
     @cached_property
     def most(self) -> Array:
-        """(draws,) array: the most that any is off, in either order of the two points."""
+        """(draws,) array: the largest error of any pair, in either order of the two points."""
         return np.abs(self.off).max(axis=1)
 
     def _reach(self, level: float) -> Array:
-        """Errors that any pair, (M,), is off by more than with probability at most `level` for all together.
+        """Bounds, in standard errors, that any pair (M,) exceeds with probability at most `level` for all
+        pairs together.
 
-        Where the draws are too few for the level, Bonferroni's inequality bounds them.
+        With too few draws for the level, Bonferroni's inequality gives the bounds.
         """
         if level * len(self.most) >= _ENOUGH:
             return np.full(len(self.error), np.quantile(self.most, 1 - level))
         return np.asarray(-stdtrit(self.freedom, level / (2 * len(self.error))))
 
     def _relevant(self, delta: float, level: float) -> tuple[Array, Array]:
-        """Of pairs that may differ by more than δ, in their order: the differences' errors' most in each
-        draw, and their places among the pairs in the order given, then in the other order."""
+        """For the pairs that may differ by more than δ, in order: the largest error of the differences in
+        each draw, and the places of these pairs in the given order and then in the reverse order.
+        """
         reach = self._reach(level * _SCREENED) * self.error
         there, back = (each + reach > delta for each in (self.apart, -self.apart))
         relevant = np.concatenate([there, back])
@@ -277,9 +279,10 @@ class _Pairs:
             limit = higher
 
     def p_above(self, delta: float) -> float:
-        """p-value of the claim that the gap is above δ: the smallest level at which it is made.
+        """p-value of the claim that the gap is above δ: the smallest level at which the test makes this
+        claim.
 
-        Holm's method asks at a fraction of 5 %, so that both steps are taken at that very level.
+        Holm's method tests at a fraction of 5 %, so both steps use this level.
         """
         beyond = np.concatenate([self.apart, -self.apart]) - delta
         beyond = beyond / np.tile(self.error, 2)
@@ -307,7 +310,7 @@ class _Pairs:
 def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate, Estimate]:
     """Return √Var(E[π|S]) in units of the price, and UF = Var(E[π|S]) / Var(π) in [0, 1], cross-fitted.
 
-    Var(E[π|S]) = Var(π) − E[(π − m(s))²] with m learned on the other folds, so that noise does not count
+    Var(E[π|S]) = Var(π) − E[(π − m(s))²] with m learned on the other folds, so that noise does not contribute
     (Williamson et al. 2021); below 0 it is reported as 0.
     """
     told = predicted_out_of_fold(table.price, table, basis, lam=curve.lam)
@@ -344,7 +347,7 @@ def reach_of_all(covariance: Array, random_state: int | None) -> float:
 def reach_of_sums(parts: csr_matrix, random_state: int | None) -> float:
     """Return :func:`reach_of_all` for sums over independent units, parts (U, J).
 
-    Their covariance (J, J) is left out where it would be larger than the parts.
+    Their covariance (J, J) is not computed if it would be larger than the parts.
     """
     if parts.shape[1] <= parts.shape[0]:
         return reach_of_all(np.asarray((parts.T @ parts).todense()), random_state)
@@ -358,7 +361,7 @@ def reach_of_sums(parts: csr_matrix, random_state: int | None) -> float:
 
 
 def _draw(covariance: Array, random_state: int | None) -> Array:
-    """Curves that are off by chance alone, (draws, J), in pairs of opposite sign."""
+    """Errors of curves by chance alone, (draws, J), in pairs of opposite sign."""
     scale, root = root_of(covariance)
     half = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
     return (np.vstack([half, -half]) @ root.T) * scale
@@ -387,9 +390,9 @@ def _share(drawn: Array, seen: float) -> float:
 
 
 def _in_groups(scores: Rows) -> Array:
-    """Sum scores of units (U, p) in at most 2,000 groups of about one size, drawn at random, (G, p).
+    """Sum scores of units (U, p) in at most 2,000 random groups of about equal size, (G, p).
 
-    Sums keep the total, and on average its variance and skewness, which is all that a bootstrap needs.
+    The sums keep the total and, on average, its variance and skewness. A bootstrap needs nothing else.
     """
     n = scores.shape[0]
     group = rng_of(Stream.AUDIT_DRAWS, 0, 3).permutation(n) % _MAX_GROUPS

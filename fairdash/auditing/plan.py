@@ -43,7 +43,7 @@ class Columns:
     candidate: str | None = option(None, "A second price", "A candidate to compare with the price.")
     groups: str | None = option(
         *(None, "Policy, or another group of rows"),
-        "What groups rows, such as a policy number. Rows of one policy are not independent.",
+        "The column that groups rows, such as a policy number. Rows of one policy are not independent.",
         word="group",
     )
     controls: tuple[str, ...] = option(
@@ -93,7 +93,7 @@ class Columns:
     def crossings(self) -> tuple[tuple[str, ...], ...]:
         """Attributes of each crossing that is judged: all pairs, and three at once.
 
-        Of more than three attributes, only the pairs with the first are judged.
+        With more than three attributes, only the pairs with the first are judged.
         """
         names = (self.sensitive, *self.also)
         if len(names) > MAX_CROSSED:
@@ -122,8 +122,8 @@ class Columns:
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
     """Return roles as :class:`Columns`; a single factor, total or feature may be given as a string.
 
-    Of several sensitive attributes the first is `sensitive`, and the others are `also`; without any it is the
-    first of the probabilities, a number as any other.
+    The first of several sensitive attributes is `sensitive`, and the others are `also`. Without an attribute,
+    `sensitive` is the first of the probabilities, used as a number.
     """
     first, *also = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
     for role in ("controls", "totals", "features", "probabilities"):
@@ -133,7 +133,7 @@ def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Colu
 
 
 def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:
-    """Return the plan with roles and options by name; those of the plan as in :meth:`AuditPlan.of`."""
+    """Return the plan with roles and options by name; options of the plan as in :meth:`AuditPlan.of`."""
     roles = {field.name: options.pop(field.name) for field in fields(Columns) if field.name in options}
     return AuditPlan.of(columns_of(price, sensitive, **roles), **options)
 
@@ -151,17 +151,16 @@ class Question:
     number, title
         Its place in the order, and the question in words.
     tables
-        Names of the tables that belong to it; drawn by
-        :data:`fairdash.views.figures.audit.FIGURES`.
+        Names of its tables; drawn by :data:`fairdash.views.figures.audit.FIGURES`.
     implementation
-        Where its answer is found, ``"file:function"`` in `questions`: a function of
-        :class:`~fairdash.auditing.data.AuditData` and of the parts of the questions before it that gives a
+        Function that answers it, ``"file:function"`` in `questions`. It takes the
+        :class:`~fairdash.auditing.data.AuditData` and the parts of earlier questions, and returns a
         :class:`~fairdash.auditing.data.Part`.
     needs
-        The role in :class:`Columns` without which it can't be answered; "" where price and s are enough.
+        The role in :class:`Columns` without which it can't be answered; "" if price and s are enough.
     uses
-        Optional roles whose cells some of its figures need: these leave out rows in which one is missing.
-        ``"cost"`` is the expected cost, or else the outcome.
+        Optional roles that some of its figures need: these figures leave out rows in which such a cell is
+        missing. ``"cost"`` is the expected cost, or else the outcome.
     missing
         Text shown if it is missing; "" for none.
     """
@@ -283,13 +282,13 @@ class Criterion:
     Parameters
     ----------
     id, title
-        For programs, and for people.
+        Names for programs and for people.
     question
-        The number of the question that it answers.
+        Number of the question that answers it.
     picture
         The table that shows it.
     meaning
-        Question it asks, in one plain sentence.
+        The criterion in one plain sentence.
     gap
         Quantity compared with the largest acceptable gap.
     """
@@ -322,8 +321,8 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 *("sufficiency", "Sufficiency", 5, "bias_surface"),
                 meaning="Among customers who pay the same price, expected cost does not depend on the "
                 "sensitive attribute.",
-                gap="root mean square difference between the cost of a cell of price and attribute and the "
-                "cost of all rows at that price, without noise, with cost scaled to the total price",
+                gap="root mean square of the cost in a cell of price and attribute minus the cost of "
+                "all rows at that price, after subtracting noise, with cost scaled to the total price",
             ),
             Criterion(
                 *("equalized_residuals", "Equalized residuals", 5, "residual_curve"),
@@ -346,7 +345,7 @@ class AuditPlan:
     columns
         Roles of the columns.
     written
-        When it was written down, ISO 8601 with its zone; "" where nobody has said. It stands in the evidence.
+        Time at which it was written down, ISO 8601 with its zone; "" if not stated. The evidence contains it.
 
     Raises
     ------
@@ -373,7 +372,7 @@ class AuditPlan:
         within="(0, 1]",
         step=0.05,
     )
-    currency: str = option("", "Currency (optional)", "Of amounts, such as €.")
+    currency: str = option("", "Currency (optional)", "The unit of amounts, such as €.")
     period: str = option("", "Unit of exposure (optional)", "Such as year.")
     cap: float | None = option(
         *(None, "Cap on large losses (optional)"),
@@ -382,7 +381,7 @@ class AuditPlan:
         needs="outcome",
     )
     questions: tuple[int, ...] = option(
-        tuple(QUESTIONS), "", "Number of a question to answer; all by default.", word="question"
+        tuple(QUESTIONS), "", "Number of a question to answer. By default, all are answered.", word="question"
     )
     random_state: int | None = option(0, "", "Seed of all random draws.", within="[0, inf)")
     written: str = ""

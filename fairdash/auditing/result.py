@@ -1,8 +1,8 @@
 """Result of an audit: frozen tidy tables, sentences, and changes since another audit.
 
-Two results are compared without their rows. Both are shares of their own mean price, so a uniform price rise
-is not drift. They are treated as independent samples: the half-width of a difference is the root of the sum
-of both squared half-widths. If both contain the same rows, the interval is too wide.
+Two results are compared without their rows. Numbers are shares of each mean price, so a uniform price rise is
+not drift. They are treated as independent samples: the half-width of a difference is the root of the sum of
+both squared half-widths. If both contain the same rows, the interval is too wide.
 """
 
 from __future__ import annotations
@@ -120,17 +120,17 @@ class Findings:
     verdict
         Verdict on the primary criterion: ``"below"``, ``"above"`` or ``"undecided"``.
     figures
-        Tidy table of all that was measured along the attribute, a row a number: question, measure (a
-        criterion, or another measure), quantity, column (the attribute), value, floor, low and high (95 %
-        interval), p, unit and verdict. `verdicts`, `measures` and `details` are wide views of it.
+        Tidy table of all numbers measured along the attribute, one per row: question, measure (a criterion,
+        or another measure), quantity, column (the attribute), value, floor, low and high (95 % interval), p,
+        unit and verdict. `verdicts`, `measures` and `details` are wide views of it.
     verdicts
         One row per criterion, the primary one first: question, criterion, value, ci_low, ci_high, p_value,
-        p_any_link, verdict. Values are shares of the mean price. ``p_value`` is of no gap: a flat curve, or
-        no bias in any cell (sufficiency). ``p_any_link`` is of no link of any kind, in the averages or the
-        spread, and among equals of none that varies with the factors; NaN for sufficiency. Neither is
-        corrected for the number of criteria (docs/verdict.md). The verdict is ``"none"`` if an input is
-        missing. The primary criterion is tested at 5 % in each direction, the others with Holm's correction
-        of the details' ``p_below`` and ``p_above``.
+        p_any_link, verdict. Values are shares of the mean price. ``p_value`` tests that there is no gap: a
+        flat curve, or no bias in any cell (sufficiency). ``p_any_link`` tests that there is no link of any
+        kind, in averages or spread, and among equals no link that varies with the factors; NaN for
+        sufficiency. Neither is corrected for the number of criteria (docs/verdict.md). The verdict is
+        ``"none"`` if an input is missing. The primary criterion is tested at 5 % in each direction, the
+        others with Holm's correction of the details' ``p_below`` and ``p_above``.
     measures
         Further measures: question, measure, value, ci_low, ci_high as shares of the mean price (of the
         price's variance for ``share_of_variance``), and money, money_low, money_high in units of the price.
@@ -229,7 +229,7 @@ class Findings:
 
     @property
     def headline(self) -> str:
-        """Name the primary criterion and the verdict, of several attributes with those that it comes from."""
+        """Name the primary criterion and the verdict; for several attributes, also those that decide it."""
         title = f"{CRITERIA[self.plan.criterion].title}: {IN_SHORT[self.verdict]}"
         names = [each.plan.columns.sensitive for each in self.along if each.verdict == self.verdict]
         return f"{title} for {few(names)}" if self.others and names else title
@@ -252,7 +252,7 @@ class Findings:
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
         """Return the answers in order, each with its tables by name, measures last under ``measures_`` and
-        the number. A table shared by two answers comes with the first."""
+        the number. A table shared by two answers is listed with the first."""
         shown: set[str] = set()
         for answer in self.answers:
             tables = {name: self.tables[name] for name in answer.tables if name not in shown}
@@ -338,11 +338,10 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     Returns
     -------
     Drift, dict of frames
-        ``moved``: a row a criterion (along each attribute and crossing) and a measure with an interval in
-        both audits: before, now, difference, ci_low, ci_high as shares of the mean price, verdict_before and
-        verdict_now.
-        ``moved_curve``: the difference of the curves where both have a point: at, value, low, high, kind; the
-        band holds the whole difference in 95 % of samples where nothing has moved.
+        ``moved``: one row for each criterion (along each attribute and crossing) and measure with an interval
+        in both audits: before, now, difference, ci_low, ci_high as shares of the mean price, verdict_before
+        and verdict_now. ``moved_curve``: the difference of the curves where both have a point: at, value,
+        low, high, kind. If nothing has changed, the band contains the whole difference in 95 % of samples.
 
     Raises
     ------
@@ -392,7 +391,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
 
 
 def _curves(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return the difference of the curves at this one's points, as far as the other one has them."""
+    """Return the difference of the curves at the points that both audits have."""
     parts, ends = [], ("value", "low", "high")
     for kind, own in now.curve.groupby("kind", sort=False):
         other = before.curve[before.curve["kind"] == kind]
@@ -417,7 +416,7 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
 
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return a row a criterion, along each attribute and crossing, and a measure, with intervals in both."""
+    """Return one row per criterion, along each attribute and crossing, and per measure with intervals."""
     ends = ["value", "low", "high"]
     both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
     both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)]).reset_index(drop=True)

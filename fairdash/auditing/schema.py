@@ -1,4 +1,4 @@
-"""Check what evidence from elsewhere holds: the fields of audit.json and plan.json, and every table."""
+"""Check the content of evidence from elsewhere: the fields of audit.json and plan.json, and every table."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ SHARES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where a table came from: a file and how it was read, or a built-in data set; and the model's file."""
+    """Source of a table: a file and how it was read, or a built-in data set; and the model's file."""
 
     sha256: str = ""
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -173,7 +173,7 @@ def read_tables(found: Content) -> dict[str, pd.DataFrame]:
 
 
 def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
-    """Read plan.json; ValueError or FairdashError if it is none of ours."""
+    """Read plan.json; ValueError or FairdashError if fairdash did not write it."""
     plan = _fields(PlanFile, read_json(content, most_bytes=max_bytes))
     require(plan.fairdash_audit == FORMAT, "it is from another version")
     from_plain(Origin, plan.origin)
@@ -181,7 +181,9 @@ def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
 
 
 def read_content(content: bytes, *, max_bytes: int) -> Content:
-    """Read audit.json; ValueError or FairdashError if it is none of ours, or if its parts do not fit."""
+    """Read audit.json; ValueError or FairdashError if fairdash did not write it, or if its parts are
+    inconsistent.
+    """
     content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
     columns, names = content_read.plan.columns, [each.plan.columns.sensitive for each in content_read.others]
     judged = set(names[len(columns.also) :])

@@ -1,12 +1,12 @@
 """Table of an audit: its columns by role, checked and in a canonical order.
 
 Rows are sorted by the sensitive attribute and then by their content, so results do not depend on their
-original order. Folds are dealt at random: a row's place depends on its policy, or on its attribute, its
-exposure and its number among rows that are equal in these, each of which draws anew.
+original order. Folds are assigned at random. A row's fold depends on its policy, or on its attribute, its
+exposure and its number among rows that are equal in these.
 
 A row needs a price, an attribute, an exposure and a policy. Other cells may be missing: each question takes
-the rows in which the cells that it uses are known (:meth:`AuditTable.on`), in an order and a deal of folds
-that depend on no other column.
+the rows in which the cells that it uses are known (:meth:`AuditTable.on`). Their order and folds depend on no
+other column.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class AuditTable:
     Attributes
     ----------
     price, sensitive, weight : (n,) arrays
-        π, s and the exposure w > 0. Of classes s is the place in `classes`.
+        π, s and the exposure w > 0. For classes, s is the position in `classes`.
     outcome, expected_cost, candidate : (n,) array or None
-        None where the table has no such column; NaN where a cell is missing.
+        None if the table has no such column; NaN if a cell is missing.
     controls : (n, c) frame
         Numbers as floats, all else as text, with missing cells.
     features : (n, p) frame
@@ -68,25 +68,25 @@ class AuditTable:
     units : (n,) array
         Independent unit 0 … U-1 of each row: its policy, or the row itself.
     deal : (n,) array
-        Uniform number in [0, 1) of each unit, independent of all that is predicted; folds are cut from it.
+        Uniform number in [0, 1) of each unit, independent of all predicted values; it determines the folds.
     keys : (n,) array
-        Hash of the policy, or of s and the exposure, by which rows are dealt.
+        Hash of the policy, or of s and the exposure, which determines the folds.
     first_price : (n,) array
-        Rows of equal s and exposure are sorted by this: the price, or the first one if this is the second.
+        Sort key for rows of equal s and exposure: the price, or the first price if this is the second.
     fold_seed
-        Seed of the deal.
+        Seed of the folds.
     columns
         Column names.
     notes
-        Sentences: what was left out, and why.
+        Sentences on omitted rows and columns, with reasons.
     probabilities : (n, k) frame
-        Of classes, by their names; a row adds up to 1, or is missing. No column where none are named.
+        Class probabilities by class name; a row adds up to 1, or is missing. Empty if none are named.
     known : (n,) array
-        Place of the true class among them, −1 where it is not known.
+        Position of the true class among them, −1 if unknown.
     classes
-        The names of the classes that s holds, in their order; none of numbers.
+        The names of the classes of s, in order; empty for numbers.
     currency, period
-        Of amounts of money, and what a unit of exposure is, such as "€" and "year"; "" where nobody said.
+        Unit of amounts of money, and unit of exposure, such as "€" and "year"; "" if not stated.
     """
 
     price: Array
@@ -215,7 +215,8 @@ class AuditTable:
         return replace(part, deal=part.deal / share)
 
     def on(self, roles: Collection[str]) -> AuditTable:
-        """Return the rows in which the cells of optional roles are known, sorted and dealt by these alone.
+        """Return the rows in which the cells of optional roles are known, with an order and folds that use
+        only these columns.
 
         Raises
         ------
@@ -274,15 +275,15 @@ class AuditTable:
         """Check a frame and extract the columns that an audit needs.
 
         Rows without a price, an attribute, an exposure above 0 or a policy are left out and counted. An
-        outcome above `cap` counts as that, as it stands in its cell, and what that takes off is noted.
+        outcome above `cap` counts as `cap`, before any division by the exposure, and a note gives the amount
+        removed.
 
         Raises
         ------
         OptionError
-            A column that is not there, or one with two roles.
+            A column does not exist, or has two roles.
         DataError
-            A column that can't be what it is said to be, with its lines; too few rows; a mean price that is
-            not above 0.
+            A column can't have its role, with its lines; too few rows; a mean price that is not above 0.
         """
         check_names(frame, columns)
         check_numbers(frame, columns)
@@ -412,7 +413,7 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
 
 
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:
-    """Error with the rows left out, which are the usual cause."""
+    """Error that names the rows left out, the usual cause."""
     said = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
     return DataError.of(said.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
@@ -424,16 +425,16 @@ def _as_control(column: pd.Series) -> pd.Series:
 
 
 def _hash_of(held: pd.DataFrame) -> NDArray[np.uint64]:
-    """Hash each row, whatever the names of its columns, (n,)."""
+    """Hash each row, independent of the names of its columns, (n,)."""
     return np.asarray(pd.util.hash_pandas_object(held, index=False), dtype=np.uint64)
 
 
 def _dealt(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Array:
-    """Numbers in [0, 1) that look drawn: the finaliser of splitmix64 (Steele, Lea, Flood 2014) of key, seed
+    """Pseudo-random numbers in [0, 1): the finaliser of splitmix64 (Steele, Lea, Flood 2014) of key, seed
     and, with `within`, the row's number among equal keys.
 
-    Rows of equal keys are numbered in an order that their outcomes may decide, and still dealt
-    independently of these, since each number draws anew.
+    The outcomes may determine the order in which rows of equal keys are numbered. Folds are still independent
+    of the outcomes, because each number gives a new draw.
     """
     mixed = keys ^ np.uint64(seed)
     if within:

@@ -77,10 +77,10 @@ def build_dataset(
 ) -> Dataset:
     """Check a table with its roles, and prepare it for training.
 
-    Features that can't help are left out, each with a note: nothing but missing cells, one value only,
-    dates, and categories that look like identifiers. Text becomes a category whose levels are those of the
-    whole table; truth values become 0 and 1. A sensitive column of classes becomes columns of 0 and 1, see
-    :class:`~fairdash.utils.classes.Classes`.
+    Features without information are left out, each with a note: columns with only missing cells or a single
+    value, dates, and categories that look like identifiers. Text becomes a category whose levels are those of
+    the whole table; truth values become 0 and 1. A sensitive column of classes becomes columns of 0 and 1,
+    see :class:`~fairdash.utils.classes.Classes`.
 
     Parameters
     ----------
@@ -92,11 +92,11 @@ def build_dataset(
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
         Whether rows without target or sensitive value are left out; otherwise they are a problem. A row
-        without exposure always is one.
+        without exposure is always a problem.
     fixes
         Fixes that the user has agreed to; each problem names those that would solve it.
     lines : array, shape (n,)
-        The line of the file that each row begins on, for messages; a reading report has them.
+        The line of the file on which each row begins, for messages; a reading report contains these lines.
     notes
         Earlier changes to the table, listed first.
 
@@ -208,7 +208,7 @@ class _Table(NamedTuple):
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
-        """Return the columns that must be numbers, by name, and what keeps others from it."""
+        """Return the columns that must be numbers, by name, and the reasons why others are not."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
         for column, role in self.played.items():
@@ -227,7 +227,7 @@ class _Table(NamedTuple):
     def sensitive_columns(
         self, outcomes: Mapping[str, pd.Series]
     ) -> tuple[dict[str, pd.Series], dict[str, tuple[str, ...]]]:
-        """Return the sensitive columns as numbers, by name, and the classes of those that hold any."""
+        """Return the sensitive columns as numbers, by name, and the classes of those with classes."""
         columns: dict[str, pd.Series] = {}
         classes: dict[str, tuple[str, ...]] = {}
         for column in self.roles.sensitive:
@@ -308,7 +308,7 @@ class _Table(NamedTuple):
         return []
 
     def say_leaks(self, features: Mapping[str, pd.Series]) -> None:
-        """Say which columns give the target or the price away, and whether they are features."""
+        """Name the columns that reveal the target or the price, and state whether they are features."""
         roles = self.roles
         played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
         free = [str(name) for name in self.frame.columns if name not in played]
@@ -330,9 +330,9 @@ class _Table(NamedTuple):
 
 
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
-    """Give a target, a sensitive column or an exposure as float64, NaN where a cell is missing.
+    """Return a target, a sensitive column or an exposure as float64, with NaN for missing cells.
 
-    Of a sensitive column's classes the places are given.
+    Classes of a sensitive column are returned as their positions.
     """
     kind = kind_of(values)
     if kind in NUMBERS:
@@ -398,14 +398,14 @@ def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray 
 
 
 def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None = None) -> str:
-    """Say how many amounts are below zero, in which rows, what they add up to and what was done about them.
+    """Report how many amounts are below zero, in which rows, their sum, and how they were treated.
 
     Parameters
     ----------
     target : Series, shape (n,)
-        float64, some of it below zero.
+        float64, with some values below zero.
     kind
-        One of :data:`OF_NEGATIVES`, or None where nobody has decided.
+        One of :data:`OF_NEGATIVES`, or None if undecided.
     lines : array, shape (n,)
         The line of the file that each row begins on, if the table comes from a file.
     """

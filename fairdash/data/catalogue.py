@@ -32,7 +32,7 @@ class CatalogueOption:
     label
         Subject of the choice, in plain words.
     default
-        The value if nobody chooses.
+        Default value.
     choices
         Value to its label, for a choice among a few; None for a whole number.
     minimum, maximum
@@ -70,7 +70,7 @@ class CatalogueEntry:
     title, description
         Its name and one sentence.
     about
-        A sentence on what its rows are, see :class:`~fairdash.data.dataset.Dataset`, as for what follows.
+        A sentence that describes its rows, see :class:`~fairdash.data.dataset.Dataset`, as for what follows.
     source, url, licence
         Publisher, address and terms; the address is empty for generated data.
     size
@@ -78,16 +78,16 @@ class CatalogueEntry:
     n_rows
         Number of rows with the default options.
     load
-        Module and name of what makes the data set; takes the options as keywords, and ``progress`` where
-        something is downloaded.
+        Module and name of the loader, which takes the options as keywords, and ``progress`` if it downloads
+        anything.
     options
-        The choices it offers.
+        Its options.
     folder, files
-        Where its files lie, and each file's checksum; none of generated data.
+        Folder of its files, and each file's checksum; empty for generated data.
     download
-        The address of its file, or of an archive of them; empty where nobody may fetch them for a person.
+        The address of its file, or of an archive of them; empty if users have to fetch the files themselves.
     bring
-        Where a person has to bring the file: what to know of that.
+        Instructions, if the user has to provide the file.
     units, meanings, names
         By column.
     """
@@ -129,12 +129,12 @@ class CatalogueEntry:
         )
 
     def keep_brought(self, content: bytes) -> None:
-        """Store a file from its publisher where it will be found.
+        """Store a file from its publisher where fairdash looks for it.
 
         Raises
         ------
         DownloadError
-            It is another file.
+            It is not the published file.
         StorageError
             The folder can't be written.
         """
@@ -149,13 +149,13 @@ class CatalogueEntry:
     def contents(self, *, progress: DownloadProgress | None = None) -> dict[str, bytes]:
         """Contents of the files, by name.
 
-        They are looked for in ``$FAIRDASH_DATA/<folder>``, then in the user's cache, and are fetched from the
-        publisher otherwise. Wherever they come from their checksums are compared.
+        fairdash looks for them in ``$FAIRDASH_DATA/<folder>``, then in the user's cache, and otherwise
+        fetches them from the publisher. Their checksums are always compared.
 
         Raises
         ------
         DownloadError
-            They can't be had, have to be brought, or are not the published ones.
+            They can't be fetched, must be provided by the user, or are not the published files.
         """
         folder = find_folder(self.folder, self.files)
         if self.bring:
@@ -192,7 +192,7 @@ class CatalogueEntry:
         Raises
         ------
         OptionError
-            With a problem for each option that is unknown or has a value it can't take.
+            Has one problem for each option that is unknown or has an invalid value.
         """
         known = {option.name: option for option in self.options}
         problems = [

@@ -209,16 +209,16 @@ class Dataset:
 def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np.int64]:
     """Draw about `n_rows` different rows of a data set at random, for a preview.
 
-    Rows of one group, such as a policy's, come all or not at all, so that a split of the sample by group is
-    one of policies as they are. Where that many rows hold fewer than MIN_GROUPS groups, rows of all groups
-    are drawn.
+    The rows of a group, such as a policy, are drawn all or not at all, so that a split of the sample by group
+    divides whole policies. If so many rows contain fewer than MIN_GROUPS groups, rows of all groups are
+    drawn.
 
     Parameters
     ----------
     dataset
-        With more rows than are drawn.
+        Data set with more rows than are drawn.
     n_rows
-        Rows to draw; with whole groups as many as there are up to the end of the group that reaches them.
+        Rows to draw; whole groups are drawn until this number is reached.
     random_state
         Seed of the draw.
 
@@ -289,7 +289,7 @@ def _check(dataset: Dataset) -> None:
 
 
 def _columns_of(frame: pd.DataFrame) -> list[pd.Series]:
-    """Return the columns by their place: names may repeat as yet."""
+    """Return the columns by their position, because names may still repeat."""
     return [frame.iloc[:, position] for position in range(frame.shape[1])]
 
 

@@ -38,22 +38,23 @@ def fetch_files(
 ) -> None:
     """Download a file, or several files from a zip archive.
 
-    The files inside are verified, not the archive: publishers repack archives, the data stays the same.
+    The files inside are verified, not the archive, because publishers repack archives without changing the
+    data.
 
     Parameters
     ----------
     url
-        Address of the file, or of the archive where there are several.
+        Address of the file, or of the archive if there are several files.
     checksums
         File name (without its folder inside the archive) to its checksum.
     folder
-        Where the files are put, each written whole or not at all, and only if all are right.
+        Folder for the files. Each is written completely or not at all, and only if all are correct.
     offline_advice
         Advice for users without a connection; the end of every message.
     progress
-        Called as bytes arrive. What it raises ends the download and is passed on.
+        Called as bytes arrive. An exception from it stops the download and is raised again.
     timeout
-        Seconds of silence after which the download is given up.
+        Seconds without data after which the download fails.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def find_folder(dataset: str, names: Iterable[str]) -> Path | None:
     dataset
         Name of the data set's folder: looked for in ``$FAIRDASH_DATA``, then in the user's cache.
     names
-        The files that it must hold.
+        The files that it must contain.
     """
     names = tuple(names)
     places = [cache_folder(dataset)]
@@ -132,16 +133,16 @@ def read_verified(
     Parameters
     ----------
     folder
-        Where they lie.
+        Folder of the files.
     checksums
         File name to its checksum, see :func:`is_published`.
     hint
-        Advice for the case that a file differs from the published one.
+        Advice if a file differs from the published one.
 
     Raises
     ------
     DownloadError
-        With a problem for each file that is not the published one.
+        Has one problem for each file that is not the published one.
     """
     contents = {name: (folder / name).read_bytes() for name in checksums}
     problems = [
@@ -180,7 +181,7 @@ def _downloaded(
 
 
 def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str) -> dict[str, bytes]:
-    """Return the first file of each of these names, if it is not far too large."""
+    """Return the first file of each of these names, unless it is far too large."""
     contents: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:

@@ -47,19 +47,20 @@ class ProxyRanking:
     ----------
     sensitive
         The column.
-    features : DataFrame, a row a feature, the strongest first
+    features : DataFrame, one row per feature, the strongest first
         ``feature``; ``hgr``: spline HGR on rows not fitted to, around 0 for independence and at most 1;
         ``floor`` and ``floor_q95``: mean and 95 % quantile of the same with the sensitive column permuted;
-        ``p_value``, and ``p_corrected`` for all features together (Westfall and Young's step-down, which
-        holds the chance of one false alarm or more); ``is_copy``: whether the column can be read off.
+        ``p_value``, and ``p_corrected`` for all features together (Westfall and Young's step-down method,
+        which controls the probability of any false alarm); ``is_copy``: whether the feature determines the
+        column.
     joint
         Spline HGR between the column and its prediction from all features, on rows that the predictor did
         not learn from.
     joint_floor_q95
-        95 % quantile of that with the column permuted.
+        95 % quantile of the same value with the column permuted.
     joint_r2
-        Share of the variance of the column's ranks that the prediction explains on such rows; at most 1,
-        and below 0 where the mean would do better.
+        Share of the variance of the column's ranks that the prediction explains on such rows; at most 1, and
+        below 0 if the mean predicts better.
     n, n_used
         Rows of the data set, and rows measured.
     """
@@ -212,14 +213,14 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     Parameters
     ----------
     values : (p,) array
-        Large where there is dependence.
+        Large if there is dependence.
     permuted : (p, B) array
-        The same under B permutations, each permutation common to all p.
+        The same under B permutations, which all p features share.
 
     Returns
     -------
     p_value, p_corrected : (p,) arrays
-        In [1 / (1 + B), 1]; the corrected one is never the smaller.
+        In [1 / (1 + B), 1]; the corrected p-value is never smaller than the other.
     """
     count = permuted.shape[1]
     p_value = (1 + (permuted >= values[:, None] - _EQUAL).sum(axis=1)) / (1 + count)
@@ -245,14 +246,14 @@ def predict_column(
     features : DataFrame, shape (n, p)
     s : (n,) array
     groups : (n,) array, optional
-        Rows that belong together are predicted by trees that saw none of them.
+        Rows that belong together are predicted by trees fitted without all of them.
 
     Returns
     -------
     predicted : (n,) array
         Ranks, from 0 to 1.
     r2
-        Share of the variance of the ranks that is explained on rows left out.
+        Share of the variance of the ranks that is explained on held-out rows.
     """
     from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
@@ -281,7 +282,7 @@ def _basis_of(values: pd.Series) -> Basis:
 
 
 def _filled(values: pd.Series) -> Array:
-    """Numbers as a network sees them: the median where a cell is missing."""
+    """Numbers as inputs of a network, with the median for missing cells."""
     cells = values.to_numpy(dtype=float, na_value=np.nan)
     return np.where(np.isnan(cells), np.nanmedian(cells) if not np.isnan(cells).all() else 0.0, cells)
 

@@ -6,9 +6,9 @@ and the five identifying columns are dropped.
 
 **Motor**: 100,021 French third-party policies of 2009 and 2010, from a pricing game of 2015 of the French
 Institute of Actuaries: ``pg15training`` in the R package CASdatasets (C. Dutang, A. Charpentier). The paper
-names 36,311 rows and 15 attributes, which is that package's ``pg15pricing``: the game's other table, with the
-same attributes and no claims. The costs that the paper predicts are in ``pg15training``, so our figures are
-expected to differ from the paper's. The package's manual describes the columns (``pricingame``).
+names 36,311 rows and 15 attributes. They match the other table of the game, that package's ``pg15pricing``,
+which has the same attributes and no claims. The costs that the paper predicts are in ``pg15training``, so our
+figures are expected to differ from the paper's. The package's manual describes the columns (``pricingame``).
 
 **Census**: American Community Survey 2015, five-year estimates, US Census Bureau; as tables on Kaggle ("US
 Census Demographic Data", M. Neutrino). Kaggle requires a login, so the user must provide the files. The paper
@@ -61,14 +61,14 @@ TELLTALES = ("Poverty", "Men", "Women")
 def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgress | None = None) -> Dataset:
     """Load Communities and Crime.
 
-    The files are looked for in ``$FAIRDASH_DATA/crime``, then in the user's cache, and are fetched from
-    the publisher otherwise. Wherever they come from their SHA-256 is checked.
+    fairdash looks for the files in ``$FAIRDASH_DATA/crime``, then in the user's cache, and otherwise fetches
+    them from the publisher. Their SHA-256 is always checked.
 
     Parameters
     ----------
     sparse
-        "drop" leaves out the columns with more than half of their cells missing (22, most of them about
-        the police), "keep" leaves them in, missing cells and all.
+        "drop" leaves out the columns with more than half of their cells missing (22, most of them about the
+        police), "keep" includes them with their missing cells.
     progress
         Called with bytes done and bytes expected while downloading.
 
@@ -81,7 +81,7 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgres
     Raises
     ------
     DownloadError
-        The files can't be had, or are not the published ones.
+        The files can't be fetched, or are not the published ones.
     """
     entry = CATALOGUE["crime"]
     contents = entry.contents(progress=progress)
@@ -129,30 +129,30 @@ def motor(
 ) -> Dataset:
     r"""Load the motor policies; the sensitive column is the driver's age in years.
 
-    The file is looked for in ``$FAIRDASH_DATA/motor``, then in the user's cache, and is fetched from the
-    publisher otherwise. Wherever it comes from its SHA-256 is checked.
+    fairdash looks for the file in ``$FAIRDASH_DATA/motor``, then in the user's cache, and otherwise fetches
+    it from the publisher. Its SHA-256 is always checked.
 
     Parameters
     ----------
     target
-        "cost", the paper's: the total cost of a policy's third-party material claims in €, each policy
-        counting alike, however long it ran.
+        "cost", as in the paper: the total cost of a policy's third-party material claims in €. Each policy
+        counts equally, regardless of its duration.
 
         "frequency": third-party material claims by year insured, :math:`y_i = N_i / w_i`, with the years
-        insured :math:`w_i` as weight. Weighted so, the Poisson deviance of the rates is that of the
-        counts, :math:`\sum_i w_i\, d(y_i, \mu_i) = \sum_i d(N_i, w_i \mu_i)`, as in a model of the counts
+        insured :math:`w_i` as weight. With these weights, the Poisson deviance of the rates equals that of
+        the counts, :math:`\sum_i w_i\, d(y_i, \mu_i) = \sum_i d(N_i, w_i \mu_i)`, as in a model of the counts
         with offset :math:`\ln w_i`.
 
         "cost_per_year": the cost of those claims by year insured with the same weight: the pure premium,
         for a Tweedie deviance.
     subregion
-        "drop" leaves out the 471 subregions. Each has a density of its own, which is among the features:
-        the column names what that number orders, and would be 471 inputs. "keep" leaves them in.
+        "drop" leaves out the 471 subregions. Each has its own density, which is among the features. The
+        column only names the subregions and would add 471 inputs. "keep" includes them.
     n
-        Number of policies: all of them, or that many drawn at random without replacement, kept in the
-        file's order. The paper's count is 36,311.
+        Number of policies: all of them, or a random sample without replacement, in the order of the file. The
+        paper's count is 36,311.
     random_state
-        Seed of that draw.
+        Seed of the draw.
     progress
         Called with bytes done and bytes expected while downloading.
 
@@ -165,7 +165,7 @@ def motor(
     Raises
     ------
     DownloadError
-        The file can't be had, or is not the published one.
+        The file can't be fetched, or is not the published one.
     """
     entry = CATALOGUE["motor"]
     (content,) = entry.contents(progress=progress).values()
@@ -233,7 +233,7 @@ def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | Non
     Raises
     ------
     DownloadError
-        The file can't be had, or is not the published one.
+        The file can't be fetched, or is not the published one.
     """
     data = motor(target="cost_per_year", n=n, progress=progress)
     claims = motor(target="frequency", n=n).target
@@ -267,7 +267,7 @@ def census_county() -> Dataset:
     Raises
     ------
     DownloadError
-        The file is not there, or not the published one; says how to bring it.
+        The file is missing, or not the published one; the message explains how to provide it.
     """
     return parse_census(
         *CATALOGUE["census_county"].contents().values(), dataset_id="census_county", of="counties"
@@ -287,7 +287,7 @@ def census() -> Dataset:
     Raises
     ------
     DownloadError
-        The file is not there, or not the published one; says how to bring it.
+        The file is missing, or not the published one; the message explains how to provide it.
     """
     return parse_census(*CATALOGUE["census"].contents().values(), dataset_id="census", of="tracts")
 
@@ -300,7 +300,7 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
     content
         The file.
     dataset_id
-        In the catalogue.
+        Id in the catalogue.
     of
         Name of its rows, in the plural.
     """

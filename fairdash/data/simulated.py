@@ -53,13 +53,13 @@ def household(
     random_state
         Seed. The other options change how the same draws are used, not the draws.
     spread
-        How the second parameter of N(40, 5) and N(30, 10) is read. The paper does not say. As a standard
+        Meaning of the second parameter of N(40, 5) and N(30, 10). The paper does not say. As a standard
         deviation the mean cost is 224 €, which fits the paper's figures; as a variance it is 220 €.
     rooms
         The largest number of rooms: 4 as the formula says, or 5 (the mean cost is then 246 €).
     features_seen
-        "all" shows rooms, surface and building age to the predictor, "surface" the surface alone, so that
-        part of the cost can't be predicted.
+        "all" gives rooms, surface and building age to the predictor. "surface" gives only the surface, so
+        that part of the cost can't be predicted.
 
     Returns
     -------
@@ -93,8 +93,9 @@ def household(
 def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
     """Simulate motor policies with a GLM's premiums; the sensitive column is the driver's age in years.
 
-    Shaped like a motor portfolio: most policies run for a part of the year and have no claim, the young and
-    the very old have more, and the bonus-malus follows age, so that a tariff without the age knows of it.
+    The data resemble a motor portfolio. Most policies run for a part of the year and have no claim. Young and
+    very old drivers have more claims. The bonus-malus follows age, so a tariff without age still contains
+    information about it.
 
     Parameters
     ----------
@@ -137,9 +138,9 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
 def glm_premiums(features: pd.DataFrame, claims: Array, cost: Array, years: Array) -> pd.Series:
     """Return claims a year by a Poisson GLM with a log link, times the mean claim cost; (n,) in € a year.
 
-    Words are levels; a number is a line with three bends, at its quartiles. Fitted by iteratively reweighted
-    least squares (McCullagh and Nelder 1989, section 2.5), with a ridge that only keeps levels without a
-    claim finite.
+    Words are levels. A number enters as a piecewise linear function with breaks at its quartiles. Fitted by
+    iteratively reweighted least squares (McCullagh and Nelder 1989, section 2.5), with a ridge penalty that
+    only keeps the coefficients of levels without a claim finite.
     """
     design = _design(features)
     rate = claims / years

@@ -50,7 +50,7 @@ class DatasetSource(ABC):
     fixes
         Further fixes that the user has agreed to; see :class:`~fairdash.errors.Fix`.
     names
-        Column to what the user calls it in sentences and on axes.
+        Column to the user's name for it in sentences and on axes.
     """
 
     kind: ClassVar[str]
@@ -71,7 +71,7 @@ class DatasetSource(ABC):
 
     @abstractmethod
     def table(self, *, owner: str | None = None) -> pd.DataFrame:
-        """Return all columns as read, whatever their roles; `owner` and errors as in :meth:`load`."""
+        """Return all columns as read, regardless of their roles; `owner` and errors as in :meth:`load`."""
 
     def to_json(self) -> str:
         """Serialise the recipe; equal recipes give equal text."""
@@ -209,7 +209,7 @@ class UploadSource(DatasetSource):
     Parameters
     ----------
     sha256
-        Under what the file is kept; see :mod:`fairdash.data.uploads`.
+        Hash under which the file is stored; see :mod:`fairdash.data.uploads`.
     name
         The file's name, for display.
     roles
@@ -219,8 +219,8 @@ class UploadSource(DatasetSource):
     drop_missing, fixes, names
         See :class:`DatasetSource`.
     made_from
-        Where the table is no file of the user's but was made here: the id of the run that it is from, and the
-        hash of the file that the run was trained on. It goes where one of these goes.
+        If fairdash made the table: the id of its run, and the hash of the file on which the run was trained.
+        The table is deleted with either of them.
 
     Raises
     ------
@@ -311,7 +311,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
     Raises
     ------
     StorageError
-        Nothing is kept under this id, or it is damaged.
+        Nothing is stored under this id, or it is damaged.
     """
     # The id comes from a page's address: anything but hex digits could point out of the folder.
     if _ID.fullmatch(source_id):

@@ -4,10 +4,10 @@ A browser reload loses an upload; a stored file survives it, and worker processe
 uploaded twice is stored once. Files are personal: only this user can read them.
 
 <home>/uploads/<sha256>.upload         a file
-<home>/uploads/<sha256>.json           that the owner "local" holds it, under which name and for how long
-<home>/uploads/<sha256>.<owner>.json   that somebody who signed in does
+<home>/uploads/<sha256>.json           its name and term for the owner "local"
+<home>/uploads/<sha256>.<owner>.json   the same for a signed-in owner
 
-Several may hold the same file, each for a term of their own; it is there until the last one lets go of it.
+Several owners may store the same file, each with a separate term. It exists until the last owner's term ends.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Upload:
     sha256
         Hash of its content, in hex: its name on disk.
     name
-        The name it was uploaded under, for display.
+        Name at upload, for display.
     n_bytes
         Its size.
     kept_at
-        When it was uploaded last, in UTC.
+        Time of the last upload, in UTC.
     keep_days
-        Days after which it is deleted; None: not before the user does.
+        Days after which it is deleted; None if only the user deletes it.
     owner
         Owner of the file.
     """
@@ -83,7 +83,7 @@ def keep_upload(
     name
         For display only; paths are made of hashes.
     keep_days
-        Days after which it is deleted; None: not before the user does.
+        Days after which it is deleted; None if only the user deletes it.
     owner
         Owner of the file.
 
@@ -105,7 +105,7 @@ def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> 
     Raises
     ------
     StorageError
-        It is not kept (any more), or the folder can't be written.
+        The file is not stored, or the folder can't be written.
     """
     check_kept(digest, owner=owner)
     path = _path(digest)
@@ -139,7 +139,7 @@ def read_upload(digest: str) -> bytes:
     Raises
     ------
     StorageError
-        It is not kept (any more), or its content has changed.
+        The file is not stored, or its content has changed.
     """
     path = _path(digest)
     try:
@@ -159,19 +159,19 @@ def table_of_upload(
     Parameters
     ----------
     name
-        To go by in the report.
+        Name in the report.
     owner
         Required owner; None for anyone.
 
     Returns
     -------
     DataFrame
-        The caller's own: what is written into it stays there.
+        A copy that the caller may change.
 
     Raises
     ------
     StorageError
-        The file is not kept (any more), somebody else's, or its content has changed.
+        The file is not stored, belongs to somebody else, or its content has changed.
     ReadingError, OptionError
         As :func:`~fairdash.tables.readers.reading.read_table`.
     """
@@ -210,7 +210,7 @@ def check_kept(digest: str, *, owner: str | None = None) -> None:
     Raises
     ------
     StorageError
-        It is not there, or somebody else's.
+        The file does not exist, or belongs to somebody else.
     """
     if not (_path(digest).is_file() if owner is None else owner in holders_of(digest)):
         raise no_longer_kept()
@@ -249,7 +249,7 @@ def delete_expired(*, now: datetime | None = None, delete: Callable[..., object]
     Parameters
     ----------
     now
-        The time to go by, with its zone; the present by default.
+        The current time, with its zone; by default that of the system.
     delete
         Function that deletes a file by its hash for its ``owner``.
     """

@@ -1,4 +1,4 @@
-"""Conditional dependence of u on s given columns C, by double residuals.
+"""Conditional dependence of u on s given columns C, from residuals of both.
 
 Regressions on C are subtracted from u and from functions ψ of s. Under conditional independence, the two
 residuals are uncorrelated. Multiplying them by functions of C reveals effects with opposite signs at

@@ -27,7 +27,7 @@ _FEWEST = 160
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianTruth:
-    """Dependence of a bivariate normal law with correlation ρ.
+    """Dependence of a bivariate normal distribution with correlation ρ.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class GaussianTruth:
 
 
 def gaussian(rho: float) -> GaussianTruth:
-    """Return the exact HGR, χ² and mutual information of a bivariate normal law.
+    """Return the exact HGR, χ² and mutual information of a bivariate normal distribution.
 
     Parameters
     ----------

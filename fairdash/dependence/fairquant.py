@@ -23,7 +23,7 @@ class FairQuant:
     Attributes
     ----------
     value
-        In the units of u; 0 when all groups have the same average.
+        In the units of u; 0 if all groups have the same average.
     n_quantiles
         Number of groups used, at most the number requested.
     """

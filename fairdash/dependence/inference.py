@@ -51,7 +51,7 @@ def weighted_orders(
     prepared_u
         Function that prepares u, if it differs from `prepared`.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
     piece
         Number of permuted rows held in memory at a time.
     """

@@ -80,7 +80,7 @@ def hgr_kde(
     permutations : (B, n) array, optional
         Orders of the rows of v, for numpy arrays (K, n). With weights, a row may occur several times.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------

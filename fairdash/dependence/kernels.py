@@ -155,7 +155,7 @@ def _median_distance(x: Array) -> float:
     return float(np.median(distances)) if len(distances) else 1.0
 
 
-def distance_correlation(u: Array, v: Array) -> Array:
+def distance_correlation(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Return the distance correlation of each pair of a stack (the V-statistic, as in dcor and the R package
     energy).
 
@@ -172,6 +172,7 @@ def distance_correlation(u: Array, v: Array) -> Array:
         independence.
     """
     u = standardised(u)
+    orders = np.arange(u.shape[1])[None] if permutations is None else permutations
     if v.ndim == 3:
         return np.array(
             [_several(a, np.stack([standardised(c) for c in b.T], 1)) for a, b in zip(u, v, strict=True)]
@@ -197,7 +198,7 @@ def _centred(mean_product: Array, rows_u: Array, rows_v: Array) -> Array:
 
 def _ratio(between: Array, within_u: Array, within_v: Array) -> Array:
     scale = np.sqrt(np.maximum(within_u * within_v, 0.0))
-    squared = np.divide(between, scale, out=np.zeros_like(scale), where=scale > 0)
+    squared = np.divide(between, scale, out=np.zeros_like(between), where=scale > 0)
     return np.sqrt(np.clip(squared, 0.0, 1.0))
 
 

@@ -36,7 +36,7 @@ class Pattern:
         True for the four patterns of the paper's Fig. 2. They are even functions, so their linear correlation
         with U is zero.
     function
-        F itself, from (...) to (...) arrays.
+        The function F, from (...) to (...) arrays.
     """
 
     id: str

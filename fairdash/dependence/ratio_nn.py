@@ -41,7 +41,8 @@ def chi2_nn(
     hidden: Sequence[int] = (32, 16),
     n_steps: int | None = None,
 ) -> Array:
-    """Return the χ² divergence of the joint law from the product of its margins, for each pair of a stack.
+    """Return the χ² divergence of the joint distribution from the product of its margins, for each pair of a
+    stack.
 
     Parameters
     ----------

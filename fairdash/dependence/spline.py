@@ -75,7 +75,7 @@ def hgr_spline(
         Orders of the rows of v. The corrected value reuses its functions; the cross-fitted value draws new
         folds for each order.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Trade-off curve from the standard model to the fairest, through trained models and blends between them.
+"""Trade-off curve from the standard model to the fairest model, through trained models and blends.
 
 >>> [point.lam for point in curve_points("hgr_nn", [1.0, 4.0], between=1)]
 [0.0, 0.5, 1.0, 2.0, 4.0]
@@ -277,7 +277,7 @@ Choice = tuple[ModelKey, bool]
 
 
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
-    """Return the most accurate point with dependence at most `at_most`, or else the least dependent one.
+    """Return the most accurate point with dependence at most `at_most`, or else the least dependent point.
 
     The second result is whether its dependence is at most `at_most`.
 

@@ -1,1 +1,4 @@
-"""Tables of any kind: file readers, roles, grammar of cells, leaks; nothing of fairness."""
+"""Tables of any kind: file readers, roles, grammar of cells, leaks.
+
+This package does not depend on fairness.
+"""

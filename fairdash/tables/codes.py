@@ -2,8 +2,7 @@
 “Male”.
 
 The look and the position of a value distinguish a code from a number: -1 below whole numbers from 0 on, or
-999 in
-several rows far beyond all others. What is only likely is said, and never changed without a word.
+999 in several rows far beyond all others. Likely codes are reported, and never changed silently.
 
 >>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
 >>> special_codes(ages)
@@ -70,7 +69,7 @@ _YOUNGEST, _OLDEST = 10, 120
 
 
 def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
-    """Return values of a column that are likely codes, with the rows that hold them.
+    """Return values of a column that are likely codes, with their rows.
 
     Parameters
     ----------
@@ -95,7 +94,7 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
 
 
 def _looks_special(number: float) -> bool:
-    """Return whether a number is written as codes are: 99, 998, -1, -666666666 or the limit of a type."""
+    """Return whether a number is written like a code: 99, 998, -1, -666666666 or the limit of a type."""
     if not np.isfinite(number):
         return False
     if number in _LIMITS or abs(number) > 1e300 or number in range(-9, 0):
@@ -134,7 +133,7 @@ def _beyond(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
 
 
 def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
-    """Return whether the last of these ascending numbers, times a sign, lies apart from the others."""
+    """Return whether the last of these ascending numbers, times a sign, is far from the others."""
     *_, code = levels
     rest = levels[:-1]
     if sign < 0 and rest[-1] <= 0:
@@ -183,7 +182,7 @@ def _special_days(values: pd.Series) -> dict[float | np.datetime64, int]:
 
 
 def written(code: float | np.datetime64) -> str:
-    """Write a code as in a file."""
+    """Format a code as in a file."""
     if isinstance(code, np.datetime64):
         return str(code)
     return f"{code:.0f}" if code == round(code) and abs(code) < 1e16 else amount(code)
@@ -195,7 +194,7 @@ def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
     Parameters
     ----------
     gaps
-        Whether numbers may be left out, as R does where rows were.
+        Whether numbers may be missing, as in R after rows were removed.
     """
     if not pd.api.types.is_integer_dtype(values.dtype) or len(values) < 2 or values.isna().any():
         return False
@@ -243,7 +242,7 @@ def doubts_about(values: pd.Series) -> list[str]:
 
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:
-    """Say that a column named like a date may count days."""
+    """Return a sentence on a column that is named like a date and may count days."""
     words = words_in_order(str(values.name))
     if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
         return []
@@ -266,7 +265,7 @@ def is_plain_number(values: pd.Series) -> bool:
 
 
 def day_numbers(values: pd.Series) -> pd.Series | None:
-    """Return the days of a column that holds them as numbers, such as 19480711; None for any other column.
+    """Return the dates of a column that stores them as numbers, such as 19480711; None for any other column.
 
     >>> day_numbers(pd.Series([19480711, 19520229]))[0].year, day_numbers(pd.Series([19520230])) is None
     (1948, True)
@@ -287,9 +286,9 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
 
 
 def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[str]]:
-    """Return groups of levels that differ in capitals or spaces alone, the commonest of each group first.
+    """Return groups of levels that differ only in capitals or spaces, the most common of each group first.
 
-    `levels` are those of the column, if they are known.
+    `levels` are the levels of the column, if known.
 
     >>> spellings(pd.Series(["Male", "male ", "Male", "female"]))
     [['Male', 'male ']]
@@ -306,7 +305,7 @@ def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[s
 
 
 def _levels(values: pd.Series) -> list[str]:
-    """Levels of a column of text that has few; none of any other."""
+    """Levels of a text column with few levels; empty for other columns."""
     if not (pd.api.types.is_string_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)):
         return []
     if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
@@ -316,7 +315,7 @@ def _levels(values: pd.Series) -> list[str]:
 
 
 def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
-    """Name levels that differ in capitals or spaces alone; "" without any."""
+    """Name levels that differ only in capitals or spaces; "" without any."""
     if not (alike := spellings(values, levels)):
         return ""
     rows = int(values.isin([each for group in alike for each in group]).sum())
@@ -325,7 +324,7 @@ def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str
 
 
 def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return a column whose levels of :func:`spellings` are written as the commonest of them, with a note."""
+    """Return a column with levels of :func:`spellings` merged into the most common of them, with a note."""
     alike = spellings(values)
     first = {other: group[0] for group in alike for other in group}
     changed = values.astype(object).map(lambda cell: first.get(cell, cell))

@@ -31,11 +31,11 @@ class ColumnProfile:
     n_missing, n_distinct
         Cells that are missing; different values among the others (0 for the kind "other").
     minimum, mean, maximum
-        Of numbers and truth values, over the cells that are there; None for other kinds. The mean counts
-        rows by their exposure where there is one, unless the column is a sum over it.
+        Over the known cells of numbers and truth values; None for other kinds. The mean is weighted by
+        exposure if there is one, unless the column is a total over it.
     histogram
-        Rows in twelve equal steps from lowest to highest; of text, rows of the twelve commonest levels. Empty
-        for other kinds.
+        Rows in twelve equal steps from lowest to highest; for text, rows of the twelve most common levels.
+        Empty for other kinds.
     """
 
     name: str
@@ -85,10 +85,10 @@ def profile_table(
     frame
         The table, shape (n, columns).
     weight : Series, shape (n,), optional
-        Exposure of its rows, above 0: means count a row as often, except that of the exposure itself.
+        Exposure of its rows, above 0; the weight in all means except that of the exposure itself.
     totals
-        Columns that are sums over the exposure, whose mean is one of rows: weighted by the exposure it would
-        count a long policy's claims twice.
+        Columns that are totals over the exposure. Their means are unweighted, because weights would count a
+        long policy's claims twice.
     """
     alike = set(totals) if weight is None else {*totals, weight.name}
     return tuple(

@@ -31,14 +31,14 @@ _LEVELS_OF_A_FILE = (str, bool, int, float)
 def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
     """List what prevents a float column from its role: missing or infinite cells, or a single value.
 
-    A constant prediction can be audited, as it depends on nothing. An exposure must be above zero: a row of
-    none is not a row that counts little, it says nothing, and a rate divides by it. It is never left out
-    without a word, as the claims in it would go with it.
+    A constant prediction can be audited, because it depends on nothing. An exposure must be above zero: a row
+    without exposure carries no information, and a rate divides by it. Such a row is never left out silently,
+    because its claims would be lost.
 
     Parameters
     ----------
     values : Series, shape (n,)
-        Numbers, NaN where a cell is missing.
+        Numbers, NaN for missing cells.
     role
         "target", "sensitive column", "sensitive feature" (an estimator's), "exposure", "existing prediction"
         or "time".
@@ -210,8 +210,8 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
     Raises
     ------
     DataError
-        Dates and the like, infinite or overly large numbers, numbers and text in one column, or text where
-        there must be numbers.
+        Dates and similar types, infinite or overly large numbers, numbers and text in one column, or text
+        instead of numbers.
     """
     clean, checks = {}, Checks(DataError)
     for name in table.columns:
@@ -234,14 +234,14 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
     values
         (n,) or (n, d): array, Series or DataFrame. Rows are matched by position.
     name
-        Names in messages for columns without names of their own.
+        Names in messages for unnamed columns.
     fewest
-        Rows under which classes are taken together; 0 where nothing is learned from these rows.
+        Classes with fewer rows are merged; 0 if nothing is learned from these rows.
 
     Raises
     ------
     DataError
-        Text that is numbers or too many classes; missing, infinite or overly large numbers.
+        Text that consists of numbers or has too many classes; missing, infinite or overly large numbers.
     """
     values = as_pandas(values)
     if not isinstance(values, (pd.Series, pd.DataFrame)):
@@ -300,7 +300,7 @@ def _not_numbers(column: pd.Series) -> Problem:
 def as_classes(values: pd.Series) -> Classes | None:
     """Return the classes of a column; None if it holds anything else, or text that a fix makes numeric.
 
-    Numbers kept as text, such as those of a decimal mark that was not known, are no classes.
+    Numbers stored as text, such as those with an unknown decimal mark, are not classes.
 
     >>> as_classes(pd.Series(["F", "M"] * 30)).names, as_classes(pd.Series(["1", "2"] * 30))
     (('F', 'M'), None)

@@ -13,8 +13,9 @@ False
 True
 
 The name of the column need not say so. An id has many values, each in a few rows, and the rows of one value
-agree in the columns that describe a policy: sex, region, vehicle. Rows of one place agree in the place alone,
-rows of one vehicle model in the vehicle alone, and rows of one date, age or amount in hardly anything.
+agree in the columns that describe a policy, such as sex, region and vehicle. Rows of one place agree only in
+the place, rows of one vehicle model only in the vehicle, and rows of one date, age or amount in hardly
+anything.
 
 >>> rng = np.random.default_rng(0)
 >>> policy = np.repeat(rng.permutation(4000)[:300], 3)
@@ -58,8 +59,9 @@ def can_be_rate(target: pd.Series) -> bool:
 def looks_like_total(target: pd.Series) -> bool:
     """Return whether a column holds counts or totals that grow with the exposure, and not a rate.
 
-    Whole numbers from zero up, or amounts that are zero in at least half of the rows and of which fewer than
-    half of the others are below zero, as recoveries are; never where the name says that it is a rate.
+    These are whole numbers of at least zero, or amounts that are zero in at least half of the rows, with
+    fewer than half of the others below zero, such as recoveries. A column whose name says that it is a rate
+    never qualifies.
     """
     if not can_be_rate(target) or "rate" in meanings_of(target.name):
         return False
@@ -98,7 +100,7 @@ _MEASURED = frozenset({*_OF_ROWS, "age", "driver_age", "premium", "price", "cost
 
 @dataclass(frozen=True, kw_only=True)
 class Policies:
-    """A column whose values repeat, one for each policy.
+    """A column whose values repeat, one value for each policy.
 
     Parameters
     ----------
@@ -113,7 +115,7 @@ class Policies:
     rows: int
 
     def in_words(self) -> str:
-        """Say how many policies there are."""
+        """State the number of policies."""
         return f"{self.count:,} policies in {self.rows:,} rows"
 
     @property
@@ -123,14 +125,15 @@ class Policies:
 
 
 def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies | None:
-    """Return the column that names policies, some with several rows, the one with fewest values; else None.
+    """Return the column that identifies policies, some with several rows; if several columns do, the one with
+    the fewest values; else None.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     but
-        Columns that are known to be something else, such as the price; these are still compared.
+        Columns known to be something else, such as the price, which are still compared.
     """
     best = None
     for name in frame.columns:
@@ -192,7 +195,7 @@ def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> 
 def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
     """Return the agreement of two sets of rows beyond chance, at most 1; None if a column can't show it.
 
-    Numbers agree by the correlation of their ranks, anything else where it is equal.
+    Numbers agree by the correlation of their ranks, and other values if they are equal.
     """
     kind = kind_of(values)
     both = values.iloc[np.concatenate([first, second])]
@@ -212,7 +215,7 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
 
 
 def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
-    """Give target ÷ exposure under the target's name, and a sentence that says so."""
+    """Return target ÷ exposure under the target's name, and a sentence that says so."""
     total, whole = float(target.sum()), float(exposure.sum())
     said = (
         f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
@@ -232,7 +235,7 @@ def unit_of_rate(target: str, exposure: str) -> str:
 
 
 def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:
-    """Divide columns that don't fit a float by a power of ten, and say so in their unit."""
+    """Divide columns that don't fit a float by a power of ten, and add it to their unit."""
     for column, values in columns.items():
         exponent = _needless_exponent(values)
         if exponent:
@@ -242,7 +245,7 @@ def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[st
 
 
 def _needless_exponent(values: pd.Series) -> int:
-    """Give the power of ten to divide by, so that a column and its squares fit a float; mostly 0."""
+    """Return the power of ten to divide by, so that a column and its squares fit a float; usually 0."""
     if values.dtype != np.float64:
         return 0
     largest = np.abs(values.to_numpy()).max(initial=0.0, where=~np.isnan(values.to_numpy()))

@@ -58,13 +58,13 @@ def choose_features(
     Parameters
     ----------
     names
-        Those that are wished for.
+        Requested columns.
     kept
-        Those that look like an identifier and are wanted all the same.
+        Columns that look like an identifier but should be kept.
     lines : array, shape (n,)
-        The line of the file that each row begins on, if the table comes from a file.
+        The line of the file on which each row begins, if the table comes from a file.
     notes
-        Those that are left out, and how truth values are read, is added here.
+        Notes on columns left out and on truth values are added here.
     """
     columns: dict[str, pd.Series] = {}
     problems: list[Problem] = []
@@ -142,7 +142,7 @@ def leakage_problems(
 def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
     """Return columns that a fix could make usable: dates, identifiers, numbers stored as text.
 
-    Nothing is in the way; each problem names the fixes that would bring a column in as a feature.
+    These problems do not block training; each names the fixes that would make a column a feature.
     """
     proposals: list[Problem] = []
     ways: tuple[Fix, ...]
@@ -238,15 +238,14 @@ def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, s
 def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Return whether a feature determines a sensitive value.
 
-    It can if rows of one value of the feature always share one value of the sensitive column, in more rows
-    than chance would bring about, or if both columns put the rows in the same order, or the opposite; and if
-    it is missing just where the sensitive column has one of two values.
+    It does if rows with the same value of the feature always share one value of the sensitive column, in more
+    rows than chance would produce. It also does if both columns order the rows the same way or in reverse, or
+    if it is missing exactly where the sensitive column has one of two values.
 
     Parameters
     ----------
     feature : Series, shape (n,)
-        Of any type; that a cell is missing is a column of its own, and of the others' values only those count
-        that are known.
+        Any type; missing cells are tested as a separate column, and otherwise only known values count.
     sensitive : Series, shape (n,)
         float64 without missing cells, not constant.
     """
@@ -263,7 +262,7 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 
 def _reads_off(f: pd.Series, s: pd.Series) -> bool:
-    """Say whether rows of one value always share one sensitive value, in more rows than chance brings."""
+    """Return whether rows of one value always share one sensitive value, in more rows than by chance."""
     few = a_few(len(f))
     if not is_function(f.iloc[few], s.iloc[few]):
         return False
@@ -299,7 +298,7 @@ def a_few(n: int) -> np.ndarray:
 
 
 def varies(values: pd.Series) -> bool:
-    """Return whether a column holds more than one value; that a cell is missing is one."""
+    """Return whether a column holds more than one value, with missing cells as a value."""
     return any(part.nunique(dropna=False) > 1 for part in (values.iloc[:FEW], values))
 
 
@@ -316,7 +315,7 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 
 def _order(feature: pd.Series, sensitive: pd.Series) -> float:
-    """Size of the rank correlation, 0 to 1; 0 where one of the two is constant."""
+    """Absolute rank correlation, 0 to 1; 0 if one of the two is constant."""
     own = feature.rank().to_numpy(dtype=float)
     other = sensitive.rank().to_numpy(dtype=float)
     if own.std() == 0 or other.std() == 0:

@@ -60,7 +60,7 @@ def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
     Raises
     ------
     DataError
-        With a problem for each.
+        Has one problem for each.
     """
     checks, hint = Checks(DataError), "Choose the data again on the data page."
     for fix in fixes:
@@ -94,7 +94,7 @@ def apply_fixes(
 ) -> tuple[pd.DataFrame, Roles]:
     """Convert the columns with conversions, and leave out the excluded ones.
 
-    What was done is added to the notes.
+    The changes are added to the notes.
     """
     fresh: dict[str, pd.Series] = {}
     # Codes become missing cells before the column is converted.
@@ -123,9 +123,11 @@ def apply_fixes(
 
 
 def can_convert(values: pd.Series) -> bool:
-    """Return whether a text column may become numbers: at least half are, and it is not an identifier.
+    """Return whether a text column may become numbers: at least half of its cells are numbers, and it is not
+    an identifier.
 
-    Bands such as 6-7 are none: the numbers among them would stay and the bands be lost.
+    Bands such as 6-7 do not qualify, because a conversion would keep the numbers among them and lose the
+    bands.
     """
     is_text = kind_of(values) == "text" and not holds_bands(values)
     return is_text and (holds_numbers(values) or sole_mark(values) != "")
@@ -137,7 +139,7 @@ def sole_mark(values: pd.Series) -> str:
 
 
 def conversions(values: pd.Series) -> tuple[Fix, ...]:
-    """Return the ways to make a column of text numbers; none where it can't be offered."""
+    """Return the ways to convert a text column to numbers; empty if there is none."""
     name = str(values.name)
     if not can_convert(values):
         return ()
@@ -150,7 +152,7 @@ def holds_bands(values: pd.Series) -> bool:
 
 
 def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return bands as their place in their order, from 1, NaN where a cell is missing, with a note."""
+    """Return bands as their rank, from 1, with NaN for missing cells, and a note."""
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
     place = {band: float(k) for k, band in enumerate(order, start=1)}
@@ -159,7 +161,7 @@ def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
 
 
 def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
-    """Return a column of text as numbers, with a note that counts the cells that are none.
+    """Return a text column as numbers, with a note that counts the other cells.
 
     Parameters
     ----------
@@ -184,7 +186,7 @@ def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
 def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
     """Return ways to use a column's dates, typed or written as text; none for other content.
 
-    Where day and month are ambiguous there are fixes for either order, see :func:`use_of_dates`.
+    If day and month are ambiguous, there are fixes for either order, see :func:`use_of_dates`.
     """
     orders = _orders(values)
     return tuple(
@@ -211,9 +213,9 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
 
 
 def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
-    """Return a column's dates as days, in whichever order may be, or its numbers, and whether they are dates.
+    """Return a column's dates as days, in any possible order, or its numbers, and whether they are dates.
 
-    NaN where a cell is missing or infinite; None if it holds something else.
+    NaN for missing or infinite cells; None if it holds something else.
     """
     kind = kind_of(values)
     if orders := _orders(values):
@@ -246,9 +248,9 @@ def _orders(values: pd.Series) -> tuple[str, ...]:
 
 
 def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
-    """Dates as their year with its fraction, or as an age in years; NaN where a cell is missing.
+    """Dates as year with fraction, or as an age in years; NaN for missing cells.
 
-    The age is that on the last day of the latest year in the column: which day it is shifts every age alike.
+    The age refers to the last day of the latest year in the column; another day would shift all ages equally.
     :func:`can_use_dates` must have said so.
     """
     use, order = _OF_DATES[kind]

@@ -1,4 +1,4 @@
-"""Tables of any library with columns of plain kinds: what readers do for files, done for frames."""
+"""Conversion of frames from any library to plain columns, as readers do for files."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def plain_frame(
     table
         A frame of pandas or polars, or a table of Arrow.
     named
-        Columns that have a role: they are never left out.
+        Columns with a role, which are never left out.
     sensitive
-        Those of them whose bands, such as 18-24, become classes in their order.
+        Columns among these whose bands, such as 18-24, become ordered classes.
     """
     frame = as_pandas(_with_signed_codes(table))
     if not all(isinstance(name, str) for name in frame.columns):
@@ -71,8 +71,8 @@ def plain_frame(
 def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
     """Return a column's bands as numbers or as classes in their order, with a note; None without bands.
 
-    Numbers of which the last is open, such as 85+, stay numbers. More bands than an audit has classes become
-    their rank.
+    Numbers with an open last value, such as 85+, stay numbers. If there are more bands than classes in an
+    audit, they become their rank.
 
     >>> ages = pd.Series(["45+", "18-24", "25-44"], name="age")
     >>> in_order(ages)[0].cat.categories.tolist()
@@ -102,7 +102,7 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
 def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
     """Write bands by their ends, (n,); missing if both ends are.
 
-    A band holds its upper end, unless the next one of the same factor begins there.
+    A band includes its upper end, unless the next band of the same factor begins there.
 
     >>> low, high = pd.Series([18.0, 25.0, 60.0]), pd.Series([25.0, 59.0, None])
     >>> band_texts(pd.Series(["age"] * 3), low, high).tolist()
@@ -119,11 +119,11 @@ def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
 
 
 def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None:
-    """Return numbers as the interval or band that holds each, by its text; None if these are none.
+    """Return each number as the text of its interval or band; None if the texts are not bands.
 
-    An end in a square bracket belongs to an interval, as R's `cut` writes it, and both ends to 18-24, unless
-    the next band begins at its upper one. Numbers outside all of them stay as they are, and those
-    in two of them raise a DataError.
+    An end in a square bracket belongs to an interval, as in R's `cut`. Both ends belong to 18-24, unless the
+    next band begins at the upper end. Numbers outside all bands stay unchanged, and numbers in two bands
+    raise a DataError.
 
     >>> in_intervals(pd.Series([18, 25, 26]), ["[18,25]", "(25,90]"]).tolist()
     ['[18,25]', '[18,25]', '(25,90]']
@@ -161,7 +161,7 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
 
 
 def _of_no_use(values: pd.Series) -> str:
-    """Say why a column without a role is not used; "" if it may be."""
+    """Return the reason why a column without a role is not used; "" if it may be used."""
     if ROW_NAMES.fullmatch(str(values.name)) and numbers_rows(values):
         return "they number the rows"
     known = values.dropna()
@@ -192,7 +192,7 @@ def _plain(values: pd.Series) -> pd.Series:
 
 
 def _with_signed_codes(table: Any) -> Any:
-    """Arrow's table with plain cells instead of categories, whose codes pandas does not take if unsigned."""
+    """Arrow table with plain cells instead of categories, because pandas refuses unsigned category codes."""
     if not type(table).__module__.startswith("pyarrow"):
         return table
     import pyarrow as pa

@@ -120,12 +120,12 @@ def is_mark(text: str) -> bool:
 
 
 def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
-    """Return the texts that accounts write for negative amounts, with a minus before the number instead.
+    """Return texts in the accounting notation of negative amounts with a leading minus instead.
 
     Parameters
     ----------
     texts, counts
-        The different texts of a column, none missing, and the rows that hold each.
+        The distinct texts of a column, none missing, and the number of rows of each.
 
     Examples
     --------
@@ -152,7 +152,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
 
 
 def sole_mark(levels: Sequence[str]) -> str:
-    """Return the one mark among the different texts of a column that are numbers otherwise; "" without one.
+    """Return the only mark among the distinct texts of a column that are otherwise numbers; "" without one.
 
     >>> sole_mark(["-", "12", "1,250.50"]), sole_mark(["-", "*", "12"]), sole_mark(["-", "12", "soon"])
     ('-', '', '')
@@ -165,7 +165,7 @@ def sole_mark(levels: Sequence[str]) -> str:
 
 
 def _signed(texts: pd.Series) -> pd.Series:
-    """Text with a minus before negative amounts, and of open ends the limit."""
+    """Text with a leading minus for negative amounts, and the limit for open ends."""
     if not texts.str.contains(SIGNS, regex=True).fillna(False).any():
         return texts
     counts = texts.value_counts()
@@ -185,7 +185,8 @@ def n_open_ends(values: pd.Series) -> int:
 def to_numbers(values: pd.Series) -> pd.Series:
     """Parse text as numbers, without thousands separators and currency signs; others become missing.
 
-    Amounts in brackets are negative, see :func:`negatives`, and a number with an open end counts as that.
+    Amounts in brackets are negative, see :func:`negatives`, and a number with an open end counts as its
+    limit.
 
     Parameters
     ----------
@@ -195,7 +196,7 @@ def to_numbers(values: pd.Series) -> pd.Series:
     Returns
     -------
     Series, float64
-        NaN where a cell is no number, or is beyond the largest.
+        NaN if a cell is not a number, or is too large.
     """
     texts = _bare(_signed(values.astype("string").str.strip()))
     spaced = texts.str.fullmatch(_SPACED).fillna(False)
@@ -212,7 +213,7 @@ def to_numbers(values: pd.Series) -> pd.Series:
 
 
 def _bare(texts: pd.Series) -> pd.Series:
-    """Text without signs of money and percent around numbers."""
+    """Text without currency and percent signs around numbers."""
     signed = texts.str.contains(SIGN_OF_UNIT, regex=True).fillna(False)
     return (
         texts.where(~signed, texts[signed].map(lambda text: without_unit(text)[0])) if signed.any() else texts
@@ -222,7 +223,7 @@ def _bare(texts: pd.Series) -> pd.Series:
 def holds_numbers(values: pd.Series) -> bool:
     """Return whether at least half of a column's texts are certainly numbers, none with a leading zero.
 
-    1.234 alone can be a fraction or a thousand and more: only another cell can settle it.
+    1.234 alone can be a fraction or more than a thousand, and only another cell can decide this.
     """
     # Few of a million cells are different.
     counts = values.dropna().astype("string").str.strip().value_counts()
@@ -246,8 +247,9 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Empty if they are no dates, or of several shapes. Two, ``"day_first"`` and ``"month_first"``, if no
-        number in the place of a day or a month is above 12, unless both give the same dates.
+        Empty if they are not dates, or have different forms. Two orders, ``"day_first"`` and
+        ``"month_first"``, if no number in the place of a day or a month is above 12, unless both give the
+        same dates.
     """
     left: list[str] | None = None
     same = True
@@ -272,7 +274,7 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
     Returns
     -------
     Series, datetime64
-        NaT where a cell is missing.
+        NaT for missing cells.
     """
     known = values.dropna()
     read = {text: _readings(str(text).strip())[order] for text in known.unique()}
@@ -341,7 +343,7 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
     Parameters
     ----------
     levels
-        The different texts of a column.
+        The distinct texts of a column.
     """
     if not 2 <= len(levels) <= MAX_BANDS:
         return None
@@ -356,7 +358,7 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
 
 
 def band_ends(text: str) -> tuple[float, float, bool] | None:
-    """Return where a band starts and ends, and whether it is one or a number; None if it is neither."""
+    """Return the ends of a band, and whether it is a band or a number; None if it is neither."""
     text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
     match, is_band = _ALONE.fullmatch(text), False
     if match is None:

@@ -49,8 +49,8 @@ _Phrase = tuple[tuple[re.Pattern[str], ...], re.Pattern[str]]
 def meanings_of(header: object) -> Mapping[str, int]:
     """Return each concept of the word table that a header expresses, with its clarity.
 
-    3: the header says nothing else; 2: it is among what the header says, or the header is written without
-    gaps; 1: only by letters inside a word. The concepts are the keys of ``header_words.json``.
+    3: the header has no other meaning; 2: the header also has other words, or is written without gaps; 1:
+    only letters inside a word match. The concepts are the keys of ``header_words.json``.
     """
     return _meanings(_words(str(header)))
 
@@ -126,7 +126,7 @@ def _rest(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]
 
 
 def _words(header: str) -> tuple[str, ...]:
-    """Return the words of a header, with an age that is written together with its owner taken apart."""
+    """Return the words of a header, with an age and its owner split into two words."""
     return tuple(part for word in words_in_order(header) for part in _taken_apart(word))
 
 
@@ -151,7 +151,9 @@ def _taken_apart(word: str) -> tuple[str, ...]:
 
 
 def _owner_in(text: str, owners: Collection[str]) -> str | None:
-    """Return the person or thing that a text is, or is behind a word such as "du"; None if it is neither."""
+    """Return the person or thing that a text names, possibly after a word such as "du"; None if there is
+    none.
+    """
     behind = (text.removeprefix(small) for small in sorted(_SMALL))
     return next((owner for owner in (text, *behind) if owner in owners), None)
 

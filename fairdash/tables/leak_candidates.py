@@ -1,12 +1,12 @@
-"""Warn of features that look too good to be true and may give the target away.
+"""Warn of features that look too good to be true and may reveal the target.
 
-Names play no part. A column that explains much of the target's order on held-out rows is suspect if the other
-columns contradict it as a cause. If the target depends on a column x and on others, y = f + b x + noise, the
-others predict x given the target: a large y with a small f has a large x. If the column was derived from the
-target, the others add nothing to what the target predicts about it. If the others are uninformative about the
-target, its remainder and the column, the two cases look alike, and a column is suspect if it explains more
-than honest columns do. For counts, no cause can explain more than the variation beyond a Poisson
-distribution.
+Names have no effect. A column that explains much of the target's order on held-out rows is suspect if the
+other columns contradict it as a cause. If the target depends on a column x and on others, y = f + b x +
+noise, the others predict x given the target: a large y with a small f has a large x. If the column was
+derived from the target, the others add nothing to what the target predicts about it. If the others are
+uninformative about the target, its remainder and the column, the two cases look alike, and a column is
+suspect if it explains more than honest columns do. For counts, no cause can explain more than the variation
+beyond a Poisson distribution.
 """
 
 from __future__ import annotations
@@ -88,15 +88,15 @@ class Finding:
     column
         Its name.
     level
-        ``"certain"``: it is left out unless somebody brings it back; ``"suspect"``: it is only warned of.
+        ``"certain"``: it is left out unless the user restores it; ``"suspect"``: there is only a warning.
     sentence
-        Explanation, or what to check.
+        Explanation, or advice on what to check.
     number
-        Of a certain one the rows looked at. Of a suspect one the share of the variance of the target's ranks
-        that it alone explains on rows left out, at most 1; of averages how far they miss it as a share of
-        what chance makes them miss it, from 0.
+        For a certain leak, the number of rows checked. For a suspect, the share of the variance of the
+        target's ranks that it alone explains on held-out rows, at most 1. For averages, their distance from
+        the target's averages as a share of the distance by chance, from 0.
     of
-        What is given away: ``"target"`` or ``"price"``.
+        Revealed column: ``"target"`` or ``"price"``.
     """
 
     column: str
@@ -121,11 +121,11 @@ def find_suspects(
     frame
         The table, shape (n, columns), with unique names.
     target
-        A column of it, of numbers.
+        A numeric column.
     columns
-        Those that may be suspect.
+        Columns that may be suspect.
     beside
-        Further ones that explain the target honestly, such as a sensitive column.
+        Further columns that legitimately explain the target, such as a sensitive column.
     group
         Column whose rows of one value, such as a policy, are held out together.
     """
@@ -210,7 +210,7 @@ def _too_good(
 
 
 class _Trees(NamedTuple):
-    """Boosted trees, each judged on rows that it did not learn from."""
+    """Boosted trees, each evaluated on held-out rows."""
 
     ranks: Floats
     fold: Codes
@@ -262,9 +262,9 @@ class _Trees(NamedTuple):
 
 
 def _open_to_causes(y: pd.Series) -> float | None:
-    """Share of the variance of counts that causes can explain: what chance, of a Poisson law, leaves of it.
+    """Share of the variance of counts that causes can explain, after the variation of a Poisson distribution.
 
-    None of what is no count of rare things: the larger numbers are the rarer.
+    None if the numbers do not look like counts of rare events, whose larger values are rarer.
     """
     cells = y.to_numpy(dtype=float)
     if cells.min() < 0 or (cells != np.round(cells)).any() or cells.max() < 2:
@@ -280,7 +280,7 @@ def _ranks(values: pd.Series) -> Floats:
 
 
 def _as_cells(values: pd.Series) -> Floats:
-    """A column for trees, shape (n, 1): levels by how common they are, dates as days, NaN where missing."""
+    """A column for trees, shape (n, 1): levels by frequency, dates as days, NaN for missing cells."""
     cells, _ = on_a_line(values)
     if cells is None:
         codes = pd.factorize(values.astype("string"))[0]
@@ -292,7 +292,7 @@ def _as_cells(values: pd.Series) -> Floats:
 
 
 def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
-    """Share of the variance of ranks that a shallow tree of one column explains on rows left out."""
+    """Share of the variance of ranks that a shallow tree of one column explains on held-out rows."""
     from sklearn.tree import DecisionTreeRegressor
 
     tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=10, random_state=0)
@@ -336,7 +336,7 @@ def _share(y: Floats, predicted: Floats) -> float:
 
 
 def _numbers_rows(values: pd.Series) -> bool:
-    """Return whether a column holds whole numbers, each once, as a row's number does."""
+    """Return whether a column holds whole numbers, each once, like row numbers."""
     if kind_of(values) not in ("number", "whole number") or values.isna().any() or not values.is_unique:
         return False
     cells = as_floats(values).to_numpy()
@@ -374,7 +374,9 @@ def _small_groups(values: pd.Series) -> Codes | None:
 
 
 def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
-    """Return whether a column is the average of a group without the row: it falls as the target rises."""
+    """Return whether a column is the average of a group without the row itself, which falls as the target
+    rises.
+    """
     fine = (codes >= 0) & np.isfinite(cells)
     if fine.sum() < _MIN_GROUPS:
         return False
@@ -388,10 +390,12 @@ def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
 
 
 def _misses_averages(cells: Floats, y: Floats) -> float | None:
-    """Distance of the target's averages from a column, as a share of that by chance; None if by enough.
+    """Distance of the target's averages from a column, as a share of the distance by chance; None if it is
+    not small.
 
-    A group is the rows of one value. Averages of a honest column's rows scatter about what it says by the
-    scatter within groups over the root of their size; those that it was made from do not.
+    A group consists of the rows of one value. Averages over the groups of an honest column scatter about its
+    values by the spread within groups divided by the root of their size. If the column was made from these
+    averages, they do not.
     """
     finite = np.isfinite(cells)
     codes, levels = pd.factorize(cells[finite])
@@ -426,9 +430,9 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
 
 
 def _are_fractions(levels: Floats) -> bool:
-    """Return whether nearly all numbers are fractions of whole numbers, below the line 20 at most.
+    """Return whether nearly all numbers are fractions of whole numbers with denominators of at most 20.
 
-    Perhaps rounded, to four decimals at least: two of these fractions are never closer than 1/380.
+    They may be rounded to four decimals or more, because two such fractions are at least 1/380 apart.
     """
     below = np.arange(1, MAX_IN_GROUP + 1)
     nearest = np.round(levels[:, None] * below) / below

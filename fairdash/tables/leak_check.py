@@ -1,4 +1,4 @@
-"""Check for columns that certainly or possibly give the target away.
+"""Check for columns that certainly or possibly reveal the target.
 
 >>> rng = np.random.default_rng(0)
 >>> amount = np.where(rng.random(500) < 0.1, rng.gamma(2, 400, 500), 0.0)

@@ -1,6 +1,6 @@
-"""Detect features that give the target away because they become known only after it.
+"""Detect features that reveal the target because they become known only after it.
 
-A leak is a pattern that an honest column shows neither by chance nor because it predicts well;
+A leak is a pattern that an honest column shows neither by chance nor through good prediction;
 :mod:`fairdash.tables.leak_candidates` handles columns that merely look too good.
 
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
@@ -65,7 +65,7 @@ _AT_LEAST_ALIKE = 0.8
 #: The difference of two columns agrees with the exposure to within this share.
 _SAME_LENGTH = 0.999
 _SAME_LENGTH_OF_DATES = 0.99
-_MIN_BOUNDED = 50
+_MIN_BOUNDED, _ROUNDED = 50, 0.01
 
 #: Cache of results: a suggestion, a check and the creation of a data set check the same table. Only hashes of
 #: cells are stored.
@@ -77,18 +77,18 @@ Codes = NDArray[np.intp]
 
 
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
-    """Explain how a feature gives the target away; None if it does not.
+    """Explain how a feature reveals the target; None if it does not.
 
-    It does if the target can be recovered from it, if it is a coarser target, or if its zeros, its missing
-    cells or another of its values follow the target's zeros, in more rows than chance would bring about; see
-    :func:`~fairdash.tables.features.determines`. That a cell is missing is a value like another.
+    It does if the target can be recovered from it, or if it is a coarser target. It also does if its zeros,
+    its missing cells or another of its values follow the target's zeros, in more rows than chance would
+    produce; see :func:`~fairdash.tables.features.determines`. A missing cell counts as a value.
 
     Parameters
     ----------
     feature : Series, shape (n,)
         Any column of a table.
     target : Series, shape (n,)
-        Rows in which it is missing or infinite don't count; nothing is said of one that holds no numbers.
+        Rows in which the target is missing or infinite don't count; a target without numbers gives None.
     exposure : Series, shape (n,), optional
         Possible divisor of the target, applied or not: copies of either kind are found as well.
     """
@@ -120,7 +120,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
 def certain_leaks(
     frame: pd.DataFrame, target: str, columns: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Return the columns that certainly give the target away, and how, including bounds of the exposure.
+    """Return the columns that certainly reveal the target, with reasons, including bounds of the exposure.
 
     Sets of columns that add up to the target are among them; see :mod:`fairdash.tables.sums`.
 
@@ -129,9 +129,9 @@ def certain_leaks(
     frame
         The table, shape (n, columns), with unique names.
     target, exposure
-        Columns of it.
+        Columns of the table.
     columns
-        Those to look at.
+        Columns to check.
     """
     columns = list(columns)
     w = None if exposure is None else frame[exposure]
@@ -166,7 +166,7 @@ def _digest(values: pd.Series) -> bytes:
 def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
     """Return the date or numeric columns whose difference is the exposure: they reveal when a row ended.
 
-    A policy that a total loss has ended has a short exposure, and is told by it.
+    A policy that ended with a total loss has a short exposure, which reveals the loss.
     """
     if kind_of(frame[exposure]) not in NUMBERS:
         return ()
@@ -188,14 +188,33 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     for name in of_dates:
         if _goes_with(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
             bounds.add(name)
-    for one, other in combinations(placed, 2):
-        if (one in of_dates) != (other in of_dates):
-            continue
+    rows = few[np.isfinite(w[few])]
+    if len(rows) < _MIN_BOUNDED:
+        return tuple(name for name in placed if name in bounds)
+    alike = _squared_links(np.column_stack([each[rows] for each in (w, *placed.values())]))
+    for (i, one), (j, other) in combinations(enumerate(placed), 2):
         edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
+        # Most of very many pairs end here.
+        if (one in of_dates) != (other in of_dates) or alike[i, j] < (edge - _ROUNDED) ** 2:
+            continue
         a, b = placed[one], placed[other]
         if _goes_with(b[few] - a[few], w[few], edge, (a[few], b[few])) and _goes_with(b - a, w, edge, (a, b)):
             bounds |= {one, other}
     return tuple(name for name in placed if name in bounds)
+
+
+def _squared_links(columns: np.ndarray) -> np.ndarray:
+    """Squared correlation of the first column (n, 1 + p) with the difference of each pair of others, (p, p);
+    NaN or infinite where a cell is missing or the difference is constant."""
+    known = np.where(np.isfinite(columns), columns, np.nan)
+    # A common scale keeps differences, and keeps squares from overflowing.
+    known /= max(float(np.nanmax(np.abs(known))), 1.0)
+    centred = known - known.mean(axis=0)
+    products = centred.T @ centred
+    size, with_first = np.diag(products)[1:], products[0, 1:]
+    spread = (size[:, None] + size - 2 * products[1:, 1:]) * products[0, 0]
+    squares = (with_first[:, None] - with_first) ** 2
+    return np.divide(squares, spread, out=np.full_like(spread, np.inf), where=~(spread <= 0))
 
 
 def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
@@ -263,7 +282,7 @@ def _only_without_zero(
 
 
 def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column orders the rows without the target's commonest value as the target does."""
+    """Return whether a column orders the rows without the target's most common value like the target."""
     if kind_of(f) not in NUMBERS:
         return False
     x = as_floats(f)
@@ -278,10 +297,10 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the other cut into classes, each of which ends where the next begins.
+    """Return whether a column is the other column cut into classes, each of which ends where the next begins.
 
-    Strong columns part the target into stretches as well, such as grades of pay with a noise below their
-    steps; those leave gaps.
+    Strong predictors also divide the target into ranges, such as grades of pay with noise smaller than their
+    steps, but these ranges leave gaps.
     """
     if kind_of(y) not in NUMBERS:
         return False
@@ -313,9 +332,10 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
 
 
 def _touch(places: Floats, changes: Codes) -> bool:
-    """Return whether gaps between classes are no wider than those beside them, nor much wider than within.
+    """Return whether gaps between classes are no wider than neighbouring gaps, and not much wider than gaps
+    within classes.
 
-    A noise that just fills the step between two grades thins out where they meet.
+    Noise that just fills the step between two grades becomes sparse at their border.
     """
     gaps = np.diff(places)
     inside = np.ones(len(gaps), dtype=bool)
@@ -344,7 +364,8 @@ def _geometric_mean(ratios: list[float]) -> float:
 def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     """Return whether a column is the target rounded to even steps, up or down, perhaps rescaled.
 
-    Of amounts that spread widely most steps hold a row or two, and that they touch can't be seen.
+    If amounts spread widely, most steps contain only one or two rows, so steps that touch can't be
+    recognised.
     """
     if kind_of(f) not in NUMBERS:
         return False
@@ -383,7 +404,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _even_steps(levels: Floats) -> Floats | None:
-    """Return the whole number of steps from the least of some numbers to each, if they lie on even steps."""
+    """Return the number of steps from the smallest of some numbers to each, if they are evenly spaced."""
     if len(levels) < 2:
         return None
     above = levels - levels[0]
@@ -393,7 +414,7 @@ def _even_steps(levels: Floats) -> Floats | None:
 
 
 def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
-    """The slope of the narrowest strip that holds all rows, and their places in it; None if it is wide."""
+    """The slope of the narrowest strip with all rows, and their positions in it; None if it is wide."""
     from scipy.optimize import linprog
 
     x = steps[codes]

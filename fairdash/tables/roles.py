@@ -30,24 +30,24 @@ class Roles:
     features
         Columns that a predictor may use.
     weight
-        How much a row counts: its exposure, such as the years that a policy ran. None for equal weights. No
+        Weight of a row: its exposure, such as the years that a policy ran. None for equal weights. No
         predictor sees it.
     prediction
-        A prediction or a price that is there already, to be audited beside the models. None if there is
-        none. No predictor sees it.
+        An existing prediction or price, evaluated like the models. None if there is none. No predictor sees
+        it.
     row_id
-        What names a row, such as a policy's number, so that exported rows can be found again. None if
-        nothing does. No predictor sees it.
+        Identifier of a row, such as a policy number, to recognise exported rows. None if there is none. No
+        predictor sees it.
     group
-        What rows have in common that belong together, such as the number of a policy that runs for years: no
-        split parts them, and tests count them as one unit. None if each row stands for itself. No
+        Identifier of rows that belong together, such as the number of a policy that runs for years. Splits
+        never separate these rows, and tests count them as one unit. None if each row is independent. No
         predictor sees it.
     time
-        When a row was, as a number or a date, to train before and test after. None if that is not known. No
+        Time of a row, as a number or a date, to train on earlier and test on later rows. None if unknown. No
         predictor sees it.
     rate
-        Whether the target is a count or a sum over the exposure and is divided by it: claims a year rather
-        than claims. Needs `weight`.
+        Whether the target is a count or a total over the exposure and is divided by it: claims per year
+        instead of claims. Needs `weight`.
     """
 
     target: str
@@ -89,7 +89,7 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
     Raises
     ------
     DataError
-        With every problem that was found.
+        Has all problems found.
     """
     checks, parts = Checks(DataError), roles.parts
     require_columns(checks, columns, (column for part in parts.values() for column in part))

@@ -52,30 +52,30 @@ class Suggestion:
     Parameters
     ----------
     target
-        The column whose name sounds most like a target; None if none does.
+        The column whose name is most like a target; None if there is none.
     sensitive
-        The column whose name sounds most like a sensitive one, of numbers where there is one, else of
-        classes; empty if none does.
+        The column whose name is most like a sensitive attribute, numeric if possible, otherwise with classes;
+        empty if there is none.
     features
         The other columns that can help to predict.
     weight
-        The column of numbers whose name says that it is the exposure; None if none does.
+        The numeric column whose name says that it is the exposure; None if there is none.
     prediction
-        The column of numbers whose name says that it is a prediction, or a premium where the target is on
-        claims: the price that is there already. None if none does.
+        The numeric column whose name says that it is a prediction, or a premium if the target concerns
+        claims: the existing price. None if there is none.
     row_id
-        The column that names the rows, each with another value; None if none does.
+        The column that identifies the rows, with distinct values; None if there is none.
     rate
-        Whether the target is best divided by the exposure: there is one, and the target holds counts or
-        sums.
+        Whether the target should be divided by the exposure: there is an exposure, and the target holds
+        counts or totals.
     left_out
-        Each column that can't help to predict, and why.
+        Columns that can't help to predict, with reasons.
     known_with_target
-        Those of them that would help only too well: they are known when the target is, and not before.
+        Columns among these that become known only with the target.
     parts_of_price
-        Those of them that add up to the prediction.
+        Columns among these that add up to the prediction.
     policies
-        The column whose values are policies, or people, with several rows; None if none is.
+        The column whose values identify policies, or people, with several rows; None if there is none.
     """
 
     target: str | None
@@ -115,7 +115,7 @@ class PricingTarget:
     target, weight
         The columns: `target` is divided by `weight`.
     fixes
-        Fix to agree to: rows without claims have no severity and are left out.
+        Required fix: rows without claims have no severity and are left out.
     """
 
     id: str
@@ -134,10 +134,10 @@ def suggest_roles(
 ) -> Suggestion:
     """Suggest roles; columns whose names say nothing get none.
 
-    Names are understood in the six languages of ``header_words.json``. Left out of the features is what
-    can't help, what names policies or rows, and what is known only with the target: other columns on claims,
-    columns that the target, or whether it is zero, can be read off, bounds of the exposure, and parts of the
-    target or of the prediction.
+    Names are understood in the six languages of ``header_words.json``. The features exclude columns that
+    can't help, identifiers of policies or rows, and columns known only with the target. These are other
+    columns on claims, columns that reveal the target or whether it is zero, bounds of the exposure, and parts
+    of the target or of the prediction.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def known_with_target(
 ) -> dict[str, str]:
     """Return the columns that are known only once the target is, each with a reason.
 
-    By its cells, see :func:`fairdash.tables.leaks.certain_leaks`, or by its name: where the target is on
-    claims, so are other columns on claims, unless they are on those of the past.
+    The reason is its cells, see :func:`fairdash.tables.leaks.certain_leaks`, or its name: if the target
+    concerns claims, other columns on claims are known with it, unless they concern past claims.
     """
     features = list(features)
     leaks = certain_leaks(frame, target, features, exposure=exposure)
@@ -245,7 +245,7 @@ def _numbers_rows(values: pd.Series) -> str | None:
 
 
 def _numbers_places(values: pd.Series) -> str | None:
-    """Say why postcodes stored as numbers are not features; as text they are a category."""
+    """Explain why postcodes stored as numbers are not features; as text they are a category."""
     return NAMES_PLACES if kind_of(values) in NUMBERS and "postal_code" in meanings_of(values.name) else None
 
 
@@ -279,14 +279,14 @@ def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
 def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     """Return the pricing targets that a table supports: frequency × severity is the pure premium.
 
-    Each is a target over what it is counted by, with that as the weight of its rows; see Ohlsson and
+    Each is a target divided by its unit of counting, which is the weight of its rows; see Ohlsson and
     Johansson (2010), “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.
 
     Parameters
     ----------
     frame
-        The table, shape (n, columns), with unique names. What is divided may hold amounts below zero, such as
-        recoveries; what it is divided by may not.
+        The table, shape (n, columns), with unique names. The numerator may contain amounts below zero, such
+        as recoveries; the denominator may not.
     """
     targets = []
     usable = [name for name in frame.columns if can_be_rate(frame[name])]

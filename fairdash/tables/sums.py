@@ -1,12 +1,12 @@
-"""Find amounts that add up to a target or to a price, and so are its parts.
+"""Find amounts that add up to a target or a price and are therefore its parts.
 
 The coverages of a premium are known only with the premium, so no feature may be one of them. Their sum, times
 one factor (a tax) and plus one amount (a fee), is the total in every row, up to rounding. The total is
 regressed on all columns of amounts on a sample of rows: parts have one common coefficient, and all other
 columns have none. Every row then confirms the sum.
 
-An additive tariff has a coefficient of its own for each rating factor, and relativities are no amounts: their
-coefficient is a base premium, far from 1.
+This does not affect additive tariffs, which have a separate coefficient for each rating factor, or
+relativities, whose coefficient is a base premium, far from 1.
 
 >>> rng = np.random.default_rng(0)
 >>> table = pd.DataFrame(rng.gamma(2, 100, (500, 3)).round(2), columns=["fire", "theft", "value"])
@@ -70,11 +70,11 @@ class Sum:
     Parameters
     ----------
     total
-        Name of what they add up to.
+        Name of the total.
     parts
         Names of the columns.
     subtracted
-        Those of them that are subtracted.
+        Columns among these that are subtracted.
     factor, fee
         The total is `factor` times their sum, plus `fee`.
     """
@@ -86,7 +86,7 @@ class Sum:
     fee: float = 0.0
 
     def in_words(self) -> str:
-        """Say how the total follows from its parts."""
+        """Describe how the total follows from its parts."""
         added = [f"“{name}”" for name in self.parts if name not in self.subtracted]
         less = [f"“{name}”" for name in self.subtracted]
         times = "" if self.factor == 1 else f"{amount(self.factor)} times "
@@ -138,7 +138,7 @@ def find_sums(
     total
         Column of numbers. Rows in which it is missing don't count.
     columns
-        Candidates. Those of 0 and 1 are indicators, and never parts.
+        Candidates. Columns of 0 and 1 are indicators, and never parts.
     exposure
         Possible divisor of the total, applied or not.
     least
@@ -253,9 +253,10 @@ class _Search:
 
 
 def _coefficients(x: Floats, y: Floats) -> Floats:
-    """Regress a total (m,) on columns (m, p); all 0 if they don't add up to it, up to rounding and few rows.
+    """Regress a total (m,) on columns (m, p); all 0 if they don't add up to it, up to rounding and a few
+    rows.
 
-    A column that others determine has no coefficient, nor has one that is lost in the total's rounding.
+    Columns that others determine, or that disappear in the rounding of the total, have no coefficient.
     """
     beta = np.zeros(x.shape[1])
     own = np.flatnonzero(np.ptp(x, axis=0) > 0)
@@ -276,7 +277,7 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
 
 
 def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Floats:
-    """Put a multiple, such as a gross amount, in a column's place if all coefficients are alike then."""
+    """Replace a column by a multiple, such as a gross amount, if all coefficients are then equal."""
     parts = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
     others = np.setdiff1d(np.arange(len(beta)), basis)
     if len(parts) < 2 or not len(others):
@@ -303,7 +304,7 @@ def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Flo
 def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
     """Return the coefficients of a regression, and its residuals' standard deviation.
 
-    If that is more than rounding, the rows farthest off are left out in turns.
+    If it exceeds the rounding error, the rows with the largest errors are left out step by step.
     """
     design, rows = np.column_stack([np.ones(len(y)), z]), np.ones(len(y), dtype=bool)
     for _ in range(_TURNS):
@@ -317,9 +318,10 @@ def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
 
 
 def _independent(z: Floats, least: Floats) -> Index:
-    """Return columns of z (m, p) that determine all others; what is left of one after those is above `least`.
+    """Return columns of z (m, p) that determine all others; the residual of each given the others is above
+    `least`.
 
-    Of a subtotal and its parts, each rounded, one is left over, and its coefficient would be noise.
+    If a subtotal and its parts are rounded, one of them is redundant, and its coefficient would be noise.
     """
     left, chosen = z.copy(), list[int]()
     while True:
@@ -337,9 +339,9 @@ def _independent(z: Floats, least: Floats) -> Index:
 def _line_of(
     y: Floats, sign: Floats, cells: Floats, error: Floats, *, exact: float
 ) -> tuple[float, float, Mask] | None:
-    """Return factor, fee and the rows that confirm them, of y (n,) as a line of a sum of cells (k, n).
+    """Return factor, fee and the confirming rows of y (n,) as a linear function of a sum of cells (k, n).
 
-    None if too few rows do, or if the columns or the line are no amounts.
+    None if too few rows confirm them, or if the columns or the line are not amounts.
     """
     z, steps = sign @ cells, [_step(x) for x in cells]
     slack = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
@@ -364,7 +366,7 @@ def _line_of(
 
 
 def _cells(values: pd.Series) -> Floats:
-    """Numbers (n,), 0 where a cell is missing: a coverage that was not bought costs nothing."""
+    """Numbers (n,), 0 for missing cells, because a coverage that was not bought costs nothing."""
     cells = as_floats(values).to_numpy(dtype=float)
     return np.where(np.isnan(cells), 0.0, cells)
 

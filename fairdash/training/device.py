@@ -25,8 +25,8 @@ TITLES = {"cuda": "the GPU (CUDA)", "mps": "the GPU (Apple)", "cpu": "the CPU"}
 
 #: Message if ``"auto"`` does not use a GPU.
 TOO_SMALL = (
-    "Trained on the CPU, which is faster than {gpu} for so small a training: it takes one core an estimated "
-    "{seconds:.1f} s, and a GPU is worth its start from {least:g} s."
+    "Trained on the CPU, which is faster than {gpu} for this small training. It takes one core about "
+    "{seconds:.1f} s, and a GPU pays off from {least:g} s on."
 )
 
 

@@ -143,8 +143,8 @@ def rows_to_fit(
 
     Returns
     -------
-    Features (n, p) that the predictor sees, target (n,), sensitive features (n, d) or None, positive weights
-    (n,) or None.
+    Features (n, p) of the predictor, target (n,), sensitive features (n, d) or None, positive weights (n,) or
+    None.
     """
     penalises = method.penalty is not None and model.lam > 0
     X, y = as_pandas(X), as_pandas(y)

@@ -137,7 +137,7 @@ class SearchResult:
         Settings with the smallest score; None in a search for a weight.
     lam
         Weight λ found; None in a search for settings. 0 if the standard model already meets the target. If no
-        weight meets the target, the one that comes closest, up to noise.
+        weight meets the target, the closest weight, up to noise.
     reached
         True if the target is met on the held-out rows; always True in a search for settings, which has no
         target.

@@ -103,7 +103,7 @@ def checked_kind(dataset: Dataset, kind: str) -> str:
     if role and getattr(dataset, role) is None:
         raise _fault(
             "split",
-            f"Splits by {role} need a column that says the {role}",
+            f"Splits by {role} need a column with the {role}",
             f"Choose the column of the {role}.",
         )
     return kind

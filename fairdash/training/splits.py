@@ -141,7 +141,7 @@ def folds(
     most, what = (len(rows), "rows") if own is None else (len(pd.unique(own)), "groups")
     if not 2 <= n_folds <= most:
         raise OptionError.of(
-            f"The {what} can't be dealt into that many folds",
+            f"The {what} can't be divided into that many folds",
             f"Choose a number from 2 to {most:,}.",
             column="n_folds",
         )

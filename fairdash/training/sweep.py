@@ -187,7 +187,7 @@ class Sweep(TrainingPlan):
         for method in self.methods:
             get_entry(PATHS, method, option="method")
         alone = FAIR_TARIFF not in self.methods or set(self.methods) == {STANDARD, FAIR_TARIFF}
-        hint = "Name “fair_tariff” with “standard” alone, or ask for tariffs beside networks."
+        hint = "Name “fair_tariff” only with “standard”, or train tariffs in addition to networks."
         checks.require(alone, "methods", "Tariffs can't be combined with other methods here", hint)
         checks.require(
             self.methods and len(set(self.methods)) == len(self.methods),

@@ -1,10 +1,9 @@
-"""Questions 8 and 10, other prices: what could be charged instead, and how does a second price compare?
+"""Questions 8 and 10 on other prices: what could be charged instead, and how does a second price compare?
 
 :mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
 10 are audited on the same rows, folds and points, and every number has its difference. Intervals of
-differences are paired: for curves, by each unit's contribution to one number less its contribution to the
-other; for the rest, by leaving out a twentieth of the units at a time (Student's t with 19 degrees of
-freedom).
+differences are paired. For curves, they use the difference of each unit's contributions to the two numbers.
+For other numbers, a twentieth of the units is left out at a time (Student's t with 19 degrees of freedom).
 """
 
 from __future__ import annotations
@@ -56,12 +55,12 @@ _NO_COSTS = "This question needs {what}."
 def what_instead(data: AuditData, _: Answered) -> Part:
     """Answer question 8: five premiums for the same costs, with their curves along s, fit and differences.
 
-    Models are taken as known, but in ``premium_averages``: see
-    :func:`~fairdash.auditing.models.averages.premium_averages`. ``premiums`` has a row a premium, the price
-    first, with shares of the mean price, what is explained on rows left out and how much less (``less``) that
-    is than the best estimate's; ``premium_curves`` the columns of a curve's band, as
-    :func:`~fairdash.auditing.gaps.largest_gap` has it, in units of the price; ``premium_differences`` a row a
-    difference with its law over policies, likewise.
+    Models are treated as known, except in ``premium_averages``: see
+    :func:`~fairdash.auditing.models.averages.premium_averages`. ``premiums`` has one row for each premium,
+    the price first, with shares of the mean price, the explained share on held-out rows, and how much less
+    (``less``) it explains than the best estimate. ``premium_curves`` has the columns of a curve's band, as in
+    :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price. ``premium_differences`` has one row
+    for each difference, with its distribution over policies.
     """
     data = data.on("expected_cost", "outcome", "features")
     costs = data.costs
@@ -126,7 +125,7 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
 
 
 def _no_costs(table: AuditTable) -> str:
-    """Why there are no premiums."""
+    """Reason for missing premiums."""
     if table.features.columns.empty:
         return _NO_COSTS.format(what="a column without another role, from which to build a premium")
     if table.outcome is None and table.expected_cost is None:
@@ -209,8 +208,8 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
 def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     """Tabulate the numbers of both audits: question, measure, price, candidate, difference, ci_low, ci_high.
 
-    Numbers are shares of each price's own mean, or as they are in the measures; limits are missing where the
-    number is not one that is compared.
+    Numbers are shares of each price's own mean, or as in the measures. Limits are missing if a number is not
+    compared.
     """
     numbers = [
         pd.DataFrame([*_gaps(each), *(row for row in each.measures if row["unit"] == SHARE)])
@@ -272,7 +271,7 @@ def _off(parts: list[Array]) -> float:
 
 
 def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Likewise, by leaving out a twentieth of the units at a time: a jackknife of groups."""
+    """The same by a jackknife that leaves out a twentieth of the units at a time."""
     reasons = []
     for data in (first.data, other.data):
         # The curve from out-of-fold predictions of all rows.

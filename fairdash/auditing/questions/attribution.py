@@ -112,12 +112,12 @@ def through_what(data: AuditData, _: Answered) -> Part:
 
 
 def _uses_itself(itself: Estimate) -> bool:
-    """Return whether the price is shown to use s itself; its surrogate then has s among its features."""
+    """Return whether the data show that the price uses s itself; its surrogate then has s as a feature."""
     return itself.ci_low > USES_ITSELF
 
 
 def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
-    """Through which features, by the surrogate."""
+    """Sentence about the features behind the link, by the surrogate."""
     if shares.empty:
         return _NO_SHARES
     named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _MIN_NAMED * whole.value)].head(_MAX_NAMED)
@@ -144,7 +144,7 @@ def _itself_in_words(itself: Estimate, name: str) -> str:
     """Return whether the price follows s through s itself."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
     if _uses_itself(itself):
-        return f"{with_it}. The price uses it, or something related to it outside the table."
+        return f"{with_it}. The price uses it, or something related to it that the table lacks."
     if itself.ci_high < USES_ITSELF:
         return f"{with_it}. Beyond what these columns reveal about “{name}”, the price does not use it."
     return f"{with_it}. The data do not show whether the price itself uses it."
@@ -160,7 +160,7 @@ def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
 
 
 def _discrimination_in_words(found: Estimate | None, costs: Costs | None, fits: pd.DataFrame) -> str:
-    """Distance of the price from one without proxy discrimination."""
+    """Distance of the price from the nearest price without proxy discrimination."""
     if costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
     if found is None:
@@ -220,21 +220,21 @@ def drivers_of(
 ) -> tuple[pd.DataFrame, Estimate, Estimate, pd.DataFrame]:
     """Return the columns through which the price of a table with features follows s.
 
-    Without torch there are no networks, and without shap there is no row a feature.
+    Without torch there are no networks, and without shap there are no rows for features.
 
     Returns
     -------
     DataFrame
-        A row a model of the price, with its R² on rows left out: model, rows, measure, value, ci_low,
-        ci_high. The surrogate without s and with it, and networks in place of the trees, with s where the
+        One row for each model of the price, with its R² on held-out rows: model, rows, measure, value,
+        ci_low, ci_high. The surrogate without s and with s, and networks instead of trees, with s if the
         surrogate has it.
     Estimate
-        By how much of the price's variance s makes the surrogate better, likewise. Where that is shown to be
-        more than :data:`USES_ITSELF`, the surrogate that is shared out has s among its features.
+        The share of the price's variance that the surrogate explains in addition if it has s. If this is
+        shown to exceed :data:`USES_ITSELF`, the surrogate that is allocated to features includes s.
     Estimate
         UF of the surrogate.
     DataFrame
-        A row a feature, the largest first: feature, share (UFⱼ; they add up to UF), ci_low, ci_high.
+        One row for each feature, the largest first: feature, share (UFⱼ; they add up to UF), ci_low, ci_high.
     """
     part = table.sampled(MAX_ROWS)
     without = out_of_fold(part, part.price, OF_A_PRICE, random_state=random_state)
@@ -267,10 +267,10 @@ def drivers_of(
 def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Array:
     """Return Shapley values, (n, p), on the scale on which the trees add up.
 
-    A row's values add up to its prediction less the mean on that scale: the price's own for trees that learn
-    by squared error, the logarithm of the price for those of Poisson, gamma or Tweedie losses.
+    A row's values add up to its prediction minus the mean on that scale. It is the scale of the price for
+    trees with squared error, and its logarithm for Poisson, gamma or Tweedie losses.
 
-    Along the trees' own paths (Lundberg et al. 2020), by the library ``shap``.
+    They follow the trees' own paths (Lundberg et al. 2020), by the library ``shap``.
     """
     with warnings.catch_warnings():
         # shap's pictures, which are not used here, import parts of matplotlib that are deprecated.
@@ -285,7 +285,7 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
     """Return UF of the sum of some parts (n, p) and each part's share of it, p + 1 estimates, without noise.
 
     Cov(E[a|s], E[b|s]) = Cov(a, b) − E[(a − E[a|s])(b − E[b|s])] with the means learned on other folds, so
-    that the parts' add up to the whole's (compare :func:`fairdash.auditing.gaps.typical_gap`).
+    that the parts add up to the whole (compare :func:`fairdash.auditing.gaps.typical_gap`).
     """
     whole = parts.sum(axis=1)
     basis = basis_of(table)
@@ -312,8 +312,8 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
     Returns
     -------
     PD, v
-        PD in [0, 1]: 0 where the price is such a price, 1 where none is nearer than a constant. Its interval
-        takes μ as known. And the weights v (K,) of the nearest one.
+        PD in [0, 1]: 0 if the price is such a price, 1 if no such price is nearer than a constant. Its
+        interval treats μ as known. The weights v (K,) are those of the nearest price.
     """
     share = table.share
     around = price - share @ price

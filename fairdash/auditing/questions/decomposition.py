@@ -140,7 +140,7 @@ def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Arr
 def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
     """Decompose the gap from the lowest to the highest point of the price's curve, chosen on the other half.
 
-    None where a half has too few rows at too many values of s for a curve, or no cost at all.
+    None if a half has too few rows at too many values of s for a curve, or no cost at all.
     """
     in_first = table.folds(2) == 0
     halves = []
@@ -159,7 +159,7 @@ def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition
 
 
 def _same_point(basis: Basis, other: Basis, point: int) -> int:
-    """Return the point of a basis that stands where a point of the other half's does."""
+    """Return the point of a basis that corresponds to a point of the other half's basis."""
     kind = other.kind[point]
     if kind in ("below", "above") and kind in basis.kind:
         return basis.kind.index(kind)
@@ -210,7 +210,7 @@ def in_words(
     name: str,
     called: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
-    """Answer question 3 in words; a gap in two halves has its points chosen on the other half of the rows."""
+    """Answer question 3 in words; points of a gap in two halves are chosen on the other half of the rows."""
     low, high = (" or ".join(dict.fromkeys(map(called, ends))) for ends in zip(*points, strict=True))
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     whole = parts["gap"]
@@ -238,8 +238,8 @@ def controlled_curve(
 ) -> tuple[AuditTable, Curve]:
     """Return the price's curve along s among rows with equal factors, and the rows used.
 
-    These are all, or some that the seed has drawn. Among equals only differences along s are known; the
-    curve's level is that of the mean price.
+    These are all rows, or a random sample. Among equals only differences along s are known, so the curve is
+    placed at the level of the mean price.
     """
     part, basis, left = left_among_equals(table, factors, random_state=random_state)
     return part, _curve_of(part, basis, left)
@@ -345,8 +345,7 @@ def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """Return the answer and more; `any_link` is the p-value of no link, whether it is alike everywhere or
-    not."""
+    """Return the answer in sentences; `any_link` is the p-value of no link, equal everywhere or not."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}.",

@@ -78,7 +78,7 @@ def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
 def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
     """Return the tables ``classes``, each against the rest, and ``class_pairs``, in units of the price.
 
-    Favourable is a price of at most the median one. Classes that are not to be shown are missing.
+    A price of at most the median is favourable. Classes that may not be shown are missing.
     """
     codes = table.sensitive.astype(np.intp)
     order = np.argsort(table.price, kind="stable")
@@ -147,9 +147,9 @@ def top_price_share(
 ) -> tuple[pd.DataFrame, float] | None:
     """Return the share of rows along s in the highest 5 %, with its band, and the overall share, in [0, 1].
 
-    It is a curve as the price's is, of an indicator: s is not cut into bands. Where many rows have one
-    price, all of them or none are among the highest, which are then 5 % or a little more; None where that
-    would be more than a fifth.
+    It is the curve of an indicator, estimated like the price's curve, so s is not cut into bands. If many
+    rows have the same price, all of them or none are among the highest, so the share can exceed 5 %. None if
+    it would exceed a fifth.
     """
     least = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
     among = (table.price >= least).astype(float)
@@ -178,8 +178,8 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
 def over_the_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the price in every cell of crossed attributes, and sentences on each crossing's largest gap.
 
-    ``low`` and ``high`` hold all cells of a crossing at once in 95 % of samples, and so does the gap's
-    interval all pairs of cells.
+    In 95 % of samples, ``low`` and ``high`` cover all cells of a crossing at once, and the gap's interval
+    covers all pairs of cells.
     """
     frames, said = [], []
     for data in crossings:

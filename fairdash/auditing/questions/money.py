@@ -1,4 +1,6 @@
-"""Question 7: how much money, and whose? Payments above or below a base, along s and by segment.
+"""Question 7: how much money is at stake, and for whom?
+
+Payments above or below a base, along s and by segment.
 
 The base of a row's price is proportional to its expected cost, scaled so that both have the same total (the
 portfolio's loss ratio). Without a cost it is the mean price, or in a segment the mean of rows with equal
@@ -129,14 +131,14 @@ def amounts(
     Parameters
     ----------
     groupings
-        Each row's group, 0 … K-1, and −1 in none; and what a row pays above its base; (n,) each.
+        Each row's group, 0 … K-1, or −1 without a group, and each row's payment above its base; (n,) each.
 
     Returns
     -------
     DataFrame
-        A row a group, those of each grouping after those of the one before; those of fewer than 20 rows or
-        units are missing. Columns grouping, code, rows, exposure, price (the mean), per_head, per_head_low,
-        per_head_high, total, total_low, total_high, and shown: how far per_head is from 0 at the least.
+        One row for each group, grouping after grouping; groups with fewer than 20 rows or units are missing.
+        Columns grouping, code, rows, exposure, price (the mean), per_head, per_head_low, per_head_high,
+        total, total_low, total_high, and shown, the limit of per_head nearest to 0.
     """
     starts = np.cumsum([0, *(int(code.max()) + 1 for code, _ in groupings)])
     held = [code >= 0 for code, _ in groupings]
@@ -220,15 +222,15 @@ def segments(
 ) -> tuple[pd.DataFrame, int]:
     """Return the segments affected most: fifths of s crossed with levels or fifths of another column.
 
-    They are in order of the amount per head that is shown at the least, the limit nearest to 0, so that a
-    small segment is not first by noise; where that is 0, of the amount in standard errors.
+    They are ordered by the limit of the amount per head that is nearest to 0, so noise does not put a small
+    segment first. If this limit is 0, they are ordered by the amount in standard errors.
 
     Parameters
     ----------
     columns : (n, c) frame
         The other columns.
     price, cost, base
-        As in :func:`along_s`; without a cost the base is the mean of the rows of the same level.
+        As in :func:`along_s`; without a cost the base is the mean of the rows with the same level.
 
     Returns
     -------
@@ -292,16 +294,17 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
 def moved(
     table: AuditTable, basis: Basis, price: Array, cost: Array | None
 ) -> tuple[Estimate, Estimate, float]:
-    """Return payments above the base where the curve of the other half of the rows lies above it.
+    """Return payments above the base at values of s at which the curve of the other half of the rows exceeds
+    the base.
 
-    Learned on other rows, the side says nothing of a row's own noise: without a link it is 0 on average.
+    These values do not depend on a row's own noise, so without a link the amount is 0 on average.
 
     Returns
     -------
     Estimate, Estimate
-        Per unit of the exposure of those who pay more, and per unit of everybody's.
+        Amount per unit of exposure of those who pay more, and per unit of all exposure.
     float
-        Theirs of the exposure.
+        Their share of the exposure.
     """
     above = above_base(price, cost, table.weight)
     prediction = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)

@@ -145,13 +145,13 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     Returns
     -------
     Estimate
-        Their mean price less that of the others, with a 95 % interval by unit.
+        Their mean price minus that of the others, with a 95 % interval by unit.
     int
         Number of rows without the attribute.
     DataFrame
         Bands of the price: low, high, rows, and share (of the exposure) in which s is missing.
     None
-        There are fewer than 20 of them.
+        There are fewer than 20 such rows.
     """
     price = frame[columns.price].to_numpy(dtype=float, na_value=np.nan)
     weight = np.ones(len(frame))
@@ -197,7 +197,7 @@ def corrected(
     int
         Number of rows used.
     None
-        s has but levels, which have no such error.
+        s has only levels, which have no such error.
     """
     if len(np.unique(table.sensitive)) <= MAX_LEVELS:
         return None
@@ -241,7 +241,7 @@ def _extrapolate(reliability: float) -> Array:
     """Weight of each change from the observed value in the extrapolated one, (variances,).
 
     With t = 1 ÷ √(1 + added variance), the reliability is √ r = √reliability × t: the least-squares parabola
-    in t through t = 1, read at t = 1 ÷ √reliability.
+    in t through t = 1, evaluated at t = 1 ÷ √reliability.
     """
     t = 1 / np.sqrt(1 + _ADDED) - 1
     to = 1 / np.sqrt(reliability) - 1
@@ -249,7 +249,7 @@ def _extrapolate(reliability: float) -> Array:
 
 
 def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
-    """Return the table with another s, sorted by it; and which unit of the old one each of its units is."""
+    """Return the table with another s, sorted by it, and the unit of the old table for each of its units."""
     order = np.argsort(s, kind="stable")
     rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal")}
     units, names = pd.factorize(table.units[order])

@@ -2,7 +2,7 @@
 
 Robustness value of Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82, 39–67): a factor that
 explains this share of the residual variance of both the price and s, given the named factors, would explain
-the gap. Here s enters through the price's curve along s, estimated on the other half of the units, which
+the gap. Here s enters through the price's curve along s, estimated on the other half of the units. This
 covers nonlinear links. For a straight line the value equals theirs.
 """
 
@@ -90,7 +90,7 @@ def robustness_among_equals(
     left : (n, 1 + p) array
         Residuals of the price, and of the basis functions, given the factors.
     without
-        Gives what some of the factors leave of columns, by splines alone.
+        Function that returns residuals of columns given some of the factors, by splines alone.
     """
     half = table.folds(2)
     told, along = np.empty(table.n), np.empty(table.n)

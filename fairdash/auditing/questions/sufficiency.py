@@ -55,15 +55,15 @@ _MAX_COLUMNS = 20
 class Surface(Tested):
     """Root mean square over cells, corrected for noise; amounts in units of the price.
 
-    Its value is that of b(p, s) − b(p), not below 0; 0 where rows of one price cost the same at every s. Of
-    autocalibration, that of b(p); 0 where rows of one price cost that price. Its p-value is of 0 in all
-    cells.
+    For sufficiency, its value is that of b(p, s) − b(p), at least 0; 0 if rows of one price cost the same at
+    every s. For autocalibration, it is that of b(p); 0 if rows of one price cost that price. Its p-value
+    tests that it is 0 in all cells.
 
     Attributes
     ----------
     cells
-        Columns price_low, price_high, s_low, s_high (not of autocalibration), rows, share, b,
-        standard_error; b is of the cell, less b(p) for sufficiency.
+        Columns price_low, price_high, s_low, s_high (not of autocalibration), rows, share, b, standard_error;
+        b belongs to the cell, minus b(p) for sufficiency.
     """
 
     cells: pd.DataFrame
@@ -178,7 +178,9 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
-    """Distance of the cost at a price, scaled to the level of prices, from that price; likewise."""
+    """Test autocalibration: the distance between a price and the cost at this price, scaled to the level of
+    prices.
+    """
     bands, _ = _price_bands(table)
     return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 
@@ -186,7 +188,7 @@ def autocalibration(table: AuditTable, delta: float, *, random_state: int | None
 def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
     """Band of each row's price, (n,), and the number of bands.
 
-    There are fewer with many classes, so that a cell of price and class has rows to be shown.
+    With many classes there are fewer bands, so that a cell of price and class has enough rows to be shown.
     """
     bands, fewest = np.sqrt(table.n / _ROWS_A_CELL), 2
     if classes > 2:
@@ -209,15 +211,15 @@ def _surface(
     *,
     random_state: int | None,
 ) -> Surface:
-    """Return the root mean square of the cells' mean errors, less what lines in the price tell of the rows'
-    errors.
+    """Return the root mean square of the cells' mean errors, after removing straight lines in the price from
+    the rows' errors.
 
     Parameters
     ----------
     cell
         Cell of each row, (n,).
     ranges
-        What a cell is said to reach over: name to (n,) array.
+        Quantities whose range describes a cell: name to (n,) array.
     """
     _, code, rows = np.unique(cell, return_inverse=True, return_counts=True)
     weight = np.bincount(code, weights=table.weight)
@@ -248,9 +250,9 @@ def _surface(
 
 
 def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
-    """Functions that b(p) is made of, (n, q): a straight line in each of the given bands of the price.
+    """Functions that make up b(p), (n, q): a straight line in each of the given bands of the price.
 
-    They are orthonormal under the weights: L @ (L.T @ (w y)) is what they tell of y.
+    They are orthonormal under the weights: L @ (L.T @ (w y)) is the projection of y on them.
     """
     _, code = np.unique(band, return_inverse=True)
     total = np.bincount(code, weights=table.weight)
@@ -306,8 +308,7 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
     Returns
     -------
     DataFrame
-        Columns low, high (of what it is along), rows, exposure, price, outcome (means), ratio, ci_low,
-        ci_high.
+        Columns low, high (of s or the price), rows, exposure, price, outcome (means), ratio, ci_low, ci_high.
     """
     along = getattr(table, by)
     code = table.bands(n_bands) if by == "sensitive" else bands_of(along, table.weight, n_bands)
@@ -357,7 +358,7 @@ def _expected(table: AuditTable) -> Array:
 
 
 def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd.DataFrame:
-    """Return actual ÷ expected with 95 % limits, a row a code, after the columns in `first`."""
+    """Return actual ÷ expected with 95 % limits, one row for each code, after the columns in `first`."""
     assert table.outcome is not None
     held = code >= 0
     rows = np.bincount(code[held])

@@ -65,7 +65,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     Raises
     ------
     ReadingError
-        The file is no text, its encoding can't be found, it is too large, or its rows don't fit the header.
+        The file is not text, its encoding can't be found, it is too large, or its rows don't fit the header.
     OptionError
         An option can't be used.
     """
@@ -112,7 +112,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
 
 
 def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarray, notes: list[str]) -> Cut:
-    """Leave out a first row that holds labels or units of the columns, and say so."""
+    """Leave out a first row that holds labels or units of the columns, with a note."""
     # The first row of nearly every table has a number.
     if not any(LIKE_NUMBER.fullmatch(str(column[0])) for column in cells):
         top = [[str(cell) for cell in column[:_ROWS_OF_LABELS]] for column in cells]
@@ -123,7 +123,7 @@ def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarra
 
 
 def _check_delimiter(delimiter: str) -> None:
-    """Refuse what can't separate cells: other than one character, or one that cells and lines are made of."""
+    """Refuse an invalid delimiter: more than one character, or one that occurs in cells or ends lines."""
     if len(delimiter) != 1 or delimiter.isalnum() or delimiter in '"\r\n\0.+-':
         raise OptionError.of(
             "this can't be a delimiter", "Choose one character, such as a comma, a semicolon or a tab."
@@ -131,7 +131,7 @@ def _check_delimiter(delimiter: str) -> None:
 
 
 def _announced_delimiter(text: io.TextIOBase) -> str | None:
-    """Give the delimiter that Excel's first line ``sep=;`` announces, if there is such a line."""
+    """Return the delimiter that Excel's first line ``sep=;`` announces, if there is such a line."""
     text.seek(0)
     first = text.readline(100).strip()
     if len(first) == 5 and first.lower().startswith("sep="):
@@ -143,8 +143,9 @@ def _announced_delimiter(text: io.TextIOBase) -> str | None:
 def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
     """Find the delimiter with which most first rows have as many cells as the header, and their share.
 
-    A title may stand above the header: a delimiter by which more rows agree with each other than with the
-    first is better, if the first of them holds names. Where nothing separates any row, the comma is given.
+    There may be a title above the header. A delimiter is therefore better if more rows agree with each other
+    than with the first row, provided that the first of them holds names. If nothing separates any row, the
+    result is the comma.
     """
     text.seek(0)
     sample = text.read(_SAMPLE)
@@ -184,8 +185,8 @@ def cut_plain(
 ) -> Cut | None:
     """Split a text without quotes like :func:`cut`, ten times as fast, because each line is a row.
 
-    None where it can't be told to be such a text, or a row is not as wide as the header; :func:`cut` then
-    says what is wrong with it. Nor without pyarrow, which is what makes it quick.
+    None if the text is not certainly of this kind, or a row is not as wide as the header; :func:`cut` then
+    reports the problem. Also None without pyarrow, on which the speed depends.
     """
     if not has("pyarrow"):
         return None
@@ -241,32 +242,32 @@ def cut(
 ) -> Cut:
     """Split a text into rows of equal width.
 
-    Cells may stand in double quotes, then with delimiters and line ends inside and ``""`` for a quote.
+    Cells in double quotes may contain delimiters and line ends, and ``""`` for a quote.
 
     Parameters
     ----------
     text
-        Opened with ``newline=""``.
+        Text opened with ``newline=""``.
     header_row, keep_below
         See :class:`~fairdash.tables.readers.report.ReadingOptions`.
 
     Returns
     -------
     header
-        The cells of the line that holds the names, as they stand.
+        The unchanged cells of the header line.
     columns
         n texts for each column.
     lines : array of int64, shape (n,)
-        The line of the file that each row begins on; the header is line 1.
+        The line of the file on which each row begins; the header is line 1.
     notes
-        Sentences on what was skipped: empty lines, and rows above and below the table.
+        Sentences on skipped parts: empty lines, and rows above and below the table.
 
     Raises
     ------
     ReadingError
         No header, no rows, rows of other widths than the header, or a quote that is not closed.
     OptionError
-        Nothing stands on the line that is to hold the names.
+        The line chosen for the names is empty.
     """
     text.seek(0)
     header, records, n_empty, notes = _header(_records(text, delimiter), header_row)
@@ -340,7 +341,7 @@ def _header(
 
 
 def _down_to_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
-    """The records without totals and notes at their end, the lines of which are put into a list."""
+    """The records without totals and notes at the end, whose lines are added to a list."""
     held: deque[_Record] = deque()
     for record in records:
         held.append(record)
@@ -373,7 +374,7 @@ def _announces_delimiter(first: list[str]) -> bool:
 
 
 def _records(text: io.TextIOBase, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The records of a text, empty lines too: the line that each begins on, and its cells."""
+    """The records of a text, including empty lines: the line on which each begins, and its cells."""
     reader, line = csv.reader(text, delimiter=delimiter, strict=True), 1
     try:
         for row in reader:

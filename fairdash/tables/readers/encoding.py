@@ -62,14 +62,14 @@ def encoding_name(encoding: str) -> str:
 def text_encoding(content: bytes, chosen: str | None) -> str:
     """Return the canonical name of a text's encoding, as selected by the user or as detected.
 
-    It is found by its byte order mark, else it is UTF-8, else Windows-1252.
+    The byte order mark determines it; otherwise UTF-8 and then Windows-1252 are tried.
 
     Raises
     ------
     ReadingError
-        The bytes are those of another kind of file, or no such encoding fits them.
+        The bytes belong to another kind of file, or no such encoding fits.
     OptionError
-        There is no encoding of the chosen name.
+        There is no encoding with the chosen name.
     """
     if chosen is not None:
         chosen = _check_encoding(content, chosen)
@@ -78,7 +78,7 @@ def text_encoding(content: bytes, chosen: str | None) -> str:
 
 
 def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
-    """Refuse the bytes of another kind of file, and NUL where no Unicode encoding explains it."""
+    """Refuse the bytes of another kind of file, and NUL bytes that no Unicode encoding explains."""
     for signature, what in _SIGNATURES:
         if content.startswith(signature):
             raise ReadingError.of(f"this file is {what}, not a text table", _TO_CSV)
@@ -115,7 +115,7 @@ def _find_encoding(content: bytes) -> str:
 
 
 def _check_encoding(content: bytes, encoding: str) -> str:
-    """Check an encoding that the user chose, and give its canonical name."""
+    """Check an encoding that the user chose, and return its canonical name."""
     try:
         name = codecs.lookup(encoding).name
         if name.replace("_", "-") in _NOT_FOR_FILES:
@@ -154,7 +154,7 @@ def _unicode_guess(content: bytes) -> str | None:
 
 
 def _first_undecodable(content: bytes, encoding: str) -> int | None:
-    """Give the position, within a piece of 1 MiB, of the first byte that does not fit; None if all do."""
+    """Return the position, within a piece of 1 MiB, of the first invalid byte; None if all are valid."""
     decoder = codecs.getincrementaldecoder(encoding)()
     size = 2**20
     for start in range(0, len(content), size):

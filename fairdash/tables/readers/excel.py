@@ -68,9 +68,9 @@ def is_workbook(names: Sequence[str]) -> bool:
 
 
 def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read one sheet of a workbook: the named one, or else the first that is not hidden.
+    """Read one sheet of a workbook: the named sheet, or else the first that is not hidden.
 
-    Its first row that is not empty is the header, unless that is a title.
+    Its first nonempty row is the header, unless this row is a title.
 
     Raises
     ------
@@ -96,13 +96,13 @@ class Sheet:
     name
         Name of the sheet.
     rows
-        Cells row by row, from the first row and column that are used; an empty one is ``""``.
+        Cells row by row, from the first used row and column; an empty cell is ``""``.
     first_line
         Number of the first of these rows, counted from 1.
     xml
-        The part of the file that holds it.
+        The part of the file that holds the sheet.
     all, hidden
-        Names of the workbook's sheets in their order, and of those among them that are hidden.
+        Names of all sheets of the workbook in order, and of the hidden sheets.
     """
 
     name: str
@@ -159,7 +159,7 @@ def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) 
 
 
 def _parts(content: bytes) -> dict[str, bytes]:
-    """Give the parts of a workbook by name, each free of traps that lie in XML itself."""
+    """Return the parts of a workbook by name, each checked for dangerous XML."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = _unpacked(archive)
@@ -207,7 +207,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
-    """Each sheet's name to its part, in their order, and the names of those that are hidden."""
+    """Map of each sheet's name to its part, in order, and the names of hidden sheets."""
     try:
         book = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
         links = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
@@ -230,7 +230,9 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
 
 
 def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
-    """Refuse a sheet by its size: the reader lays out all cells from the first to the last corner."""
+    """Refuse a sheet that is too large, because the reader allocates all cells between the corners of the
+    used area.
+    """
     count = rows = 0
     widest: dict[bytes, int] = {}
     for column, row in _CELL.findall(cells):
@@ -313,7 +315,7 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
 
 
 def _place_of(row: int, filled: list[int]) -> int:
-    """Where a row of the sheet's used part stands among those that are not empty."""
+    """Position of a row of the used area among the nonempty rows."""
     if row not in filled:
         raise no_such_header(row + 1)
     return filled.index(row)

@@ -1,8 +1,8 @@
-r"""Rewrite text tables in layouts that no delimiter separates, and find a second row of headers.
+r"""Rewrite text tables whose layout has no delimiter, and find a second row of headers.
 
-Columns may be aligned by spaces, as the Human Mortality Database and R's ``write.table`` write them. Eurostat
-puts several keys in the first column of a file with tabs, ``:`` for a missing number, and flags behind
-numbers. The U.S. Census Bureau puts labels under the names.
+Columns may be aligned by spaces, as in files of the Human Mortality Database and R's ``write.table``.
+Eurostat puts several keys in the first column of a file with tabs, ``:`` for a missing number, and flags
+behind numbers. The U.S. Census Bureau puts labels under the names.
 
 >>> spaced_as_tabs("  Year  Age   Total\n  1900   0   0.1\n").splitlines()
 ['Year\tAge\tTotal', '1900\t0\t0.1']
@@ -59,7 +59,7 @@ def spaced_as_tabs(text: str) -> str | None:
 
 
 def is_of_eurostat(header: str) -> bool:
-    """Return whether a header is that of Eurostat's tables: keys with commas, the last with a backslash.
+    """Return whether a header has the form of Eurostat's tables: keys with commas, the last with a backslash.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def is_of_eurostat(header: str) -> bool:
 
 
 def eurostat_as_tabs(text: str) -> tuple[str, str]:
-    """Return a table of Eurostat's with every key in a column of its own, and a note."""
+    """Return a Eurostat table with every key in a separate column, and a note."""
     n_keys = text.partition("\\")[0].count(",") + 1
     flags, made = Counter[str](), list[str]()
     for line in text.splitlines():
@@ -97,7 +97,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
     first
         The cells of the first row.
     following
-        For each column, cells of some rows that follow.
+        For each column, cells of some of the following rows.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def check_file(size: int, begins: bytes) -> None:
     Parameters
     ----------
     begins
-        Its first bytes, or more.
+        Its first bytes, or more bytes.
 
     Raises
     ------
@@ -49,9 +49,9 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
     Parameters
     ----------
     about
-        Put before the counts where they are an estimate.
+        Text before the counts if they are estimates.
     most
-        Most cells; MAX_CELLS by default.
+        Largest number of cells; MAX_CELLS by default.
 
     Raises
     ------
@@ -66,12 +66,12 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
 
 
 def check_memory(rows: int, columns: int) -> None:
-    """Check the memory that a table's cells take, however small the file.
+    """Check the memory for a table's cells, independent of the file's size.
 
     Raises
     ------
     ReadingError
-        More than MAX_MEMORY, and than a quarter of what a run may take.
+        The memory exceeds MAX_MEMORY and a quarter of a run's limit.
     """
     needed, most = rows * (_PER_ROW + _PER_CELL * columns), max(MAX_MEMORY, most_memory() // 4)
     if needed > most:

@@ -1,7 +1,7 @@
 """Read R's files: a data frame of an ``.rda``, or the one that an ``.rds`` holds.
 
-rdata reduces an object of a class that it does not know to its storage, such as whole numbers of 64 bits to
-floats of other values. Here each class has a constructor, or its columns are left out and named.
+rdata reduces an object of an unknown class to its storage, which turns 64-bit whole numbers into floats with
+other values. Here each class has a constructor. Columns of other classes are left out and named.
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def frame_names(content: bytes) -> tuple[str, ...]:
 
 
 def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
-    """Return the objects of a file by name, `_Unknown` where one can't be converted, and rdata's warnings."""
+    """Return the objects of a file by name, `_Unknown` for objects that can't be converted, and rdata's
+    warnings.
+    """
     import rdata
     from rdata.parser import DEFAULT_ALTREP_MAP
 
@@ -188,7 +190,7 @@ def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _instants(numbers: Any, seconds: int) -> pd.Series:
-    """Counts of units of `seconds` each after 1970, as datetimes."""
+    """Counts of units of `seconds` each since 1970, as datetimes."""
     cells = _floats(numbers)
     # Years that a date in 64-bit microseconds can express, with a margin.
     known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
@@ -208,7 +210,9 @@ def _long_integers(numbers: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
-    """Codes with haven's labels: declared ones are missing, and labels replace the others, all or none."""
+    """Codes with haven's labels: declared missing codes are missing, and labels replace the others, all or
+    none.
+    """
     values = pd.Series(_values(codes), copy=True)
     declared = np.zeros(len(values), dtype=bool)
     if (given := attributes.get("na_values")) is not None:
@@ -232,7 +236,7 @@ def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:
 
 
 class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
-    """Constructors by the name of R's class; of an unknown class, one that keeps its name."""
+    """Constructors by the name of R's class; for an unknown class, one that keeps its name."""
 
     def __init__(self) -> None:
         from rdata.conversion import DEFAULT_CLASS_MAP
@@ -263,7 +267,7 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
 
 
 def _kind_of(column: Any) -> str:
-    """Say why a column is not read."""
+    """Return the reason why a column is not read."""
     if isinstance(column, _Unknown):
         return f"their cells are {column.kind}"
     if np.ndim(column) == 2 or isinstance(column, _Frame):
@@ -272,7 +276,7 @@ def _kind_of(column: Any) -> str:
 
 
 def _plain(values: Any) -> Any:
-    """An array without the names that R gave its cells; a matrix of one column is one."""
+    """An array without the names that R gave its cells; a matrix with one column counts as an array."""
     # The type that xarray needs for cells with names.
     values = values.values if hasattr(values, "coords") else values
     return values[:, 0] if np.ndim(values) == 2 and np.shape(values)[1] == 1 else values
@@ -286,7 +290,7 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def _values(column: Any) -> Any:
-    """The cells of a column, in a row; None if they are of another kind."""
+    """The cells of a column as an array; None for another kind."""
     values = _plain(column.values if isinstance(column, _Column) else column)
     if isinstance(values, np.ma.MaskedArray):
         kind: Any = "boolean" if values.dtype.kind == "b" else "Int64"
@@ -298,7 +302,7 @@ def _values(column: Any) -> Any:
 
 
 def _add_series(table: TableBuilder, name: str, cells: Any, note: str) -> bool:
-    """Put a column into the table as Arrow has it, if its cells are of a kind that can be used."""
+    """Add a column to the table in Arrow's form, if its cells have a usable kind."""
     import pyarrow as pa
 
     try:

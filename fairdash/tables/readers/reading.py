@@ -120,7 +120,7 @@ def read_table(
         reported.
     columns
         Columns to read from a Parquet file, to save time and memory; None for all. Other formats are read
-        whole.
+        completely.
 
     Returns
     -------
@@ -342,7 +342,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
 def _gunzip(content: bytes, largest: int) -> bytes:
     """Content of a gzip file, up to a byte more than `largest`; ValueError if it is cut off.
 
-    Such a file may consist of several, one after the other. Each costs time, even an empty one.
+    Such a file may consist of several gzip members, each of which costs time, even if empty.
     """
     found, size, parts, begun = [], 0, 0, False
     unpacker = zlib.decompressobj(wbits=31)
@@ -373,7 +373,7 @@ def _too_many(what: str) -> ReadingError:
 
 
 def _only(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
-    """Give the one file of an archive that can be a table."""
+    """Return the only file of an archive that can be a table."""
     # Newer versions of Python read a member without a name as a file, older ones fail at it.
     if not all(member.filename for member in members):
         raise zipfile.BadZipFile

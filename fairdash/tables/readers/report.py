@@ -45,20 +45,19 @@ class ReadingOptions:
     decimal
         ``"."`` or ``","``.
     missing_values
-        Cells that count as missing, besides the empty one, instead of those that do so by default.
+        Texts that count as missing, besides the empty cell; they replace the default marks.
     also_missing
-        Further such cells, texts or numbers, in all columns or in one: ``"999"`` or ``"age=999"``.
+        Further such texts or numbers, in all columns or in one: ``"999"`` or ``"age=999"``.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     number_names
-        Whether a name that stands over several columns is numbered: the second ``age`` becomes ``age (2)``.
+        Whether a repeated column name is numbered: the second ``age`` becomes ``age (2)``.
     header_row
-        The line of a text, or the row of a sheet, that holds the names of the columns; what stands above
-        it is not read.
+        The line of a text, or the row of a sheet, with the column names; lines above it are not read.
     keep_below
-        Whether totals and notes below the table are rows like any other.
+        Whether totals and notes below the table are kept as rows.
     one_spelling
-        Columns whose levels differ in capitals or spaces alone, to be written as the commonest of them.
+        Columns whose levels differ only in capitals or spaces and are merged into the most common of them.
     """
 
     encoding: str | None = None
@@ -90,7 +89,7 @@ class ReadingReport:
     format
         ``"text"``, ``"Parquet"``, ``"Excel"``, ``"R"``, ``"SAS"``, ``"Stata"`` or ``"SPSS"``.
     encoding, delimiter
-        As found or chosen; None of a file that is not text.
+        As detected or chosen; None for files that are not text.
     decimal
         ``","`` if any number has a decimal comma, else ``"."``.
     n_rows, n_columns
@@ -100,19 +99,19 @@ class ReadingReport:
     missing_marks
         The marks that count as missing, besides the empty cell.
     missing_found
-        Mark to the number of cells that hold it; ``""`` is the empty cell.
+        Mark to its number of cells; ``""`` is the empty cell.
     units
-        Column to the sign of money or percent that its cells were written with.
+        Column to the currency or percent sign in its cells.
     renamed
         ``(position, name)`` of the columns whose header was blank, had spaces around it or was numbered; the
         first column has position 1.
     notes
-        Whole sentences on what else the user should know.
+        Further sentences for the user.
     lines : array, shape (n_rows,)
-        The line of the file that each row begins on; of a sheet its row, and of a file without lines the
+        The line of the file on which each row begins; for a sheet its row, and for a file without lines the
         number of the row, from 1.
     sheet, sheets
-        The sheet or table that was read, of which; None and empty where a file holds one alone.
+        The sheet or table that was read, and all available ones; None and empty if a file holds only one.
     """
 
     name: str = "table"

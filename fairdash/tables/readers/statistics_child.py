@@ -116,7 +116,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
 
 
 def _without_letters(values: pd.Series, letters: list[str], notes: list[str]) -> pd.Series:
-    """A column in which Stata's or SAS's codes of missing cells, such as .a, are missing."""
+    """Make Stata's or SAS's codes of missing cells, such as .a, missing."""
     coded = values.isin(letters)
     count = f"{coded.sum():,} cells" if coded.sum() != 1 else "1 cell"
     shown = ", ".join(f".{each}" for each in sorted(letters)[:5])
@@ -131,9 +131,9 @@ def _without_letters(values: pd.Series, letters: list[str], notes: list[str]) ->
 def _with_labels(
     values: pd.Series, labels: Mapping[Any, str], labelled: list[str], partly: list[str], notes: list[str]
 ) -> pd.Series:
-    """A column as the texts of its codes, if all have one; where most texts repeat the number, as numbers.
+    """Replace codes by their texts if all codes have one; keep numbers if most texts repeat the number.
 
-    What is labelled otherwise among numbers, such as 998 for “refused”, is noted.
+    Other labels among numbers, such as 998 for “refused”, are noted.
     """
     name = str(values.name)
     texts = values.map(labels)
@@ -172,7 +172,7 @@ def _is_date(form: str) -> bool:
 
 
 def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd.Series:
-    """Numbers with a format of dates that the parser does not know as dates, of a period its first day."""
+    """Convert numbers with a date format unknown to the parser to dates; a period becomes its first day."""
     cells, epoch = values.to_numpy(dtype=float, na_value=np.nan), _EPOCHS[parser]
     known = np.isfinite(cells)
     unit, seconds = "", 86_400.0
@@ -230,7 +230,7 @@ def _check(n_columns: int, n_rows: int, most_columns: int, most_cells: int) -> N
 
 
 def _plain(values: pd.Series) -> pd.Series:
-    """Numbers that are all whole as whole numbers, as from a text file; times and texts as text."""
+    """Convert numbers that are all whole to integers, as for a text file, and times and texts to text."""
     if pd.api.types.is_float_dtype(values):
         whole = values.notna().any() and values.dropna().mod(1).eq(0).all() and values.abs().max() < 2**53
         return values.astype("Int64") if whole else values

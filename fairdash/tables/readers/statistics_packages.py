@@ -72,9 +72,9 @@ def transport_tables(content: bytes) -> dict[str, bytes]:
 def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav, .zsav) file.
 
-    A column whose codes all have a text (a value label) becomes text, dates become dates, times text. What
-    the file declares as missing is missing. Of a transport file with several tables the named one is read, or
-    else the first.
+    A column whose codes all have a text (a value label) becomes text, dates become dates, times text. Values
+    that the file declares as missing are missing. If a transport file has several tables, the named one is
+    read, or else the first.
 
     Raises
     ------

@@ -44,18 +44,18 @@ class TableBuilder:
     Parameters
     ----------
     header
-        The cells of the first row as they stand.
+        The unchanged cells of the first row.
     lines : array of int64, shape (n,)
-        The line or the row of the sheet that each row begins on, or its number from 1 where a file has none.
+        The line or the row of the sheet on which each row begins, or its number from 1 if a file has none.
     options
         Options set by the user.
     default_marks
-        Texts that count as missing, besides the empty cell, unless the user says otherwise.
+        Texts that count as missing by default, besides the empty cell.
 
     Raises
     ------
     ReadingError
-        A name stands over several columns and is not to be numbered.
+        A column name is repeated and may not be numbered.
     """
 
     def __init__(
@@ -243,9 +243,9 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     Parameters
     ----------
     header
-        The cells of the first row as they stand; those that are no text are written as one.
+        The cells of the first row; cells that are not text are converted to text.
     number
-        Whether a name that stands over several columns is numbered: the second ``age`` becomes ``age (2)``.
+        Whether a repeated column name is numbered: the second ``age`` becomes ``age (2)``.
 
     Returns
     -------
@@ -255,7 +255,7 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     Raises
     ------
     ReadingError
-        A name stands over several columns and is not to be numbered; each such name is a problem.
+        A column name is repeated and may not be numbered; each such name is a problem.
     """
     names = ["" if _is_blank(cell) else str(cell).strip() for cell in header]
     for position, column in enumerate(names, start=1):
@@ -291,7 +291,7 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Give the second column of a name a 2 behind it, the third a 3, past names that are there already."""
+    """Append 2 to the second column of a name, 3 to the third, and so on, skipping existing names."""
     taken, last, found = set(names), Counter[str](), []
     for name in names:
         last[name] += 1
@@ -306,13 +306,13 @@ def _numbered(names: Sequence[str]) -> list[str]:
 def header_at(rows: Sequence[Sequence[str]]) -> int:
     """Return the index, from 0, of the row that holds the names among a table's first rows.
 
-    The first, unless at most half as many of its cells are filled as is usual, and a row further down has
-    names: more than half of its cells filled, with different texts that are no numbers.
+    It is the first row, unless at most half the usual number of its cells are filled and a later row has
+    names: more than half of its cells filled, with distinct texts that are not numbers.
 
     Parameters
     ----------
     rows
-        The first rows that are not empty, some thirty, as they stand in the file.
+        The first nonempty rows of the file, about thirty.
 
     Examples
     --------
@@ -339,13 +339,13 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     Parameters
     ----------
     rows
-        The last rows with the line that each begins on; empty lines have no cells, or empty ones. The first
-        is never counted.
+        The last rows with the line on which each begins; empty lines have no cells, or empty ones. The first
+        row is never counted.
 
     Returns
     -------
     int
-        Rows that are not empty; all of them stand at the end.
+        Number of nonempty rows, all at the end.
 
     Examples
     --------
@@ -367,7 +367,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
-    """Return whether a row begins with a word for a total, in a place where no other row has words."""
+    """Return whether a row begins with a word for a total, in a column in which no other row has words."""
     place = next(place for place, cell in enumerate(cells) if cell)
     words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
@@ -379,7 +379,7 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
 
 
 def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
-    """Return whether a row is one text alone, set off by an empty line or by the word that it begins with."""
+    """Return whether a row is a single text, set off by an empty line or by its first word."""
     filled = [cell for cell in cells if cell]
     if width < _MIN_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
         return False

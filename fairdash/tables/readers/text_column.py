@@ -30,8 +30,8 @@ ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 class TextColumn:
     """Column of text, with a classification of its distinct cells.
 
-    Every question is asked of the distinct cells and counted over the rows, which is what makes large
-    files quick: a code or an age has few of them.
+    Every check uses the distinct cells and is counted over the rows. This makes large files fast, because a
+    code or an age has few distinct cells.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class TextColumn:
         self.unit = self._take_unit()
 
     def _take_negatives(self) -> np.ndarray:
-        """Mask of distinct cells that are negative amounts, in brackets or so; they get a minus sign."""
+        """Mask of distinct cells that are negative amounts, such as in brackets; they get a minus sign."""
         is_negative = np.zeros(len(self._texts), dtype=bool)
         if not any(self._trimmed.hold(sign).any() for sign in ("(", "-", "\u2212", "\u2013")):
             return is_negative
@@ -69,7 +69,7 @@ class TextColumn:
         return is_negative
 
     def _take_unit(self) -> str:
-        """The one currency or percent sign around numbers; it is removed from the cells before parsing."""
+        """The only currency or percent sign around numbers; it is removed from the cells before parsing."""
         known = np.flatnonzero(~self.is_missing)
         if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
@@ -89,7 +89,7 @@ class TextColumn:
         return unit
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
-        """Say which distinct cells match; `holding` is a text that all of these hold."""
+        """Return the mask of distinct cells that match; `holding` is a text that all of them contain."""
         # Searching for a text is much faster than matching, and most columns contain no comma.
         if holding and not self._trimmed.hold(holding).any():
             return np.zeros(len(self._texts), dtype=bool)
@@ -128,7 +128,7 @@ class TextColumn:
         return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
 
     def decimal_evidence(self) -> tuple[bool, bool]:
-        """Return whether a number here certainly has a decimal comma, and whether one has a point."""
+        """Return whether a number certainly has a decimal comma, and whether one has a decimal point."""
         return self._surely(",", self.comma), self._surely(".", self.dot)
 
     def _surely(self, mark: str, fractions: np.ndarray) -> bool:
@@ -147,8 +147,8 @@ class TextColumn:
         marks
             Decimal marks that the file may use: ``[","]``, ``["."]`` or both.
         doubted
-            Those of them by which 1.234 might as well be a thousand and more; a column with nothing but
-            such cells stays text.
+            Those marks for which 1.234 might also be more than a thousand; a column with only such cells
+            stays text.
         """
         self._count_missing()
         if self.n_known == 0:
@@ -199,7 +199,9 @@ class TextColumn:
         return self.unit not in ("", "%")
 
     def _in_thousands(self, mark: str, fractions: np.ndarray, *, chosen: bool) -> bool:
-        """Put the column in if points or commas part its thousands for sure, by a cell or by the choice."""
+        """Add the column if points or commas certainly separate thousands, according to a cell or the user's
+        choice.
+        """
         other = "." if mark == "," else ","
         grouped = self._matches(grammar.GROUPED.format(mark=mark, other=other), holding=other)
         if not grouped.any() or not self.all_known(self.whole, fractions, grouped, self.infinite):
@@ -275,7 +277,7 @@ class TextColumn:
         self._table.add(self.name, self._as_text(), note)
 
     def _add_truth_values(self) -> bool:
-        """Put the column in if its only words are true and false."""
+        """Add the column if its only words are true and false."""
         known = ~self.is_missing
         if not known.any() or known.sum() > 8:
             return False
@@ -287,7 +289,7 @@ class TextColumn:
         return True
 
     def _add_dates(self, notes: list[str]) -> bool:
-        """Put the column in if its cells are dates that can be read in one way; else note the doubt."""
+        """Add the column if its cells are unambiguous dates; otherwise note the ambiguity."""
         known = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
             dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
@@ -309,7 +311,7 @@ class TextColumn:
         return False
 
     def _add_text(self, notes: list[str]) -> None:
-        """Put the column in as it stands, and say why if most of its cells are numbers."""
+        """Add the column unchanged, and state the reason if most of its cells are numbers."""
         first = np.flatnonzero(~self.is_missing)[: MAX_BANDS + 1]
         if bands_in_order([self._trimmed[int(place)] for place in first]):
             notes = [f"“{self.name}” holds bands, used as ordered categories."]
@@ -345,14 +347,14 @@ class TextColumn:
         self._table.add(self.name, self._as_text(), *notes)
 
     def _as_written(self) -> pd.Series:
-        """Return the distinct cells without blanks around them, those that are missing as NaN."""
+        """Return the distinct cells without surrounding blanks, with NaN for missing ones."""
         return self._trimmed.column(np.arange(len(self._trimmed)), ~self.is_missing)
 
     def _as_text(self) -> pd.Series:
         return self._texts.column(self._codes, ~self.is_missing)
 
     def _places(self, which: np.ndarray, what: str = "") -> str:
-        """Give the number of affected cells and the first of them."""
+        """Return the number of affected cells and the first of them."""
         return self._table.places(which[self._codes], what)
 
 
@@ -362,10 +364,10 @@ def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, pref
     Parameters
     ----------
     decimal
-        The one that the user chose.
+        The decimal mark chosen by the user.
     prefers_comma
-        Whether points are doubted where no column settles it: programs that part cells by semicolons do so
-        because their comma is taken.
+        Whether decimal points are doubtful if no column decides: programs that separate cells by semicolons
+        use the comma as decimal mark.
     """
     if decimal is not None:
         marks, doubted = [decimal], []

@@ -51,10 +51,10 @@ class Texts(Protocol):
         """Return the texts with one text replaced by another."""
 
     def floats(self, known: Mask) -> np.ndarray:
-        """Return numbers, NaN where a text is not known; all known texts must be numbers."""
+        """Return numbers, NaN for unknown texts; all known texts must be numbers."""
 
     def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
-        """Return the cells of all rows, NaN where a text is not known."""
+        """Return the cells of all rows, NaN for unknown texts."""
 
 
 def texts_of(cells: Sequence[str]) -> Any:
@@ -76,7 +76,9 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def distinct(cells: Any) -> tuple[np.ndarray, Texts]:
-    """Return each cell's place (n,) among the distinct cells, and these; `cells` is a list, or pyarrow's."""
+    """Return each cell's index (n,) among the distinct cells, and the distinct cells; `cells` is a list or a
+    pyarrow array.
+    """
     if has("pyarrow"):
         import pyarrow as pa
         import pyarrow.compute as pc

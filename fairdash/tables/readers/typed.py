@@ -32,7 +32,7 @@ def read_parquet(
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a Parquet file, after a check of the counts in its footer.
 
-    Texts count as missing, besides the missing cells that the file has, only where the user says so.
+    Texts count as missing, besides the file's missing cells, only if the user says so.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def read_parquet(
 def _parquet(
     content: bytes, options: ReadingOptions, columns: Collection[str] | None
 ) -> tuple[pa.Table | None, pa.Schema, int]:
-    """Return the columns that can be read, if there are any, the schema of all, and the rows."""
+    """Return the readable columns, the schema of all columns, and the number of rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -95,7 +95,7 @@ def _parquet(
 
 
 def _unpacked_size(footer: pq.FileMetaData, columns: Collection[str] | None) -> int:
-    """Return the bytes that these columns, or all, have when they are unpacked, as the footer counts them."""
+    """Return the unpacked size of these columns, or of all, according to the footer."""
     groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
     if columns is None:
         return sum(group.total_byte_size for group in groups)

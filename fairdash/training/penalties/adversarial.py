@@ -84,7 +84,7 @@ class RatioPenalty(BasePenalty):
     def log_ratios(
         self, u: Tensor, v: Tensor, sample_weight: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Return h at pairs from the joint law, (K, b), and from the product of the margins, (K, m).
+        """Return h at pairs from the joint distribution, (K, b), and from the product of the margins, (K, m).
 
         Pairs from the joint law are the rows of the batch. Pairs from the product combine each row's u with
         the v of a few other rows. The last two results are the weights of both sets of pairs, with sum 1, or
