@@ -77,27 +77,28 @@ def sweep(
         tables with at least 5,000 rows, up to 10,000 rows. No split contains these rows, and their
         predictions are NaN.
     groups : (n,) array, optional
-        Groups of rows, such as policies, instead of the data set's own. Splits by group and all folds keep
-        groups together. Permutations exchange the sensitive columns of whole groups.
+        Groups of rows, such as policies, which replace the groups of the data set. Splits by group and all
+        folds keep groups together. Permutations exchange the sensitive columns of whole groups.
     tune
-        Find learning rate and weight decay on validation rows first; by default if no `settings` are given.
+        Whether to find learning rate and weight decay on validation rows first; by default if no `settings`
+        are given.
     tariff
-        Also fit tariffs (:class:`fairdash.FairTariff`), at λ = 0 and at these weights; by default if the
-        loss has a log link.
+        Whether to fit tariffs (:class:`fairdash.FairTariff`) as well, at λ = 0 and at these weights; by
+        default if the loss has a log link.
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`; each becomes a column of the frame.
     importance
-        Compute the permutation importance of every feature in every model.
+        Whether to compute the permutation importance of every feature in every model.
     references
-        Also train prices that use s (:func:`references`). This needs a single sensitive attribute and at most
-        30,000 rows.
+        Whether to train prices that use s (:func:`references`) as well. This requires a single sensitive
+        attribute and at most 30,000 rows.
     progress
         Function that gets a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and
         the share completed. It may raise :class:`fairdash.errors.Cancelled` to stop.
     executor
-        Computes the parts of the work in its processes, with the same results: for example
-        ``concurrent.futures.ProcessPoolExecutor()`` or dask.distributed's ``Client(...).get_executor()``. The
-        data and the parts' results are in a temporary folder, which all processes must see.
+        Executor whose processes compute the parts of the work, with the same results. Examples are
+        ``concurrent.futures.ProcessPoolExecutor()`` and dask.distributed's ``Client(...).get_executor()``.
+        The data and the results of the parts are in a temporary folder, to which all processes need access.
 
     Returns
     -------
@@ -106,7 +107,7 @@ def sweep(
     Raises
     ------
     OptionError
-        An option can't be used; all such options are named.
+        If options are invalid; the error lists all of them.
 
     Examples
     --------
@@ -116,7 +117,7 @@ def sweep(
     ['hgr_spline']
     """
     need("torch")
-    # It loads scikit-learn, which is not needed just to name this function.
+    # This import loads scikit-learn, so it is deferred until the function is called.
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.evaluation.parallel_sweep import execute_in_parallel
 
@@ -175,7 +176,7 @@ def references(
         As in :func:`fairdash.sweep`. The references start from the sweep's standard model with s as an
         additional input. This model is tuned separately.
     strengths
-        Strengths of the barycentre, each from 0 (the base) to 1 (independence of s).
+        Strengths of the barycentre, each from 0 (the base price) to 1 (independence of s).
 
     Returns
     -------
@@ -184,7 +185,7 @@ def references(
     Raises
     ------
     OptionError
-        Several sensitive attributes, a strength out of range, or another option that can't be used.
+        If there are several sensitive attributes, a strength is out of range, or another option is invalid.
 
     Examples
     --------
@@ -195,7 +196,7 @@ def references(
     True
     """
     need("torch")
-    # They load scikit-learn, which is not needed just to name this function.
+    # These imports load scikit-learn, so they are deferred until the function is called.
     from fairdash.evaluation.execute_sweep import reference_prices
     from fairdash.training.references import DEFAULT_STRENGTHS
 
@@ -219,10 +220,11 @@ def references(
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
     """Confirm the selected point of a sweep on its holdout rows.
 
-    Test figures are optimistic for a weight selected on the same test rows. Holdout rows played no part in
-    the selection, so one test on them is valid. It uses models trained on all other rows, like a refit, and
-    from 100,000 rows on those of the first split. Only the first point can be confirmed. You can test further
-    points, but fairdash counts them. A repeated request returns the earlier result.
+    Test results are optimistic for a weight selected on the same test rows. Holdout rows were not used in the
+    selection, so one test on them is valid. The test uses models trained on all other rows, like a refit.
+    With 100,000 rows or more, it uses the models of the first split. Only the first point can be confirmed.
+    You can test further points, but fairdash counts these tests. A repeated request returns the earlier
+    result.
 
     Parameters
     ----------
@@ -241,7 +243,7 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     Raises
     ------
     OptionError
-        The sweep has no holdout rows, or no such point.
+        If the sweep has no holdout rows or does not contain this point.
 
     Examples
     --------
@@ -292,17 +294,18 @@ def find_lam(
     ----------
     dataset
     target
-        ``"hgr_kde<=0.05"``: a measure is at most a number; ``"hgr_kde<=floor+0.02"``: at most that much
-        above the noise floor; ``"error<=+10%"``: the error is at most 10 % above the standard model's.
+        ``"hgr_kde<=0.05"``: a measure is at most 0.05. ``"hgr_kde<=floor+0.02"``: a measure exceeds the noise
+        floor by at most 0.02. ``"error<=+10%"``: the error exceeds the standard model's error by at most 10
+        %.
     method, objective, n_folds, refine, settings, random_state, device
         As in :class:`fairdash.training.lam_search.LamSearch`.
     lams
-        Weights λ ≥ 0 to try; ``"auto"`` for eight that a pilot spreads over dependence, as in :func:`sweep`.
+        Weights λ ≥ 0 to try. ``"auto"`` uses eight weights from a pilot, as in :func:`sweep`.
     rows
-        Row numbers to search within, such as a split's training rows; the others are not used. None uses all
-        rows, and leaves no rows for an untouched test.
+        Numbers of the rows to use, such as the training rows of a split. None uses all rows, so that no rows
+        remain for an independent test.
     groups
-        As in :func:`sweep`: folds keep groups together.
+        Groups of rows as in :func:`sweep`, which folds keep together.
     progress
         Function that gets the share completed, from 0 to 1. It may raise :class:`fairdash.errors.Cancelled`
         to stop.
@@ -315,7 +318,7 @@ def find_lam(
     Raises
     ------
     OptionError
-        An option can't be used; all such options are named.
+        If options are invalid; the error lists all of them.
 
     Examples
     --------
@@ -354,46 +357,48 @@ def bench(
 ) -> pd.DataFrame:
     """Compare methods by their error at equal dependence, on the same splits.
 
-    Each method is trained at several weights λ. On validation rows its path is followed to where the
-    dependence is 75, 50 and 25 % of the standard network's, by a straight line between two weights, and its
-    error is read there on test rows. Dependence is read in three ways that no method minimises: HGR_RDC,
-    mutual information by nearest neighbours, and the gap of averages of tenths by s, each less its floor.
+    Each method is trained at several weights λ. Validation rows determine where its dependence is 75, 50 and
+    25 % of the standard network's dependence, by linear interpolation between two weights. The errors at
+    these points are computed on test rows. Dependence is measured in three ways that no method minimises:
+    HGR_RDC, mutual information by nearest neighbours, and the largest difference between averages over tenths
+    of s. The floor is subtracted from each.
 
     Parameters
     ----------
     dataset
-        With several sensitive columns, a model is judged by the column that its predictions depend on most,
-        and by all together, such as ``"gap_joint"``: as one vector, and by the cells of the crossed columns.
+        Data set. With several sensitive columns, a measure uses the column on which the predictions depend
+        most. Joint measures such as ``"gap_joint"`` use all columns as one vector, or the cells of the
+        crossed columns.
     methods
         Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or
-        classes by ``"module:Class"``; by default all that suit the data.
+        classes in the form ``"module:Class"``; by default all methods that suit the data.
     others
-        Methods of yours: name to a class or function that is called with λ and returns an object with
-        ``fit(X, y, sensitive_features=…)`` and ``predict(X)``. If `predict` has a parameter
-        ``sensitive_features``, it gets them, and so does `fit` the ``sample_weight``. An attribute ``lams``
-        names the weights, ascending from 0; by default 0, 0.1, 0.3, 1, 3 and 10. With ``repairs = True``, X
-        is the standard network's prediction.
+        Your own methods by name. Each is a class or function that takes λ and returns an object with ``fit(X,
+        y, sensitive_features=…)`` and ``predict(X)``. If `predict` has a parameter ``sensitive_features``, it
+        receives the sensitive columns. If `fit` has a parameter ``sample_weight``, it receives the weights.
+        An attribute ``lams`` sets the weights λ in ascending order from 0; by default 0, 0.1, 0.3, 1, 3 and
+        10. With ``repairs = True``, X is the prediction of the standard network.
     n_splits, random_state, settings
         As in :func:`sweep`.
     progress
-        Function that gets the name of each method before it is trained.
+        Function that receives the name of each method before training.
 
     Returns
     -------
-    DataFrame, a row a method, reading and level
-        ``method``, ``reading``, ``level``, ``splits``, ``reached`` (splits in which the method comes down to
-        the level on validation rows; the figures are their means), ``dependence`` (on test rows, divided by
-        the standard network's), ``error``, ``error_low``, ``error_high`` (the loss on test rows divided by
-        the constant's, with the 95 % interval of Nadeau and Bengio 2003), ``linked`` (whether the standard
-        network's dependence is above 0 beyond noise; otherwise no level is reached), ``more``, ``more_low``,
-        ``more_high`` (the error less that of fairdash's default method, where both reach the level),
-        ``needs_s`` (whether a price needs the sensitive attribute) and ``cpu_s`` (CPU seconds of a split).
-        The standard network has level 1.
+    DataFrame, one row per method, reading and level
+        ``method``; ``reading`` (the measure of dependence); ``level``; ``splits``; ``reached`` (number of
+        splits in which the method reaches the level on validation rows; results are means over these splits);
+        ``dependence`` (on test rows, divided by that of the standard network); ``error``, ``error_low`` and
+        ``error_high`` (loss on test rows divided by the constant model's loss, with the 95 % interval of
+        Nadeau and Bengio 2003); ``linked`` (whether the dependence of the standard network is above 0 beyond
+        noise; otherwise no level is reached); ``more``, ``more_low`` and ``more_high`` (difference from the
+        error of fairdash's default method, if both reach the level); ``needs_s`` (whether a price requires
+        the sensitive attribute); and ``cpu_s`` (CPU seconds per split). The standard network has level 1.
 
     Raises
     ------
     OptionError
-        A method is unknown, or can't be used with these sensitive columns.
+        If a method is unknown or does not support these sensitive columns.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Differentiable dependence measures for your own torch training loops.
+"""Differentiable dependence measures for custom torch training loops.
 
 >>> import torch
 >>> from fairdash import losses
@@ -25,17 +25,17 @@ __all__ = ["cca_spline", "chi2_kde", "hgr_spline", "pearson"]
 
 
 def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """Return the HGR of u and s in closed form, over sums of bumps of u and splines of the ranks of s.
+    """Return the HGR of u and s in closed form, over sums of local functions of u and splines of ranks of s.
 
     Parameters
     ----------
     u : (n,) or (n, 1) tensor
-        Predictions of a batch, for demographic parity, or residuals, for equalized residuals, with a
-        floating-point type. Gradients flow through it.
+        Predictions of a batch (for demographic parity) or residuals (for equalized residuals), with a
+        floating-point type. Gradients flow through u.
     s : (n,) or (n, d) tensor
-        The sensitive columns of the same rows. No gradient flows through it.
+        Sensitive columns of the same rows. No gradient flows through s.
     sample_weight : (n,) tensor, optional
-        Non-negative, such as exposures; 2 counts a row twice.
+        Non-negative weights, such as exposures; a weight of 2 counts a row twice.
 
     Returns
     -------
@@ -48,7 +48,7 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Raises
     ------
     OptionError
-        Shapes that don't fit, or values that are not finite.
+        If shapes do not match or values are not finite.
 
     Notes
     -----
@@ -76,7 +76,7 @@ def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Raises
     ------
     OptionError
-        As :func:`hgr_spline`.
+        As in :func:`hgr_spline`.
     """
     return _term("cca_spline", u, s, sample_weight)
 
@@ -98,7 +98,7 @@ def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Te
     Raises
     ------
     OptionError
-        As :func:`hgr_spline`; also if there are several sensitive columns.
+        As in :func:`hgr_spline`; also if there are several sensitive columns.
     """
     return _term("chi2_kde", u, s, sample_weight)
 
@@ -119,7 +119,7 @@ def pearson(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Ten
     Raises
     ------
     OptionError
-        As :func:`hgr_spline`.
+        As in :func:`hgr_spline`.
     """
     return _term("pearson", u, s, sample_weight)
 

@@ -1,7 +1,7 @@
-"""Small neural networks, K of them computed as one, and two computations side by side on a GPU.
+"""Stacks of K small neural networks computed as one, and two parallel computations on a GPU.
 
-A stack holds K networks of the same shape; its tensors have the leading dimension K, its inputs and outputs
-have the shape ``(K, batch, features)``. This module does not depend on fairness or data.
+A stack consists of K networks of the same shape. Its tensors have the leading dimension K, and its inputs and
+outputs have the shape ``(K, batch, features)``. This module does not depend on fairness or data.
 
 >>> import torch
 >>> net = StackedMLP([5, 8, 1], seeds=[0, 0, 1])
@@ -29,26 +29,27 @@ from torch import Tensor, nn
 class Activation:
     """Activation of a unit, tanh or ReLU, in the form required by handwritten gradients.
 
-    A unit's output is ``factor * a + shift`` of the a that is kept, so that its affine part goes into the
-    next layer's small matrices and no pass over the batch is needed for it.
+    A unit stores a, and its output is ``factor * a + shift``. The affine part is applied to the small
+    matrices of the next layer, which saves a pass over the batch.
 
     Parameters
     ----------
     function
-        The output itself, for what is not written by hand.
+        Activation function, for computations without handwritten gradients.
     scale
         Factor of z before `keep`.
     keep
-        The kept a from ``scale * z``, in place.
+        In-place function that returns the stored a, given ``scale * z``.
     factor, shift
         The output is ``factor * a + shift``.
     gain, slope
-        The output's derivative by z is ``gain * slope(a)``.
+        The derivative of the output with respect to z is ``gain * slope(a)``.
     first, inner, last
-        Squares of the bounds of uniform initial weights, times the number of inputs: of the first layer,
-        those between, and the output's; None for Xavier's bound, which knows the outputs too.
+        Squared bounds of the uniform initial weights, times the number of inputs, for the first layer, the
+        inner layers and the output layer. None for Xavier's bound, which also depends on the number of
+        outputs.
     bias
-        Initial biases of hidden units are uniform between ± this.
+        Initial biases of hidden units are uniform between ± this number.
     """
 
     function: Callable[[Tensor], Tensor]
@@ -66,8 +67,8 @@ class Activation:
 
 ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
     {
-        # tanh(z) = 2σ(2z) − 1, and tanh′(z) = 4(σ − σ²): torch's sigmoid is vectorised on CPUs and its tanh
-        # much less so.
+        # tanh(z) = 2σ(2z) − 1 and tanh′(z) = 4(σ − σ²) are used, because torch's sigmoid is faster than its
+        # tanh on CPUs.
         "tanh": Activation(
             function=torch.tanh,
             scale=2.0,
@@ -77,8 +78,9 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
             gain=4.0,
             slope=lambda a: torch.addcmul(a, a, a, value=-1),
         ),
-        # He et al. (2015) for the middle layers. Many inputs, and the output, begin small: a table has few
-        # rows, and initial weights are noise to the prediction. Biases spread the kinks over the rows.
+        # He et al. (2015) for the inner layers. Weights of inputs and output start small, because initial
+        # weights are noise in the prediction, and tables have few rows. Biases spread the kinks over the
+        # rows.
         "relu": Activation(
             function=torch.relu,
             scale=1.0,
@@ -104,22 +106,21 @@ class StackedMLP(nn.Module):
     widths
         Number of units of each layer, inputs first, outputs last: ``[p, 32, 16, 1]``.
     seeds
-        One seed a network, K in all. Networks with equal seeds start from equal weights,
-        whatever stack they are in.
+        One seed per network, K in total. Networks with equal seeds start from equal weights in every stack.
     first_layer_gain
-        Factor on the first layer's initial weights: above 1, the network starts with steeper
-        functions of its inputs.
+        Factor of the first layer's initial weights. Above 1, the network starts with steeper functions of its
+        inputs.
     first_bias_spread
-        The first layer's biases are drawn uniformly from ± this number, 0 leaves them at the activation's.
+        Bound of the first layer's uniform initial biases; 0 uses the bound of the activation.
     activation
         Activation between the layers, in :data:`fairdash.nets.ACTIVATIONS`.
 
     Notes
     -----
-    With tanh initial weights are Xavier uniform (Glorot and Bengio 2010), as in the paper; biases zero. With
-    ReLU they are what :class:`fairdash.nets.Activation` says.
-    Layer l maps (K, widths[l], batch) to (K, widths[l+1], batch): h ← tanh(W_l h + b_l), with weights
-    (K, widths[l+1], widths[l]) and biases (K, widths[l+1], 1).
+    With tanh, initial weights are Xavier uniform (Glorot and Bengio 2010), as in the paper, and biases are
+    zero. With ReLU, they follow :class:`fairdash.nets.Activation`. Layer l maps (K, widths[l], batch) to (K,
+    widths[l+1], batch): h ← tanh(W_l h + b_l), with weights (K, widths[l+1], widths[l]) and biases (K,
+    widths[l+1], 1).
     """
 
     def __init__(
@@ -153,10 +154,11 @@ class StackedMLP(nn.Module):
         Parameters
         ----------
         x : (T, batch, widths[0]) tensor
-            T divides K: the first K / T networks see the first table, the next ones the second, and so
-            on. One table a network, T = K, is the plain case; fewer spare copies of the inputs.
+            Inputs of T tables, where T divides K. The first K / T networks use the first table, the next K /
+            T the second, and so on. T = K gives one table per network; a smaller T avoids copies of the
+            inputs.
         masks
-            For each hidden layer a (K, batch, units) factor on its units' outputs, for dropout.
+            Dropout factors (K, batch, units) of the unit outputs of each hidden layer.
         """
         if masks is None:
             outputs: Tensor = _Perceptrons.apply(self.activation, x, *self.weights, *self.biases)
@@ -168,11 +170,11 @@ class StackedMLP(nn.Module):
 
 
 class _Perceptrons(torch.autograd.Function):
-    """All layers of a stack as one node of autograd, with its gradient worked by hand.
+    """All layers of a stack as one autograd node with a handwritten gradient.
 
-    Inside, the batch lies last, (K, units, batch), and the hidden layers hold what the activation keeps: for
-    tanh(z) = 2σ(2z) − 1 that is σ(2z). The twos and ones go into the next layer's small matrices,
-    2(W tanh + b) = 4Wσ + 2(b − W1), so that each layer passes over the batch as rarely as it can.
+    Internally, the batch is the last dimension, (K, units, batch), and the hidden layers hold the values that
+    the activation stores. For tanh(z) = 2σ(2z) − 1, this is σ(2z). The constants 2 and 1 move into the small
+    matrices of the next layer, 2(W tanh + b) = 4Wσ + 2(b − W1), which minimises passes over the batch.
     """
 
     @staticmethod
@@ -180,7 +182,7 @@ class _Perceptrons(torch.autograd.Function):
         last = len(parameters) // 2 - 1
         weights, biases = parameters[: last + 1], parameters[last + 1 :]
         hidden = []
-        # The networks of one table side by side, as one wide first layer.
+        # The first layers of the networks of a table are computed as one wide layer.
         tables = len(x)
         h = x.transpose(1, 2)
         for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
@@ -193,7 +195,8 @@ class _Perceptrons(torch.autograd.Function):
                 h = torch.baddbmm(offset, wide, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
             if layer < last:
                 hidden.append(activation.keep(h))
-        # Saved tensors are protected against changes; only this class uses the hidden layers.
+        # Saved tensors are protected against changes; the hidden layers need no protection, because only this
+        # class uses them.
         ctx.save_for_backward(x, *weights)
         ctx.hidden, ctx.activation = hidden, activation
         return h.transpose(1, 2)
@@ -202,7 +205,7 @@ class _Perceptrons(torch.autograd.Function):
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         x, *weights = ctx.saved_tensors
         activation: Activation = ctx.activation
-        slope = grad_outputs[0].transpose(1, 2)  # of the layer's z, (K, units, batch)
+        slope = grad_outputs[0].transpose(1, 2)  # derivative by the layer's z, (K, units, batch)
         of_weights: list[Tensor] = []
         of_biases: list[Tensor] = []
         for weight, h in zip(weights[:0:-1], reversed(ctx.hidden), strict=True):
@@ -227,7 +230,7 @@ def _initial_layers(
     first_layer_gain: float,
     first_bias_spread: float,
 ) -> list[tuple[Tensor, Tensor]]:
-    """Weights (out, in) and biases (out, 1) of one network, drawn on the CPU so that devices agree."""
+    """Return weights (out, in) and biases (out, 1) of one network, drawn on the CPU so that devices agree."""
     generator = torch.Generator().manual_seed(seed)
     layers = []
     last = len(widths) - 2
@@ -246,15 +249,15 @@ def _initial_layers(
     return layers
 
 
-#: Decay rates of the gradient's moments, and the constant that keeps a step finite (Kingma and Ba).
+#: Decay rates of the gradient's moments, and the constant that avoids division by 0 (Kingma and Ba).
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8
-#: Steps after which the moments' corrections are 1 in double precision.
+#: Number of steps after which the corrections of the moments are 1 in double precision.
 _STEPS_CORRECTED = 37_000
 
 
 @cache
 def _corrections() -> NDArray[np.float64]:
-    """Corrections of both moments after each step, (T, 2), by which Adam divides."""
+    """Return the bias corrections of both moments after each step, (T, 2), by which Adam divides."""
     first, second = _BETAS
     steps = range(1, _STEPS_CORRECTED + 1)
     return np.array([(1 - first**step, (1 - second**step) ** 0.5) for step in steps])
@@ -263,30 +266,29 @@ def _corrections() -> NDArray[np.float64]:
 class StackedAdam:
     """Adam (Kingma and Ba 2015) over a stack: one fused update of all parameters of all K networks.
 
-    torch's own Adam sees a stack as one model. Here each network has its own learning rate and weight
-    decay, and one that diverges is left at its last finite weights while the others go on. All parameters
-    lie in one (K, P) buffer, so that a step costs a handful of large operations however many layers
-    there are.
+    torch's Adam treats a stack as one model. Here, each network has its own learning rate and weight decay,
+    and a network that diverges keeps its last finite weights while the others continue. All parameters are in
+    one (K, P) buffer, so that a step needs only a few large operations for any number of layers.
 
-    The number of steps and what follows from it lie on the device, so that a step can be captured in a CUDA
-    graph: it reads no number of the host's that changes.
+    The number of steps and the values that depend on it are on the device. A step therefore reads no changing
+    number from the host and can be captured in a CUDA graph.
 
     Parameters
     ----------
     parameters
-        Parameters with the leading dimension K. Their storage moves into this optimiser's buffer:
-        build it after the networks are on their device.
+        Parameters with the leading dimension K. Their storage moves into the optimiser's buffer, so create
+        the optimiser after the networks are on their device.
     lr
-        Learning rate; a number, or a tensor of shape (K,), one a network.
+        Learning rate: a number, or a tensor (K,) with one rate per network.
     weight_decay
-        Added to each gradient is this times the weight, as in torch.optim.Adam: an L2 penalty, which
-        pulls weights with small gradients hardest; a number or (K,), on the CPU.
+        Factor of the weight that is added to its gradient, as in torch.optim.Adam: a number or a tensor (K,)
+        on the CPU. This L2 penalty has the strongest effect on weights with small gradients.
     maximize
-        Go up the gradient instead of down.
+        Whether to maximise instead of minimise.
     alive
-        (K,) bool, changed in place: set to False for a network whose gradient is not finite at some
-        step; it keeps the weights that it had before that step. Optimisers that share this tensor
-        stop a network together.
+        Mask (K,) of active networks, changed in place. It is set to False if the gradient of a network is not
+        finite in a step, and the network keeps its weights from before this step. Optimisers that share this
+        tensor stop a network together.
     """
 
     def __init__(
@@ -309,12 +311,12 @@ class StackedAdam:
         if alive is None:
             alive = torch.ones(len(self._weights), dtype=torch.bool, device=self._weights.device)
         self.alive = alive
-        #: True if each step checks whether all members are active. On the CPU the check is free and saves a
-        #: pass; elsewhere the host would wait for the device.
+        #: True if each step checks whether all members are active. On the CPU, the check is free and saves a
+        #: pass. On other devices, the host would have to wait.
         self.asks = alive.is_cpu
         self.lr = self._per_member(lr)
         self.weight_decay = self._per_member(weight_decay)
-        # Read on the device of the numbers: on the networks' device it would wait.
+        # Evaluated before the numbers move to the networks' device, where reading them would wait.
         self._decays = bool(torch.as_tensor(weight_decay).any())
         start = 0
         for p in params:
@@ -324,17 +326,17 @@ class StackedAdam:
 
     @property
     def weights(self) -> Tensor:
-        """All parameters, one row per network, (K, P): the buffer itself, not a copy."""
+        """Return all parameters, one row per network, (K, P), as the buffer itself and not a copy."""
         return self._weights
 
     @property
     def buffers(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Weights and both moments of their gradients, (K, P) each: with `steps` the complete state."""
+        """Return the weights and both gradient moments, (K, P) each; with `steps`, this is the full state."""
         return self._weights, self._mean, self._square
 
     @property
     def steps(self) -> int:
-        """Number of steps taken, as far as they are told apart; reading it waits for the device."""
+        """Return the number of steps, up to the last distinct correction; reading it waits for the device."""
         return int(self._taken)
 
     @steps.setter
@@ -342,7 +344,7 @@ class StackedAdam:
         self._taken.fill_(number)
 
     def follow(self, factors: NDArray[np.float64]) -> None:
-        """Set the factor of every learning rate at each step, (T,); steps after these have the last one."""
+        """Set the factor of all learning rates at each step, (T,); later steps use the last factor."""
         corrections = _corrections()[np.arange(len(factors)).clip(max=_STEPS_CORRECTED - 1)]
         # One row per step: the factor of the learning rate, and the divisor of the second moment's root.
         rates = torch.from_numpy(np.stack([factors / corrections[:, 0], corrections[:, 1]], axis=1))
@@ -354,10 +356,10 @@ class StackedAdam:
 
     @torch.no_grad()
     def step(self, gradients: Sequence[Tensor]) -> None:
-        """Update every active network along `gradients` (one per parameter, in order)."""
+        """Update all active networks along `gradients` (one per parameter, in order)."""
         mean, square = self._mean, self._square
         grads = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
-        # A sum is finite only if all its terms are: one pass finds the networks that diverged.
+        # A sum is finite only if all its terms are, so one pass finds the diverged networks.
         self.alive &= grads.sum(dim=1).abs() < torch.inf
         dead = None if self.asks and bool(self.alive.all()) else ~self.alive.unsqueeze(1)
         if dead is not None:
@@ -376,17 +378,17 @@ class StackedAdam:
         self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)
 
 
-#: Each thread's stream beside its current one, by device.
+#: Additional stream of each thread, by device.
 _OWN = threading.local()
 
 
 def side_by_side(
     first: Callable[[], Tensor], second: Callable[[], Tensor], *, device: torch.device
 ) -> tuple[Tensor, Tensor]:
-    """Return both results; on a GPU the second is computed on another stream, and so is its gradient.
+    """Return both results; on a GPU, the second result and its gradient are computed on another stream.
 
-    They must not share what either allocates: memory that one stream frees is used again by the same stream,
-    whatever the other one still reads.
+    The functions must not share memory that either allocates, because a stream reuses memory that it frees
+    even if the other stream still reads it.
     """
     if device.type != "cuda":
         return first(), second()

@@ -114,7 +114,7 @@ def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home: Path) 
         assert b"CANARY" not in content
 
 
-def test_what_fails_tells_where_and_never_on_what(home, caplog, monkeypatch, capsys) -> None:
+def test_errors_name_the_place_and_quote_no_cell(home, caplog, monkeypatch, capsys) -> None:
     caplog.set_level(logging.DEBUG)
     source = upload(table())
     messages = []
@@ -326,7 +326,7 @@ def test_the_end_of_the_term_reaches_as_far(home: Path, everything: UploadSource
     assert naming(home, everything.sha256) == []
 
 
-def test_what_was_cut_off_is_ended_at_the_next_time(home, everything, monkeypatch) -> None:
+def test_an_interrupted_deletion_is_completed_later(home, everything, monkeypatch) -> None:
     def cut_off(folder: Path) -> None:
         raise OSError(28, "No space left on device", str(folder))
 

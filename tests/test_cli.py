@@ -117,7 +117,7 @@ REFUSED = [
 
 @pytest.mark.every_case
 @pytest.mark.parametrize(("asked", "said"), REFUSED)
-def test_what_is_refused_names_itself_and_the_way_out(asked, said, prices, capsys):
+def test_a_refused_command_names_the_fault_and_the_remedy(asked, said, prices, capsys):
     assert main(asked.split()) == 2
     printed = capsys.readouterr()
     assert printed.out == ""

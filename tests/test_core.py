@@ -36,7 +36,7 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_nothing_but_the_core_is_there_and_it_has_its_help_and_measures(core, prices, tmp_path) -> None:
+def test_the_core_alone_has_help_and_measures(core, prices, tmp_path) -> None:
     code = f"from fairdash.utils.imports import has; print([each for each in {[*EXTRA_OF]!r} if has(each)])"
     assert run_core(core, "-c", code, folder=tmp_path).stdout == "[]\n"
     assert run_core(core, "--help", folder=tmp_path).stdout.startswith("Usage: ")
@@ -45,7 +45,7 @@ def test_nothing_but_the_core_is_there_and_it_has_its_help_and_measures(core, pr
     assert json.loads(measured.stdout)["n"] == 250
 
 
-def test_every_extra_brings_what_is_said_of_it() -> None:
+def test_every_extra_installs_the_packages_named_for_it() -> None:
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     brought = {
         extra: {each.replace("-", "_").partition(">")[0].partition("[")[0] for each in needed}
@@ -57,7 +57,7 @@ def test_every_extra_brings_what_is_said_of_it() -> None:
         assert {package, along.get(package)} & brought[extra]
 
 
-def test_it_audits_by_trees_alone_and_writes_a_zip_without_figures(core, prices, tmp_path) -> None:
+def test_the_core_audits_with_trees_and_writes_a_zip_without_figures(core, prices, tmp_path) -> None:
     columns = (*AUDITED, "--outcome", "cost", "--json")
     questions = ("--question", "1", "--question", "6", "--question", "8", "--out", "evidence.zip")
     done = run_core(core, "audit", str(prices), *columns, *questions, folder=tmp_path)

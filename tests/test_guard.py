@@ -109,7 +109,7 @@ def test_another_address_of_this_machine_is_refused(server: str) -> None:
             pass
 
 
-def test_it_holds_for_streamlit_run_too_and_a_name_can_be_given(tmp_path: Path) -> None:
+def test_the_guard_holds_for_streamlit_run_and_a_host_can_be_named(tmp_path: Path) -> None:
     named = {"STREAMLIT_BROWSER_SERVER_ADDRESS": "fairness.example.org", "FAIRDASH_METRICS": "1"}
     command = ("-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true", "--server.port")
     # From another folder: what the folder of app.py configures must hold all the same.

@@ -49,11 +49,11 @@ def test_no_cell_breaks_out_of_its_row(end: str) -> None:
 
 
 @pytest.mark.bad_input(52)
-def test_there_is_one_way_out_for_tables() -> None:
+def test_tables_are_exported_by_one_escaping_function() -> None:
     """What writes CSV or offers a download is one function each, which escape."""
     ways = {
         # A tariff's marks before what looks like a formula are taken away where it is read again.
-        ".to_csv(": {"fairdash/utils/text.py", "fairdash/tariff/files.py"},
+        ".to_csv(": {"fairdash/utils/safe_csv.py", "fairdash/tariff/files.py"},
         "download_button(": {"fairdash/ui/widgets.py"},
         "to_excel": set(),
     }
@@ -77,7 +77,7 @@ def test_names_are_plain_text_in_markdown_and_in_plots(name: str) -> None:
 
 @pytest.mark.bad_input(53)
 @pytest.mark.parametrize("char", ["\u202e", "\u200b", "\u00ad", "\u2028", "\ufeff", "\x1b", "\x9b"])
-def test_what_cannot_be_seen_is_written_out_wherever_a_name_leaves(char: str) -> None:
+def test_invisible_characters_are_escaped_in_exports_and_pages(char: str) -> None:
     name, written = f"age{char}egap", f"age\\u{ord(char):04x}egap"
     assert visible(name) == written
     table = safe_csv(pd.DataFrame({name: [name], "kind": pd.Categorical([name])})).decode("utf-8-sig")
@@ -89,7 +89,7 @@ def test_what_cannot_be_seen_is_written_out_wherever_a_name_leaves(char: str) ->
 
 
 @pytest.mark.bad_input(53)
-def test_what_cannot_be_seen_is_written_out_on_the_command_line(tmp_path: Path, capsys) -> None:
+def test_invisible_characters_are_escaped_on_the_command_line(tmp_path: Path, capsys) -> None:
     path = tmp_path / "turned.csv"
     pd.DataFrame({"u\u202e": range(50), "v": range(50)}).to_csv(path, index=False)
     options = ["--v", "v", "--permutations", "19", "--bootstrap", "0"]

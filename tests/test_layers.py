@@ -175,7 +175,7 @@ def is_there(name: str) -> bool:
     return False
 
 
-def test_what_docstrings_refer_to_is_there() -> None:
+def test_references_in_docstrings_exist() -> None:
     named = {
         (path.relative_to(ROOT).as_posix(), name)
         for path in (ROOT / "fairdash").rglob("*.py")

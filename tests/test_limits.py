@@ -118,7 +118,7 @@ def test_the_limit_ends_with_the_last_reader(monkeypatch: pytest.MonkeyPatch) ->
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
-def test_what_lacks_memory_elsewhere_in_a_run_is_said_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lack_of_memory_in_a_run_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAIRDASH_MEMORY", "0.6")
     run = create_run(upload(table()), PLAN)
 

@@ -60,7 +60,7 @@ def message(job: type[Job], id: str, owner: str) -> str:
     return str(caught.value)
 
 
-def test_what_is_another_s_is_gone_as_if_it_never_was() -> None:
+def test_data_of_other_owners_behave_as_if_they_did_not_exist() -> None:
     source, *jobs = make_for(ANNE)
     for job in jobs:
         kind = type(job)
@@ -131,7 +131,7 @@ QUERIES = {
 }
 
 
-def test_pages_and_commands_say_whose_in_every_query() -> None:
+def test_pages_and_commands_pass_an_owner_to_every_query() -> None:
     files = [*(ROOT / "fairdash" / "ui").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
     files += (ROOT / "fairdash" / "cli").glob("*.py")
     nodes = ((path, node) for path in files for node in ast.walk(ast.parse(path.read_text("utf-8"))))
@@ -178,14 +178,14 @@ def noted(folder: Path) -> list[str]:
         lambda lines: ["{", *lines], lambda lines: [],
     ],
 )  # fmt: skip
-def test_a_log_that_was_altered_says_so(change, tmp_path: Path) -> None:
+def test_an_altered_log_is_reported(change, tmp_path: Path) -> None:
     lines = noted(tmp_path)
     assert log.read(tmp_path).is_whole
     (tmp_path / log.LOG).write_text("".join(f"{line}\n" for line in change(lines)))
     assert not log.read(tmp_path).is_whole
 
 
-def test_every_flipped_bit_of_a_log_is_told(tmp_path: Path) -> None:
+def test_every_flipped_bit_of_a_log_is_detected(tmp_path: Path) -> None:
     noted(tmp_path)
     whole = (tmp_path / log.LOG).read_bytes()
     for place in range(0, len(whole), 7):

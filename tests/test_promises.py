@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 from tests.tiers import CARRIED_OUT_BY_OTHERS
@@ -23,6 +24,12 @@ def rows() -> list[tuple[str, str, list[str]]]:
     return [(page, words, re.findall(r"`(.*?)`", tests)) for page, words, tests in lines]
 
 
+@cache
+def functions_of(path: Path) -> dict[str, ast.FunctionDef]:
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
+
+
 def plain(text: str) -> str:
     return " ".join(text.split())
 
@@ -35,8 +42,7 @@ def test_each_promise_stands_on_its_page_and_its_tests_are_there() -> None:
         assert tests, words
         for each in tests:
             path, _, name = each.partition("::")
-            tree = ast.parse((TESTS / path).read_text(encoding="utf-8"))
-            assert name in {one.name for one in tree.body if isinstance(one, ast.FunctionDef)}, each
+            assert name in functions_of(TESTS / path), each
 
 
 def test_no_page_and_no_section_is_without_one() -> None:
@@ -76,8 +82,7 @@ def asserts(one: ast.AST, beside: dict[str, ast.FunctionDef]) -> bool:
 def test_no_test_is_without_an_assertion() -> None:
     n = 0
     for path in TESTS.rglob("test_*.py"):
-        body = ast.parse(path.read_text(encoding="utf-8")).body
-        functions = {one.name: one for one in body if isinstance(one, ast.FunctionDef)}
+        functions = functions_of(path)
         for name, one in functions.items():
             if name.startswith("test_"):
                 n += 1

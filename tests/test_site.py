@@ -22,7 +22,7 @@ def test_every_page_is_in_the_navigation_once_and_every_entry_is_a_page():
         build.settings([*there, "elsewhere/page.md"])
 
 
-def test_what_the_builder_prints_besides_its_progress_is_a_fault():
+def test_a_message_of_the_site_builder_is_a_fault():
     output = "Build started\nNo issues found\n\nBuild finished in 2.10s\n"
     assert not build.complaints(output)
     assert build.complaints(f"griffe: a.py:10: No types\n{output}") == ["griffe: a.py:10: No types"]

@@ -43,7 +43,7 @@ class Columns:
     candidate: str | None = option(None, "A second price", "A candidate to compare with the price.")
     groups: str | None = option(
         *(None, "Policy, or another group of rows"),
-        "What groups rows, such as a policy number. Rows of one policy are not independent.",
+        "The column that groups rows, such as a policy number. Rows of one policy are not independent.",
         word="group",
     )
     controls: tuple[str, ...] = option(
@@ -321,8 +321,8 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 *("sufficiency", "Sufficiency", 5, "bias_surface"),
                 meaning="Among customers who pay the same price, expected cost does not depend on the "
                 "sensitive attribute.",
-                gap="root mean square difference between the cost of a cell of price and attribute and the "
-                "cost of all rows at that price, without noise, with cost scaled to the total price",
+                gap="root mean square of the cost in a cell of price and attribute minus the cost of "
+                "all rows at that price, after subtracting noise, with cost scaled to the total price",
             ),
             Criterion(
                 *("equalized_residuals", "Equalized residuals", 5, "residual_curve"),
@@ -372,7 +372,7 @@ class AuditPlan:
         within="(0, 1]",
         step=0.05,
     )
-    currency: str = option("", "Currency (optional)", "Of amounts, such as €.")
+    currency: str = option("", "Currency (optional)", "The unit of amounts, such as €.")
     period: str = option("", "Unit of exposure (optional)", "Such as year.")
     cap: float | None = option(
         *(None, "Cap on large losses (optional)"),
@@ -381,7 +381,7 @@ class AuditPlan:
         needs="outcome",
     )
     questions: tuple[int, ...] = option(
-        tuple(QUESTIONS), "", "Number of a question to answer; all by default.", word="question"
+        tuple(QUESTIONS), "", "Number of a question to answer. By default, all are answered.", word="question"
     )
     random_state: int | None = option(0, "", "Seed of all random draws.", within="[0, inf)")
     written: str = ""

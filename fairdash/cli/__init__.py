@@ -14,9 +14,9 @@ python -m fairdash worker --database postgresql://fairdash@db/fairdash
 python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
 python -m fairdash runs list
 
-An installed package also offers the shorter form ``fairdash app``. A verb is a function: cyclopts takes its
-options from the signature and their help from the docstring, and imports the file on use. The options that
-several verbs share, and the function that prints results, are at the end of this file.
+An installed package also offers the shorter form ``fairdash app``. Each command is a function: cyclopts takes
+its options from the signature and their help from the docstring, and imports the file on use. The options
+that several verbs share, and the function that prints results, are at the end of this file.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ _VERBS = {
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
     "measure": ("measuring:measure", "Measure the dependence between two columns of a file."),
     "audit": ("auditing:audit", _AUDIT),
-    "rules": ("auditing:rules", "List the rules that an audit may be filed under."),
-    "models": ("auditing:models", "Say what a model's file is, and what it does not tell."),
+    "rules": ("auditing:rules", "List the rules under which an audit can be filed."),
+    "models": ("auditing:models", "Describe a model's file, and list what it does not state."),
     "check": ("measuring:check", _CHECK),
     "bench": ("benching:bench", "Compare methods by their error at equal dependence."),
     "search": ("training:search", "Compare settings of the networks by cross-validation."),
@@ -85,12 +85,12 @@ _VERBS = {
 
 
 def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
-    """The verbs, none of them loaded yet.
+    """The commands, none of them loaded yet.
 
     Parameters
     ----------
     name
-        What the program is called in its help.
+        Name of the program in its help.
     boxes
         Whether help is drawn for a terminal, with frames and colours.
     """
@@ -124,7 +124,7 @@ def help_text(cli: App, verbs: Sequence[str], *, width: int = 80) -> str:
 
 
 def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Help of the program, then of each verb and of those below it, with the words that name them."""
+    """Help of the program, then of each verb and its subcommands, with the words that name them."""
     yield verbs, help_text(cli, verbs, width=width)
     group = cli[verbs[0]] if verbs else cli
     for name in group if len(verbs) < 2 else ():
@@ -141,8 +141,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out one command and return its exit status.
 
     It is 2 if an input or an option can't be used, 70 after an unexpected error, whose place is logged, and
-    141 if who reads the output has closed the pipe, as ``head`` does. The signal itself stays ignored: it
-    would also end the app when a browser hangs up.
+    141 if the reader of the output has closed the pipe, as ``head`` does. The signal itself remains ignored,
+    because it would also end the app when a browser disconnects.
     """
     for name in _BLAS_THREADS:
         os.environ.setdefault(name, "1")
@@ -179,7 +179,7 @@ def _unexpected(error: Exception) -> int:
 
 
 def _is_closed(stream: TextIO) -> bool:
-    """Return whether the stream is a pipe that nobody reads any more."""
+    """Return whether the stream is a pipe whose reader has closed it."""
     try:
         place = stream.fileno()
     except io.UnsupportedOperation:  # a text in memory
@@ -253,7 +253,7 @@ AsJson = Annotated[bool, Parameter(name="--json", negative=(), help="Print all f
 
 
 def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], Verb]:
-    """Give a verb the options of its plans (:mod:`fairdash.utils.options`), which it takes as keywords."""
+    """Add to a command the options of its plans (:mod:`fairdash.utils.options`), passed as keywords."""
 
     def add(verb: Verb) -> Verb:
         signature, made = inspect.signature(verb), []
@@ -274,7 +274,7 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
 
 
 def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
-    """Return an option as a parameter of a verb: a list is repeatable."""
+    """Return an option as a parameter of a command; a list is repeatable."""
     about, default = option.metadata, None if option.default is MISSING else option.default
     says = [about["label"].removesuffix(" (optional)"), about["help"].rstrip(".")]
     says += [f"One of {', '.join(about['choices'])}"] if about["choices"] else []

@@ -144,23 +144,23 @@ def audit(
         the results are compared with it.
     model
         File with a model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of
-        factors; `models` says what it is. --price then names this price. Pickles are never loaded.
+        factors; `models` describes it. --price then names this price. Pickles are never loaded.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
-        Column in which levels such as male and Male are written as the commonest of them; repeatable.
+        Column in which levels such as male and Male are replaced by the most common one; repeatable.
     against
         Evidence of an earlier audit: adds the changes since.
     out
         .zip for the evidence, .html or .pdf for the filing alone, or a folder for answers and tables. With
-        --customer, also a page in plain words that answers a complaint: customer.html, or beside it with this
-        ending.
+        --customer, also a page in plain words that answers a complaint: customer.html, or next to it with
+        this ending.
     template
-        Rule for a filing: writes the audit under its headings, beside --out or into it; `rules` lists them.
+        Rule for a filing: writes the audit under its headings, next to --out or into it; `rules` lists them.
     governance
-        YAML file with the text that only you can write, by default governance.yaml beside the filing. If
+        YAML file with the text that only you can write, by default governance.yaml next to the filing. If
         missing, it is created with blanks.
     pdf
         Write the filing and the customer's page also as PDF, tagged and with the hashes on every page.
@@ -217,7 +217,9 @@ def audit(
 
 
 def _places(template: str | None, customer: Any, out: Path | None, *, pdf: bool) -> dict[str, Path]:
-    """Where filing and customer's page go; refused before anything is computed where that can't be."""
+    """Files for the filing and the customer's page; an impossible combination is refused before anything is
+    computed.
+    """
     if template is not None:
         template_of(template)
         need("matplotlib", "yaml", "plotly")
@@ -263,7 +265,7 @@ def _file(
 
 
 def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
-    """List the rules that an audit may be filed under.
+    """List the rules under which an audit can be filed.
 
     Parameters
     ----------
@@ -278,7 +280,7 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
 
 
 def models(file: Path, /, *, as_json: AsJson = False) -> int:
-    """Say what a model's file is: kind, objective, link, inputs, outputs, size, and what it does not tell.
+    """Describe a model's file: kind, objective, link, inputs, outputs, size, and what it does not state.
 
     Parameters
     ----------
@@ -293,7 +295,7 @@ def models(file: Path, /, *, as_json: AsJson = False) -> int:
     lines = [f"{name.capitalize()}: {about[name]}" for name in ("kind", "objective", "output", "size")]
     lines += [f"Outputs: {', '.join(about['outputs'])}", f"Inputs ({len(inputs)}):", *inputs]
     unknown = [f"  {each}" for each in about["unknown"]]
-    say(about, (*lines, "What the file does not tell:", *(unknown or ["  nothing"])), as_json=as_json)
+    say(about, (*lines, "Not stated in the file:", *(unknown or ["  nothing"])), as_json=as_json)
     return 0
 
 
@@ -309,7 +311,7 @@ def _table(
     *,
     reading: Callable[[ReadingOptions], ReadingOptions],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The table to audit, or the columns of a plan that names them all, and where it came from."""
+    """The table to audit, or the columns of a plan that names all of them, and the table's source."""
     if file is None:
         if "dataset" not in before:
             raise OptionError.of("No table is named", "Give a file.", column="file")

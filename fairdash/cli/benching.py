@@ -1,4 +1,4 @@
-"""Command ``bench``: methods side by side, by one protocol."""
+"""Command ``bench``, which compares methods by one protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bench(
     Parameters
     ----------
     method
-        Methods, comma-separated, or classes of yours as module:Class; by default all that suit the data.
+        Methods, comma-separated, or your own classes as module:Class; by default all that suit the data.
     splits
         Number of splits into training and test rows.
     random_state
@@ -52,7 +52,7 @@ def _table(found: pd.DataFrame, splits: int) -> Iterator[str]:
         reached=[f"{row.reached} of {row.splits}" for row in found.itertuples()],
     ).drop(columns=["splits", "error_low", "error_high", "more", "more_low", "more_high"])
     yield from str(shown.to_string(index=False, float_format="{:.4g}".format)).split("\n")
-    yield "λ is chosen on validation rows. “dependence” is what test rows then show. Intervals: 95 %."
+    yield "λ is chosen on validation rows. “dependence” is measured on test rows. Intervals: 95 %."
 
 
 def _show(method: str) -> None:

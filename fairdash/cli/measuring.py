@@ -76,7 +76,7 @@ def measure(
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
-        Column in which levels such as male and Male are written as the commonest of them; repeatable.
+        Column in which levels such as male and Male are replaced by the most common one; repeatable.
     permutations
         Number of permutations for floor and p-value.
     bootstrap
@@ -169,7 +169,7 @@ def check(
     missing
         Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
-        Column in which levels such as male and Male are written as the commonest of them; repeatable.
+        Column in which levels such as male and Male are replaced by the most common one; repeatable.
     """
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): name for name in frame.columns}
@@ -192,7 +192,7 @@ def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str
 
 
 def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]) -> pd.Series:
-    """On which rows every column of numbers holds one, and the others, of any kind, are known."""
+    """Return the rows in which every numeric column has a number and the other columns are known."""
     checks = Checks(DataError)
     for column in numbers:
         checks.require(
@@ -211,9 +211,9 @@ def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]
 
 
 def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | None = None) -> None:
-    """Refuse what no number can be said of, as the audit does: a constant column, or hardly any rows.
+    """Refuse a constant column or too few rows, as the audit does, because they have no valid measure.
 
-    The library's own measures are 0 for a constant by law, which a reader would take for "no link".
+    The library's own measures are defined as 0 for a constant, which a reader would take for "no link".
     """
     counting = pd.Series(True, index=u.index) if exposure is None else exposure > 0
     n = int(counting.sum())

@@ -197,7 +197,7 @@ def export(
 def _note_written(
     run: Run, content: bytes, place: Path, owner: str, *, lines: Iterable[str] = (), as_json: bool
 ) -> None:
-    """Note in the run's log that a file of it was written, and say so below some lines."""
+    """Note in the run's log that a file was written, and print this below some lines."""
     note_export(run.folder, content, file=place.name, who=owner)
     said = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
     say(said, [*lines, f"{place}: {megabytes(len(content))}"], as_json=as_json)

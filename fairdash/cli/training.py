@@ -78,7 +78,7 @@ class DataOptions:
     missing
         For a file: cells that count as missing, besides the usual marks: 999, or age=999 for one column.
     one_spelling
-        For a file: columns in which levels such as male and Male are written as the commonest of them.
+        For a file: columns in which levels such as male and Male are replaced by the most common one.
     """
 
     dataset: str | None = None
@@ -99,16 +99,16 @@ class DataOptions:
     one_spelling: Columns = ()
 
     def load(self) -> Dataset:
-        """The data set that is named.
+        """The named data set.
 
         Every column of a file without another role is a feature, unless it is known only with the target or
-        names policies; what is left out for that is said on standard error.
+        names policies; the names of the columns left out go to standard error.
 
         Raises
         ------
         OptionError
-            No data or two, a file without target or sensitive column, a column that is not in it, or roles of
-            a data set of the catalogue, which has its own.
+            No data set or two, a file without target or sensitive column, an unknown column, or roles for a
+            data set of the catalogue, which has its own.
         DataError
             The roles don't fit the table.
         """
@@ -379,7 +379,7 @@ def _say_what_was_searched(result: SearchResult, choice: dict[str, Any], *, as_j
 
 
 def _named(**options: Any) -> dict[str, Any]:
-    """Those options that were named; the rest is the library's to choose."""
+    """Options named by the user; the library chooses the rest."""
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -43,12 +43,12 @@ log = logging.getLogger("fairdash.cli.worker")
 
 
 def main(queue_name: str, *, parent: int | None = None) -> int:
-    """Work at a queue until there is nothing to do, unless another process of this machine does.
+    """Process a queue until it is empty, unless another process of this machine does so.
 
     Parameters
     ----------
     parent
-        Process that keeps this one as long as it lives itself, with or without work.
+        Process during whose life this process keeps running, with or without work.
     """
     lock = queue.lock_of(queue_name)
     make_parents(lock)
@@ -65,7 +65,7 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
 
 
 def serve(queues: Sequence[str]) -> int:
-    """Have a process work at each of the queues until this one is told to end; then 0."""
+    """Start a process for each of the queues until this process is told to stop; then return 0."""
     told = threading.Event()
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: told.set())
@@ -89,7 +89,7 @@ def serve(queues: Sequence[str]) -> int:
 
 
 def carry_out(place: str, part: str) -> int:
-    """Carry out a job, or a part of it; 0 if it is done.
+    """Run a job, or a part of it; return 0 if it is done.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def carry_out(place: str, part: str) -> int:
 
 
 def _wait_for_preview(run: Run) -> None:
-    """Wait until the preview, which has a queue of its own, is there."""
+    """Wait until the preview, which has a separate queue, is finished."""
     while run.available_result is None and not run.is_cancelled():
         at = queue.retry_until_available(lambda: queue.state_of(run.preview_id))
         if at is None or not at.is_active:
@@ -199,9 +199,9 @@ def _work(queue_name: str, parent: int | None) -> None:
 
 
 def _stand_by(queue_name: str, parent: int | None) -> None:
-    """Let DBOS work until the queue was empty for a while, or the parent process has died.
+    """Let DBOS work until the queue has been empty for a while, or the parent process has ended.
 
-    A database that is away ends nothing: DBOS has each job wait for it, and so does this.
+    If the database can't be reached, DBOS lets each job wait for it, and this function waits, too.
     """
     quiet_since = looked = there_since = time.monotonic()
     is_away = False
@@ -230,7 +230,7 @@ def _stand_by(queue_name: str, parent: int | None) -> None:
 
 
 def _import_all(queue_name: str) -> None:
-    """Everything that a job of the queue needs, before there is one; beyond it the memory is limited."""
+    """Load everything that a job of the queue needs before there is a job, and limit the memory beyond it."""
     if queue_name == queue.LONG and not os.environ.get("FAIRDASH_NO_STANDBY"):
         # It imports in a process of its own, beside this one.
         warm_up()

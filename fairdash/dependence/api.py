@@ -20,12 +20,12 @@ from fairdash.utils.rounding import precision, settled, varies
 
 Array = NDArray[np.float64]
 
-#: Numbers that a piece of a stack may need in memory (8 bytes each).
+#: Maximum number of values (8 bytes each) that a piece of a stack may hold in memory.
 _PIECE = 8_000_000
-#: Rows that a distinct value of a discrete variable must have on average: with fewer, a table of counts
-#: is mostly chance.
+#: Minimum average number of rows per distinct value of a discrete variable. With fewer rows, a table of
+#: counts is mostly noise.
 _ROWS_A_VALUE = 5
-#: Arguments supplied internally to an implementation, not options of the caller.
+#: Arguments that this module passes to an implementation; callers cannot set them as options.
 _NO_OPTIONS = {"sample_weight", "random_state", "groups", "permutations", "weight_moves"}
 
 
@@ -52,10 +52,10 @@ def measure(
         encoded as 0 and 1. With more classes, a multivariate measure uses one column of 0 and 1 per class,
         and other measures use a discrete variable.
     sample_weight : (n,) array, optional
-        Non-negative; an error for measures without weights.
+        Non-negative weights. Measures that do not accept weights raise an error.
     groups : (n,) array, optional
-        Groups of rows, such as policies: cross-fitting keeps them in one fold, so that no group is used for
-        both fitting and evaluation. Groups have no other effect on the value.
+        Groups of rows, such as policies. Cross-fitting keeps each group in one fold, so that no group is used
+        for both fitting and evaluation. Groups have no other effect on the value.
     random_state
         Seed of measures that draw random numbers. The same seed gives the same value.
     **options
@@ -128,14 +128,16 @@ def measure_many(
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedFunctions:
-    """Learned f and g at the rows, with mean 0 and variance 1; g rises with v overall, and f rises with g.
+    """Values of the learned f and g in each row, with mean 0 and variance 1, and with signs fixed.
+
+    The signs are chosen so that g rises with v overall and f rises with g.
 
     Attributes
     ----------
     u, f : (n,) arrays
-        Sorted by u: f as a curve.
+        Values sorted by u, so that they can be drawn as a curve.
     v : (n,) or (n, d) array
-        Sorted by v where it is one column.
+        Values sorted by v if v has one column.
     g : (n,) array
     """
 
@@ -204,13 +206,13 @@ def _unit(x: Array) -> Array:
 
 
 def measure_of(id: str) -> Measure:
-    """Return the measure with that id; OptionError lists the ids."""
+    """Return the measure with the given id; an OptionError lists the valid ids."""
     return get_entry(REGISTRY, id, option="measure")
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Stack of K pairs of n rows, checked by :meth:`of`.
+    """Stack of K pairs of variables with n rows each, checked by :meth:`of`.
 
     Attributes
     ----------
@@ -218,7 +220,7 @@ class Pairs:
     v : (K, n) or (K, n, d) array
     weight : (K, n) array, optional
     groups : (n,) array, optional
-        Group, 0 … G-1, of each row.
+        Group number of each row, 0 … G-1.
     """
 
     u: Array
@@ -244,7 +246,7 @@ class Pairs:
         OptionError
             As :func:`measure`.
         """
-        # More than two classes are columns, (n, k), that all members share.
+        # More than two classes become indicator columns, (n, k), that all members share.
         are_classes = holds_text(v)
         if are_classes:
             v = class_columns(v, as_codes=measure is not None and measure.discrete)
@@ -274,12 +276,12 @@ class Pairs:
         return cls(a, b, weight, as_groups(groups, a.shape[1]))
 
     def rows(self, index: Index) -> Pairs:
-        """Return some of the rows, with renumbered groups."""
+        """Return the selected rows, with renumbered groups."""
         groups = None if self.groups is None else as_groups(self.groups[index], len(index))
         return replace(self._at(index), groups=groups)
 
     def counted(self) -> Pairs:
-        """Drop rows without weight in every pair; groups keep their numbers."""
+        """Drop rows that have no weight in any pair; groups keep their numbers."""
         if self.weight is None or (counted := (self.weight > 0).any(axis=0)).all():
             return self
         return self._at(np.flatnonzero(counted))
@@ -290,7 +292,7 @@ class Pairs:
         return Pairs(self.u[:, index], self.v[:, index], weight, groups)
 
     def varying(self) -> NDArray[np.bool_]:
-        """Mask of pairs without a constant side, (K,); rows without weight are ignored."""
+        """Mask of pairs in which both variables vary, (K,); rows without weight are ignored."""
         columns = self.v[None] if self.v.ndim == 2 else np.moveaxis(self.v, 2, 0)
         return varies(self.u, self.weight) & np.any([varies(x, self.weight) for x in columns], axis=0)
 
@@ -302,11 +304,11 @@ class Estimator:
     Attributes
     ----------
     measure
-        Estimand and implementation.
+        Registry entry with the estimand and the implementation.
     options
-        Of the measure.
+        Options of the measure.
     random_state
-        The seed, where the measure draws; the same for every pair.
+        Seed for measures that draw random numbers; every pair uses the same seed.
     """
 
     measure: Measure
@@ -321,11 +323,10 @@ class Estimator:
     def null(self, pairs: Pairs, permutations: Index) -> Array:
         """Return the measure of u with each permutation (B, n) of v: (1, K, B), or (2, K, B) with weights.
 
-        A weight that depends on one of the two variables must not be torn from it: otherwise the permuted
-        data have other weighted margins than the real ones. So there are two null distributions, the weight
-        kept with u and kept with v, and a test for noise takes the larger p-value. That
-        holds its level where the weight depends on u alone, on v alone or on neither; a weight that depends
-        on both is not covered by either.
+        If a weight depends on one of the two variables, it must stay with that variable. Otherwise, the
+        weighted margins of the permuted data differ from those of the observed data. There are therefore two
+        null distributions, with the weight kept with u and with v, and a test takes the larger p-value. This
+        test holds its level unless the weight depends on both u and v.
         """
         ways = (False,) if pairs.weight is None else (False, True)
         return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
@@ -333,9 +334,9 @@ class Estimator:
     def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
         """Return the measure of u with each permutation of v, (K, B), by the measure's shortcut if any.
 
-        The weight stays with u, or moves with v. A weighted margin changes as the weights move past it, which
-        a short cut must know of. The one without weights does not hold either where groups of unlike sizes
-        exchange their values, since the margin of v changes.
+        The weight stays with u, or moves with v if `weight_moves`. A weighted margin changes when the weights
+        move relative to its variable, so a shortcut must handle this case explicitly. The unweighted shortcut
+        is also invalid if groups of different sizes exchange values, which changes the margin of v.
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
         taken = keywords(self.measure.load())
@@ -391,7 +392,7 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
 
 
 def _keep_margin(permutations: Index, groups: Index | None) -> bool:
-    """Return whether every order (B, n) has each row once; orders of groups of unlike sizes repeat some."""
+    """Return whether every order (B, n) contains each row once; groups of unequal sizes make rows repeat."""
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 
@@ -408,7 +409,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     live = Pairs(u, v).varying()
     for pair in zip(u[live], v[live], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
-        # A table with one weighted row per cell is a law, not a sample.
+        # A table with one weighted row per cell describes a distribution, not a sample.
         is_whole = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
             if not is_whole and distinct > max(len(x) / _ROWS_A_VALUE, 2):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairdash.errors import require_count
 from fairdash.utils.rounding import is_rounding
 
-#: Ranks keep this distance from 0 and 1: a weight may be too small to separate its row's rank from them.
+#: Minimum distance of ranks from 0 and 1, because a tiny weight may not separate a rank from these ends.
 _FROM_THE_END = 1e-12
 
 
@@ -22,7 +22,7 @@ def mid_ranks(
     Parameters
     ----------
     x : (..., n) array
-        Values; ties get the same rank whatever the order of the rows.
+        Values; ties get the same rank, regardless of the order of the rows.
     sample_weight : (..., n) array, optional
         Non-negative weights. A weight of 2 counts as two copies of the row.
 
@@ -33,7 +33,7 @@ def mid_ranks(
     """
     shape = x.shape
     n = shape[-1]
-    # A stack of one variable, with several weights, is sorted once.
+    # If all members share one variable and differ only in weights, one sort is enough.
     flat = x[:1] if x.ndim == 2 and x.strides[0] == 0 else x.reshape(-1, n)
     order = np.argsort(flat, axis=-1)
     ordered = np.take_along_axis(flat, order, axis=-1)
@@ -72,8 +72,9 @@ def normal_scores(
 def quantiles(
     x: NDArray[np.float64], weight: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return, for each share in [0, 1], the smallest of the values (n,) with at least that share of the
-    weight (n,) at or below it; zeros if there are no values.
+    """Return weighted quantiles: for each share, the smallest value with this share of weight at or below.
+
+    Values and weights have shape (n,), and shares are in [0, 1]. The result is zeros if there are no values.
 
     >>> quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([0.25, 0.5, 1.0]))
     array([1., 2., 3.])
@@ -87,8 +88,8 @@ def quantiles(
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Standard errors from a number to either end of its 95 % interval, to a one-sided 95 % bound, and behind a
-#: power of 80 %: quantiles of the normal distribution.
+#: Quantiles of the normal distribution: for a two-sided 95 % interval, a one-sided 95 % bound and a power of
+#: 80 %.
 Z, Z_ONE_SIDED, Z_OF_POWER = 1.959963984540054, 1.6448536269514722, 0.8416212335729143
 
 
@@ -132,20 +133,20 @@ def kendall(u: Array, v: Array) -> Array:
 
 
 def hgr_witsenhausen(u: Array, v: Array, *, sample_weight: Array | None = None) -> Array:
-    """Second singular value of Q = p(u, v) / √(p(u) p(v)) over the table of counts, for each pair of a stack.
+    """Return the second singular value of Q = p(u, v) / √(p(u) p(v)), from the table of counts of each pair.
 
     Parameters
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Variables with few distinct values; others are refused before they come here. Several columns are one
-        variable: the cells of their crossing.
+        Variables with few distinct values; the caller rejects other variables. Several columns form one
+        variable, whose values are the combinations of their values.
     sample_weight : (K, n) array, optional
 
     Returns
     -------
     (K,) array
-        In [0, 1]: the maximal correlation of the empirical law, without any approximation.
+        In [0, 1]; the exact maximal correlation of the empirical distribution.
     """
     weight = np.ones(u.shape) if sample_weight is None else sample_weight
     if v.ndim == 3:
@@ -159,7 +160,7 @@ def _of_table(u: Array, v: Array, weight: Array) -> float:
     table = np.bincount(u_code * shape[1] + v_code, weight, shape[0] * shape[1]).reshape(shape)
     table = table / table.sum()
     root = np.sqrt(np.outer(table.sum(axis=1), table.sum(axis=0)))
-    # Without the first singular triple, whose value is 1 and whose vectors are √p(u) and √p(v).
+    # Remove the first singular triple, whose value is 1 and whose vectors are √p(u) and √p(v).
     rest = np.divide(table, root, out=np.zeros_like(table), where=root > 0) - root
     return min(float(np.linalg.norm(rest, 2)), 1.0)
 
@@ -167,23 +168,23 @@ def _of_table(u: Array, v: Array, weight: Array) -> float:
 def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     """Return the mutual information of each pair of a stack, in nats.
 
-    For values without ties this is scikit-learn's ``mutual_info_regression``. That one adds noise to ties, so
-    that its value follows the order of the rows; here ties are counted (Gao et al. 2017, for discrete and
-    mixed variables).
+    Without ties, the value equals that of scikit-learn's ``mutual_info_regression``. With ties, scikit-learn
+    adds noise, so its value depends on the order of the rows. This function counts ties instead (Gao et al.
+    2017, for discrete and mixed variables).
 
     Parameters
     ----------
     u : (K, n) array
-        Standardised inside, as each column of v.
+        Values; the function standardises u and each column of v.
     v : (K, n) or (K, n, d) array
-        Of several columns the largest distance counts.
+        The distance between rows is the largest distance over the columns.
     n_neighbours
-        k; more neighbours give less variance and more bias.
+        Number k of neighbours. More neighbours give less variance and more bias.
 
     Returns
     -------
     (K,) array
-        At least 0 (negative estimates become 0); without an upper end.
+        At least 0 (negative estimates become 0), with no upper bound.
 
     Raises
     ------
@@ -209,8 +210,8 @@ def _of_neighbours(u: Array, v: Array, k: int) -> float:
     neighbours = np.full(n, float(k))
     if tied.any():
         neighbours[tied] = tree.query_ball_point(tree.data[tied], 0.0, p=np.inf, return_length=True)
-    # Number of rows strictly nearer than the k-th neighbour in one variable, including the row itself; ties:
-    # equal rows.
+    # Radius for counting rows strictly nearer than the k-th neighbour in one variable, including the row
+    # itself. For ties, the radius is 0, and equal rows are counted.
     reach = np.where(tied, 0.0, np.nextafter(radius, 0))
     if v.shape[1] == 1:
         of_v = _within(v[:, 0], reach)
@@ -222,7 +223,7 @@ def _of_neighbours(u: Array, v: Array, k: int) -> float:
 
 def _within(x: Array, reach: Array) -> Array:
     ordered = np.sort(x)
-    # Rounding may move a bound onto a value, so the distance itself decides.
+    # Rounding may move a bound onto a value, so distances decide which rows count.
     low = np.searchsorted(ordered, x - reach * (1 - 1e-12), side="left")
     high = np.searchsorted(ordered, x + reach * (1 - 1e-12), side="right")
     return (high - low).astype(np.float64)
@@ -234,7 +235,7 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
     Parameters
     ----------
     x : (..., n) array
-        Finite values of any size: they are first brought to [0, 1], so that squares can't overflow.
+        Finite values of any size; they are first scaled to [0, 1], so that squares cannot overflow.
     sample_weight : (..., n) array, optional
         Weights of the mean and the variance.
 
@@ -243,13 +244,13 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
     (..., n) array
     """
     low, high = x.min(axis=-1, keepdims=True), x.max(axis=-1, keepdims=True)
-    # Halved, because the range of values near the largest float would overflow.
+    # The range of values near the largest float would overflow, so only half of it is computed.
     half_range = high / 2 - low / 2
     x = (x / 2 - low / 2) / np.where(half_range > 0, half_range, 1.0)
     share = _share(x, sample_weight)
     x = x - (x * share).sum(axis=-1, keepdims=True)
     sd = np.sqrt((x * x * share).sum(axis=-1, keepdims=True))
-    # There is no spread if only rows without weight differ.
+    # The standard deviation is 0 if only rows without weight differ.
     varies = ~is_rounding(low, high) & (sd > 0)
     return np.where(varies, x / np.where(varies, sd, 1.0), 0.0)
 
@@ -269,13 +270,14 @@ class RankLink:
     Parameters
     ----------
     value
-        From −1 to 1; 0 where neither rises or falls with the other.
+        Correlation in [−1, 1]; 0 if neither variable tends to rise or fall with the other.
     stays_within
-        Detection limit: its size stays below it under independence in 19 of 20 tables of so many rows.
+        Detection limit. Under independence, the absolute value stays below this limit in 19 of 20 tables with
+        n rows.
     smallest
-        The smallest size that such tables would detect, at that level, in 4 of 5 cases.
+        Smallest absolute correlation that a test at this level detects in 4 of 5 tables with n rows.
     n
-        Rows.
+        Number of rows.
     """
 
     value: float
@@ -287,20 +289,21 @@ class RankLink:
 def rank_link(u: Array, v: Array, sample_weight: Array | None = None, units: Index | None = None) -> RankLink:
     """Return Spearman's correlation with its detection limit, by a sort and without permutations.
 
-    With standardised mid-ranks a and b the correlation is Σ w a b / Σ w. If v has nothing to do with u and
-    the weight, its variance is Σ w² a² / (Σ w)², and vice versa; the larger of the two is taken, as
-    of two permutation tests, one of which keeps the weight with u and the other with v. Without weights it
-    is 1 / n (Hotelling and Pabst 1936). A weight on which both depend is not covered. The products of a unit
-    add up before they are squared, so rows that share both count as one.
+    With standardised mid-ranks a and b, the correlation is Σ w a b / Σ w. If v is independent of u and the
+    weight, the variance of the correlation is Σ w² a² / (Σ w)². The same holds with u and v exchanged and b
+    for a. The limit uses the larger variance, in analogy to two permutation tests that keep the weight with u
+    and with v. Without weights, the variance is 1 / n (Hotelling and Pabst 1936). The limit does not cover a
+    weight that depends on both u and v. The products of a unit are added before they are squared, so rows of
+    a unit with equal u and v count as one.
 
     Parameters
     ----------
     u, v : (n,) array
-        Finite. A constant has value 0, and nothing would show.
+        Finite values. If u or v is constant, the value is 0 and no link can be detected.
     sample_weight : (n,) array, optional
-        Above 0; scale does not matter.
+        Positive weights on any scale.
     units : (n,) array, optional
-        Independent unit, 0 … U-1, of each row, such as a policy; each row by default.
+        Number 0 … U-1 of each row's independent unit, such as a policy. By default, each row is a unit.
 
     Examples
     --------

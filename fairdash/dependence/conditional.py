@@ -1,7 +1,8 @@
-"""Conditional dependence of u on s given columns C, by double residuals.
+"""Conditional dependence of u on s given columns C, from residuals of both.
 
-Regressions on C are subtracted from u and from functions ψ of s; the residuals must be uncorrelated. Products
-with functions of C reveal effects of opposite sign at different C, which would otherwise cancel.
+Regressions on C are subtracted from u and from functions ψ of s. Under conditional independence, the two
+residuals are uncorrelated. Multiplying them by functions of C reveals effects with opposite signs at
+different C, which would otherwise cancel.
 """
 
 from __future__ import annotations
@@ -38,19 +39,18 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Functions of a column of C by which the products are weighted.
+#: Number of weight functions of a numeric column of C, and of a column of levels.
 _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
-#: Products of functions of two columns: at most one per this number of rows, this number in all, and this
-#: number of rows in which two levels occur together. The mean of few products is not normal, and a large
-#: number of |t| hides a single one.
+#: Limits on products of functions of two columns: rows per product, number of products, and rows in which two
+#: levels occur together. The mean of few products is not normal, and many statistics |t| hide a single large
+#: one.
 _ROWS_A_PAIR, _MAX_OF_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
-#: Smooth functions ψ of each sensitive column, besides indicators of its ends.
+#: Number of smooth functions ψ of each sensitive column, in addition to indicators of its ends.
 _SMOOTH = 4
-#: Share of the rows at either end of s that has an indicator of its own, because smooth functions miss a step
-#: there.
+#: Share of the rows at each end of s that gets its own indicator, because smooth functions miss a step there.
 _END = 0.05
-#: Rows that trees are fitted on, at most.
+#: Maximum number of rows on which trees are fitted.
 TREE_ROWS = 20_000
 _MIN_ROWS = 50
 
@@ -62,32 +62,31 @@ class ConditionalDependence:
     Attributes
     ----------
     statistic
-        Largest |t| of the mean products of residuals; mostly 1 to 3 without dependence.
+        Largest |t| of the mean products of residuals. Without dependence, it is mostly between 1 and 3.
     p_value
-        In [1 / (1 + n_draws), 1]. Under E[u|C, s] = E[u|C] it is at most α in about a share α of samples.
+        In [1 / (1 + n_draws), 1]. If E[u|C, s] = E[u|C], it is at most α in about a share α of samples.
     size
-        In [0, 1]: what functions of s, alone and times functions of C, tell of what C leaves of u, on rows
-        that did not fit: √(1 − squared error ÷ variance), a partial correlation ratio. 0: nothing that can be
-        used on new rows; 1: given C, u is such a function of s.
+        Partial correlation ratio √(1 − squared error ÷ variance), in [0, 1], on held-out rows. It measures
+        how well functions of s, alone and multiplied by functions of C, predict the residual of u given C. 0:
+        no gain on new rows. 1: given C, u is such a function of s.
     u_explained, s_explained
-        Share of the variance of u, and on average of the smooth functions of s, that C tells, on rows that
-        did not fit; in [0, 1]. Where `s_explained` is near 1 there are hardly equals to compare.
+        Share of the variance that C explains on held-out rows, in [0, 1]: of u, and of the smooth functions
+        of s on average. If `s_explained` is near 1, few comparable rows differ in s.
     varies_with
-        The given column, or two such as "area and bonus", whose functions weighted the largest product: there
-        the link differs along it, or along the two together. ``None`` where the largest is that of all rows
-        alike.
+        Given column, or pair such as "area and bonus", whose functions weight the largest product. The link
+        then varies with this column or pair. ``None`` if the largest product weights all rows equally.
     given
-        The given columns that vary.
+        Names of the given columns that vary.
     regressions
-        Method of fitting E[·|C], in words.
+        Description of the method that fits E[·|C].
     n
-        Rows with a weight above 0.
+        Number of rows with a weight above 0.
     n_used
-        Rows behind every number here: fewer than `n` with trees on many rows.
+        Number of rows used for all results; fewer than `n` if trees are fitted to a large table.
     n_products
-        Mean products of residuals that were looked at.
+        Number of mean products of residuals in the test.
     n_draws
-        Draws behind the p-value.
+        Number of draws behind the p-value.
     """
 
     statistic: float
@@ -115,7 +114,7 @@ def assess_conditional_dependence(
     n_draws: int = 1999,
     random_state: int | None = 0,
 ) -> ConditionalDependence:
-    """Test whether the mean of u follows s among rows that are equal in the given columns.
+    """Test whether the mean of u depends on s among rows that are equal in the given columns.
 
     Parameters
     ----------
@@ -129,7 +128,7 @@ def assess_conditional_dependence(
     sample_weight : (n,) array, optional
         Non-negative weights, such as exposure, for the regressions and the mean products.
     groups : (n,) array, optional
-        Groups of rows, such as policies: folds keep them together, and each group counts as one unit.
+        Groups of rows, such as policies. Folds keep each group together, and a group counts as one unit.
     regression
         ``"splines"``: ridge regression on splines of ranks, level means and products of pairs of columns.
         ``"trees"``: gradient boosted trees on all columns, fitted on at most 20,000 rows drawn at random;
@@ -149,7 +148,7 @@ def assess_conditional_dependence(
         As in :func:`~fairdash.dependence.measure`. Also raised if a given value is missing, none of the
         columns varies, or fewer than 50 rows have a positive weight.
     DeterminedError
-        The given columns determine s. It is an OptionError, too.
+        If the given columns determine s. It is a subclass of OptionError.
 
     Notes
     -----
@@ -205,7 +204,7 @@ def assess_conditional_dependence(
     )
     own = None if codes is None else as_groups(codes[left.rows], len(left.rows))
     weights, columns = weight_functions(table.of(left.rows))
-    # Only the smooth ψ are weighted by functions of C, because few rows are at an end of s and of one level.
+    # Only smooth ψ are weighted by functions of C, because few rows combine an end of s with a given level.
     base = left.psi * left.u[:, None]
     products = np.concatenate([base, *(base[:, left.smooth] * h[:, None] for h in weights.T)], axis=1)
     names = [None] * base.shape[1] + [name for name in columns for _ in range(int(left.smooth.sum()))]
@@ -236,17 +235,18 @@ class DoubleResiduals:
     u : (n,) array
         u − E[u|C], in the units of u.
     psi : (n, J) array
-        ψ(s) − E[ψ(s)|C]; the functions have variance 1, the smooth ones of each column of s first.
+        ψ(s) − E[ψ(s)|C]. The functions ψ have variance 1. The smooth functions of each column of s come
+        first.
     smooth : (J,) array of bool
-        Mask of smooth functions: the others are indicators of the ends of s.
+        Mask of smooth functions; the other functions are indicators of the ends of s.
     left_of_u, left_of_psi : float, (J,) array
-        Share of the variance that is left.
+        Share of the variance that C does not explain.
     weight : (n,) array
-        With mean 1.
+        Weights with mean 1.
     rows : (n,) array of int
         Row numbers in the data.
     regressions
-        Method of fitting E[·|C], in words.
+        Description of the method that fits E[·|C].
     """
 
     u: Array
@@ -271,7 +271,7 @@ def double_residuals(
 ) -> DoubleResiduals:
     """Return residuals of u and of functions of s given C; see :func:`assess_conditional_dependence`.
 
-    The conditional mean of u along s among equals is to be fitted on these (Robinson 1988, Econometrica 56).
+    Use these residuals to fit the mean of u along s among comparable rows (Robinson 1988, Econometrica 56).
 
     Raises
     ------
@@ -330,11 +330,14 @@ def double_residuals(
 
 
 def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """ψ of every column, products of the first ones of two columns, indicators of the ends; (n, J), (J,)."""
+    """Return ψ(s), (n, J), and the mask of the smooth ones, (J,).
+
+    The ψ are functions of each column, products of the first functions of two columns, and end indicators.
+    """
     smooth = [smooth_functions(column, _SMOOTH) for column in s.T if varies(column)]
     if not smooth:
         raise OptionError.of("The sensitive column is constant", "Choose another.", column="s")
-    # If C is given, the products with functions of C cover a third column's product with both.
+    # Products with functions of C already cover three-way products with a column of C.
     crossed = [
         (smooth[i][:, :2, None] * smooth[j][:, None, :2]).reshape(len(s), -1)
         for i in range(len(smooth))
@@ -355,9 +358,10 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
 def weight_functions(given: Given) -> tuple[Array, list[str]]:
     """Return the non-constant weight functions h of C, (n, K), and the column of each.
 
-    The two smoothest functions of the ranks of a number, an indicator of each of the common levels; then
-    products of those of two columns, of which the smoothest and commonest of every pair come first: an effect
-    whose sign two columns decide together is 0 on average along each of them.
+    A numeric column contributes the two smoothest functions of its ranks. A column of levels contributes
+    indicators of its most frequent levels. Products of these functions of two columns follow, because an
+    effect whose sign depends on two columns jointly is 0 on average along each of them. The products of the
+    smoothest functions and most frequent levels of every pair come first.
     """
     parts: list[Array] = []
     names: list[str] = []
@@ -375,7 +379,7 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
 
 
 def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, str]]:
-    """Products of functions of two columns, (n,) each, and whose they are; the first of each pair first."""
+    """Return products of functions of two columns, (n,) each, with names; each pair's first product first."""
     n = len(parts[0])
     kept: list[tuple[Array, str]] = []
     candidates = [
@@ -384,7 +388,7 @@ def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, s
         for k in range(parts[i].shape[1])
         for m in range(parts[j].shape[1])
     ]
-    # Centred products, so that all rows together show an interaction of two columns of two levels.
+    # Functions are centred, so that an interaction of two binary columns shows in the mean over all rows.
     centred = [part - part.mean(axis=0) for part in parts]
     for _, i, j, k, m in sorted(candidates):
         if len(kept) >= min(n // _ROWS_A_PAIR, _MAX_OF_PAIRS):
@@ -397,7 +401,7 @@ def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, s
 def _largest(
     products: Array, groups: Index | None, n_draws: int, random_state: int | None
 ) -> tuple[Array, float]:
-    """|t| of the mean of each column of products, (M,), and the p-value of the largest."""
+    """Return |t| of the mean of each column of products, (M,), and the p-value of the largest."""
     if groups is not None:
         order = np.argsort(groups, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(groups))[:-1]])
@@ -418,7 +422,7 @@ def _largest(
 
 
 def _size(left: DoubleResiduals, weights: Array, groups: Index | None, random_state: int | None) -> float:
-    """√(1 − squared error ÷ variance) of the residuals of u by those of ψ(s), alone and times h(C)."""
+    """Return √(1 − squared error ÷ variance) of u's residuals, predicted from ψ(s) residuals and h(C)."""
     variance = np.average(left.u**2, weights=left.weight)
     if variance <= 0:
         return 0.0

@@ -2,7 +2,8 @@
 
 The splines are cubic splines of the ranks of every numeric column (Demmler and Reinsch's functions, penalised
 by the fourth power of their position), a mean for every level of a category, and products of pairs of
-columns. Each target has one ridge penalty, chosen by the error on held-out rows. The functions use C alone.
+columns. Each target has one ridge penalty, selected by the error on held-out rows. The functions depend on C
+alone.
 """
 
 from __future__ import annotations
@@ -21,23 +22,25 @@ from fairdash.utils.trees import boosted_trees
 
 #: If C leaves a smaller share of the variance of a function of s, C determines it: no rows can be compared.
 LEFT_OF_S = 1e-3
-#: Pairs of rows equal in C that show whether s differs among equals, and mean rows per value of columns whose
-#: values are crossed for that: if every value is one policy's, its rows are equal in s anyway.
+#: Minimum number of pairs of rows with equal C for checking whether s differs between them, and minimum mean
+#: number of rows per value of a column in this check. If every value belongs to one policy, its rows have
+#: equal s anyway.
 _MIN_PAIRS, _MIN_ROWS_A_VALUE = 20, 5
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Folds of the cross-fitted regressions.
+#: Number of folds of the cross-fitted regressions.
 N_FOLDS = 5
-#: Functions of each of two columns of numbers whose products are taken.
+#: Number of functions of each numeric column that enter products of two columns.
 _IN_PAIRS = 4
-#: Levels with fewer rows are one level together, and so are those beyond the commonest.
+#: Minimum number of rows of a level and maximum number of levels; all other levels are merged into one.
 _ROWS_A_LEVEL, _MAX_LEVELS = 5, 300
-#: With more functions than this, products of pairs are left out, and a number has fewer.
+#: Maximum number of functions. Above it, products of pairs are omitted and numeric columns have fewer
+#: functions.
 _MAX_FUNCTIONS = 600
-#: Ridges tried, as a share of the rows.
+#: Candidate ridge penalties, relative to the number of rows.
 _RIDGES = np.logspace(-7, 1, 25)
-#: Penalty of functions that are hardly penalised: constants, straight lines in ranks, means of levels.
+#: Near-zero penalty of constants, straight lines in ranks and level means.
 _NEXT_TO_NOTHING = 1e-4
 
 
@@ -48,10 +51,10 @@ class Given:
     Attributes
     ----------
     names : tuple of str
-        Of the columns that vary.
+        Names of the columns that vary.
     numbers : dict of str to (n,) array
     levels : dict of str to (n,) array of int
-        From the commonest level, 0, on.
+        Level codes in order of frequency; 0 is the most frequent level.
     """
 
     names: tuple[str, ...]
@@ -59,7 +62,7 @@ class Given:
     levels: dict[str, Index]
 
     def of(self, rows: Index) -> Given:
-        """Return some of the rows."""
+        """Return the selected rows."""
         return Given(
             self.names,
             {name: x[rows] for name, x in self.numbers.items()},
@@ -73,12 +76,12 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
     Parameters
     ----------
     given : (n,) or (n, d) array, Series or DataFrame
-        Text, booleans and categories are levels; numbers are taken by their ranks.
+        Text, booleans and categories become levels. Numbers are used through their ranks.
 
     Raises
     ------
     OptionError
-        Not one row for each of u, missing or infinite values, or no column that varies.
+        If the number of rows differs from that of u, a value is missing or infinite, or no column varies.
     """
     if isinstance(given, pd.DataFrame):
         frame = given
@@ -127,9 +130,10 @@ def _by_size(column: pd.Series) -> Index:
 def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = WIDTH) -> Array:
     """Return the smoothest functions of the normal scores of x, from smooth to rough; (n, P).
 
-    There are at most `count`, and one fewer than x has values: more would be sums of these. A function that
-    is smooth in x rises without end at the ends of its ranks, where normal scores leave it room: bias there
-    would go together in u and in s.
+    There are at most `count` functions, and at most one fewer than x has distinct values, because further
+    functions would be linear combinations. As a function of ranks, a function that is smooth in x can be
+    arbitrarily steep at the ends. Normal scores stretch the ends, which avoids a common bias in the
+    regressions of u and of s.
     """
     scores = normal_scores(x, weight)
     place = (scores - scores.min()) / (scores.max() - scores.min())
@@ -157,7 +161,7 @@ def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
     sizes = np.bincount(codes)
     order = rng.permutation(len(sizes))
     fold = np.empty(len(sizes), dtype=np.intp)
-    # All rows in line are cut into equal parts, and a group belongs to the part with its middle row.
+    # The ordered rows are cut into equal parts, and a group belongs to the part that contains its middle row.
     fold[order] = (np.cumsum(sizes[order]) - sizes[order] / 2) / n * N_FOLDS
     return fold[codes]
 
@@ -167,7 +171,7 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
 
     With weights (n,), ranks are weighted.
     """
-    parts: list[tuple[Array, Array, Array]] = []  # functions, their place from smooth to rough, penalty
+    parts: list[tuple[Array, Array, Array]] = []  # functions, position from smooth to rough, penalty
     most = max(1, _MAX_FUNCTIONS // len(given.names))
     for name in given.names:
         if name in given.numbers:
@@ -206,21 +210,21 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
     ----------
     functions : (n, p) array
     penalty : (p,) array
-        Positive; relative to each other.
+        Positive penalties; only their ratios matter.
     targets : (n, T) array
     weight : (n,) array
     folds : (n,) array of int
 
     Notes
     -----
-    The ridge of a target is the one with the least weighted squared error over all held-out rows.
+    Each target gets the ridge penalty with the smallest weighted squared error over all held-out rows.
     """
     n = len(functions)
     scaled = np.column_stack([np.full(n, 1 / np.sqrt(_NEXT_TO_NOTHING)), functions / np.sqrt(penalty)])
     centre = np.average(targets, axis=0, weights=weight)
     y = targets - centre
     if scaled.shape[1] > n:
-        # The rows' n coordinates in the span of their own n functions: the ridge is the same in any axes.
+        # With more functions than rows, n coordinates suffice, because a ridge does not depend on the axes.
         size, axes = np.linalg.eigh(scaled @ scaled.T)
         scaled = axes * np.sqrt(np.maximum(size, 0.0))
     weighted = scaled * weight[:, None]
@@ -237,7 +241,7 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
         # (R, p, T): coefficients of every ridge and target.
         found = np.einsum("pq,rqt->rpt", axes, along / shrunk[:, :, None], optimize=True)
         coefficients.append(found)
-        # Σ w (y − Xb)² on the fold, by its products alone.
+        # Σ w (y − Xb)² on the fold, expanded into products.
         errors += np.einsum("i,it->t", weight[rows], y[rows] ** 2)
         errors += np.einsum("rpt,rpt->rt", found, own @ found - 2 * cross)
     best = errors.argmin(axis=0)
@@ -253,7 +257,7 @@ def trees_out_of_fold(
     """Predict each target on every fold by boosted trees (scikit-learn, early stopping); (n, T)."""
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
-    # Trees take at most 255 levels; the rarest beyond that are one.
+    # The trees accept at most 255 levels, so the rarest levels beyond this number are merged.
     columns = [given.numbers[name] if name in given.numbers else given.levels[name] for name in given.names]
     features = np.column_stack([np.minimum(x, 254) if x.dtype.kind == "i" else x for x in columns])
     seed = None if random_state is None else seed_of(Stream.CONDITIONAL_FOLDS, random_state)
@@ -269,10 +273,10 @@ def _fault(what: str, hint: str, count: int | None = None) -> OptionError:
 
 
 def require_differences(given: Given, s: Array, groups: Index | None = None) -> None:
-    """Check that s (n, d) differs among rows that are equal in each given category, and in all of them.
+    """Check that s (n, d) differs among rows that are equal in each given category, and in all categories.
 
-    A regression does not show it if most categories have too few rows for a mean of their own, or are whole
-    numbers, such as a post code.
+    A regression does not reveal that C determines s if most levels have too few rows for a separate mean, or
+    if codes such as post codes are stored as whole numbers.
 
     Raises
     ------
@@ -291,7 +295,7 @@ def require_differences(given: Given, s: Array, groups: Index | None = None) -> 
 
 
 def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool:
-    """Return whether columns (n, d) hardly vary within cells; a group counts once in a cell."""
+    """Return whether the columns (n, d) hardly vary within cells; each group counts once per cell."""
     frame = pd.DataFrame({"cell": cell, "group": np.arange(len(cell)) if groups is None else groups})
     frame = frame[~frame.duplicated()]
     frame = frame[frame["cell"].duplicated(keep=False)]
@@ -305,7 +309,7 @@ def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool
 
 
 def determined() -> DeterminedError:
-    """Return the error that says so."""
+    """Return the error for given columns that determine s."""
     return DeterminedError.of(
         "The given columns determine the sensitive one: rows equal in them do not differ in it",
         "Give fewer columns.",

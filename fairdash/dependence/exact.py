@@ -10,22 +10,24 @@ import numpy as np
 from fairdash.dependence.patterns import HALF_WIDTH, Pattern, pattern
 from fairdash.errors import OptionError
 
-#: Cells of equal probability into which the law of F(U) is cut, each from as many points of U.
+#: Number of cells of equal probability into which the distribution of F(U) is divided. Each cell has the same
+#: number of points of U.
 _CELLS = 1500
 _POINTS_PER_CELL = 10
 #: Spacing of the grid of V and its reach beyond the range of F, in noise standard deviations.
 _SPACING = 0.4
 _REACH = 6.0
-#: Grid points of V, at most: noise under about 1/300 of the range is coarsened, and its error is stated.
+#: Maximum number of grid points of V. If the noise is below about 1/300 of the range, the grid is coarser,
+#: and the stated error reflects this.
 _MOST = 220
-#: Grid points of V, at least: between two distant levels of unequal shares, g changes sign within a small
-#: part of a standard deviation.
+#: Minimum number of grid points of V: between two distant levels of unequal shares, g changes sign within a
+#: small part of a standard deviation.
 _FEWEST = 160
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianTruth:
-    """Dependence of a bivariate normal law with correlation ρ.
+    """Dependence of a bivariate normal distribution with correlation ρ.
 
     Attributes
     ----------
@@ -43,7 +45,7 @@ class GaussianTruth:
 
 
 def gaussian(rho: float) -> GaussianTruth:
-    """Return the exact HGR, χ² and mutual information of a bivariate normal law.
+    """Return the exact HGR, χ² and mutual information of a bivariate normal distribution.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def pattern_hgr(shape: Pattern | str, *, noise: float) -> ExactHGR:
     chosen = pattern(shape) if isinstance(shape, str) else shape
     if not 0 <= noise < math.inf:
         raise OptionError.of("The noise is not usable", "Give a number of at least 0.", column="noise")
-    # Midpoints: F may jump at the edges of a regular grid.
+    # Midpoints are used, because F may jump at the edges of a regular grid.
     count = _CELLS * _POINTS_PER_CELL
     w = np.sort(chosen(HALF_WIDTH * (2 * (np.arange(count) + 0.5) / count - 1)))
     if w[0] == w[-1]:
@@ -133,12 +135,12 @@ def _second_singular_value(w: np.ndarray, noise: float, spacing: float, among: t
     low, high = w[0] - _REACH * noise, w[-1] + _REACH * noise
     points = int(np.clip(math.ceil((high - low) / (spacing * noise)), *among))
     v = np.linspace(low, high, points)
-    # Given a cell of W, V is normal; each line sums to 1.
+    # Given a cell of W, V is normal; each row sums to 1.
     given = np.exp(-0.5 * ((v - w[:, None]) / noise) ** 2)
     given /= given.sum(axis=1, keepdims=True)
     p_v = given.mean(axis=0)
     q = given / np.sqrt(len(w) * np.maximum(p_v, 1e-300))
-    # Q ᵀQ without its first eigenvector √p(v), whose value is 1.
+    # QᵀQ without its first eigenvector √p(v), whose eigenvalue is 1.
     root = np.sqrt(p_v)
     gram = q.T @ q - np.outer(root, root)
     return math.sqrt(min(max(float(np.linalg.eigvalsh(gram)[-1]), 0.0), 1.0))

@@ -23,9 +23,9 @@ class FairQuant:
     Attributes
     ----------
     value
-        In the units of u; 0 when all groups have the same average.
+        In the units of u; 0 if all groups have the same average.
     n_quantiles
-        Groups used: at most the number asked for.
+        Number of groups used, at most the number requested.
     """
 
     value: float
@@ -81,22 +81,23 @@ def fairquant(
 
 
 def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: ArrayLike | None = None) -> Index:
-    """Return each row's group when s is cut into equal parts by rank.
+    """Return the group of each row when s is divided into equal parts by rank.
 
     Parameters
     ----------
     s : (..., n) array
-        Equal values share a group, so the order of the rows can't matter; without ties sizes differ by at
-        most one.
+        Values of s. Equal values share a group, so the order of the rows has no effect. Without ties, group
+        sizes differ by at most one.
     n_quantiles
-        Groups wanted, at least 2.
+        Number of groups requested, at least 2.
     sample_weight : (..., n) array, optional
-        Groups then have equal weight instead of equal size.
+        Weights; the groups then have equal weight instead of equal size.
 
     Returns
     -------
     (..., n) array of int
-        0 for the lowest s, without gaps: the largest index plus one is the number of groups used.
+        Group numbers without gaps, from 0 for the lowest s. The largest number plus one is the number of
+        groups used.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: Array
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     n = values.shape[-1]
     wanted = int(n_quantiles)
-    # A little is added before the floor: (i + 1/2) Q / n may fall just under a whole number by rounding.
+    # Rounding may put (i + 1/2) Q / n just below a whole number, so a small number is added before the floor.
     raw = np.floor(mid_ranks(values, weight) * wanted + 1e-9).astype(np.intp)
     raw = np.clip(raw, 0, wanted - 1)
     flat = raw.reshape(-1, n)
@@ -175,16 +176,16 @@ def _values(
     groups = np.broadcast_to(groups, u.shape)
     if permutations is None:
         return _gap(u, groups, weight, cumulative)
-    # The groups of permuted s are the permuted groups.
+    # Permuting s permutes its groups.
     return np.stack([_gap(u, groups[:, order], None, cumulative) for order in permutations], axis=-1)
 
 
 def _gap(u: Array, groups: Index, weight: Array | None, cumulative: bool) -> Array:
-    """1/Q Σ|m_i − m| with the groups that hold any weight, ``(K, n), (K, n) -> (K,)``."""
+    """Return 1/Q Σ|m_i − m| over the groups that have any weight, ``(K, n), (K, n) -> (K,)``."""
     count = len(u)
     width = int(groups.max()) + 1
     weight = np.ones(u.shape) if weight is None else weight
-    # Centred first, so that m is 0 and adding up a large common level loses no digits.
+    # Centring makes m = 0 and avoids the loss of digits when a large common level is summed.
     centred = u - ((u * weight).sum(-1) / weight.sum(-1))[:, None]
     index = (groups + width * np.arange(count)[:, None]).ravel()
     sums = np.bincount(index, (centred * weight).ravel(), count * width).reshape(count, width)

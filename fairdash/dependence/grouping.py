@@ -1,9 +1,9 @@
 """Groups of related rows, which are permuted, resampled and folded as a whole.
 
 If the rows of a policy share s and the drivers of u, single rows are not independent: a test that permutes
-them treats every row as independent evidence and raises false alarms. Here whole groups are exchanged, as
-exchangeability blocks (Winkler et al. 2015, "Multi-level block permutation",
-NeuroImage 123; Good 2005, "Permutation, parametric and bootstrap tests of hypotheses", chapter 3).
+them treats every row as independent evidence and raises false alarms. This module exchanges whole groups, as
+exchangeability blocks (Winkler et al. 2015, "Multi-level block permutation", NeuroImage 123; Good 2005,
+"Permutation, parametric and bootstrap tests of hypotheses", chapter 3).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Groups of one size that exchange a constant s, at least: rarer sizes join the next size.
+#: Minimum number of groups of one size that exchange a constant s; groups of rarer sizes join the next size.
 MIN_GROUPS = 20
-#: Number of orders without which a test at 5 % can't find anything.
+#: Minimum number of orders that a test at 5 % needs to detect anything.
 _MIN_ORDERS = 20
 
 
@@ -32,7 +32,7 @@ def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
     Raises
     ------
     OptionError
-        Not one value a row, a missing one, or a single group.
+        If there is not one value per row, a value is missing, or there is only one group.
     """
     if groups is None:
         return None
@@ -50,16 +50,16 @@ def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Groups of rows, and sets of groups that may exchange their values of s.
+    """Groups of rows, and strata of groups that may exchange their values of s.
 
     Attributes
     ----------
     order : (n,) array
-        Row numbers, group by group; in a group as in the table.
+        Row numbers, group by group; within a group, rows keep the order of the table.
     starts, sizes : (G,) arrays
-        Where each group begins in `order`, and how many rows it has.
+        Position in `order` at which each group begins, and its number of rows.
     strata : (G,) array
-        Groups of the same number exchange their values.
+        Stratum number of each group. Groups in the same stratum exchange their values.
 
     exact
         Whether p-values are exact; see below.
@@ -67,15 +67,15 @@ class Blocks:
     Notes
     -----
     Groups of the same size exchange their whole blocks of s, row by row in the order of the table. The
-    p-value (1 + b) / (1 + B) is then exact where, among groups of a size, the blocks of s are exchangeable
-    given u. Where s is constant within every group, sizes of fewer than :data:`MIN_GROUPS` groups join
-    the next larger ones: exact where the groups' values are exchangeable given u among groups of these sizes.
-    A group that has none to exchange with keeps its values, which costs power alone.
+    p-value (1 + b) / (1 + B) is then exact if the blocks of s are exchangeable given u among groups of the
+    same size. If s is constant within every group, sizes with fewer than :data:`MIN_GROUPS` groups join the
+    next larger sizes. The p-value is then exact if the groups' values are exchangeable given u among groups
+    of these sizes. A group without a partner keeps its values, which only reduces power.
 
-    Where s varies within groups, most of whose rows have no other group of their size, neighbouring sizes
-    exchange as well: a block is cut off where it is longer, and begins again where it is shorter. That keeps
-    how alike the rows of a group are, but it is no permutation of the rows, and p-values are approximate
-    (benchmarks/grouped_null.py).
+    If s varies within groups and most rows are in groups whose size is unique, groups of neighbouring sizes
+    exchange blocks as well. A block that is too long is truncated, and a block that is too short is repeated.
+    This preserves the similarity of rows within a group, but the result is not a permutation of the rows, and
+    p-values are approximate (benchmarks/grouped_null.py).
     """
 
     order: Index
@@ -86,12 +86,12 @@ class Blocks:
 
     @classmethod
     def of(cls, groups: Index, s: Array) -> Blocks:
-        """Make the blocks of groups (n,), as from :func:`as_groups`, and of s, (n,) or (n, d).
+        """Make the blocks from groups (n,), as returned by :func:`as_groups`, and s, (n,) or (n, d).
 
         Raises
         ------
         OptionError
-            Too few groups for a test at 5 %.
+            If there are too few groups for a test at 5 %.
         """
         order = np.argsort(groups, kind="stable")
         sizes = np.bincount(groups)
@@ -109,7 +109,7 @@ class Blocks:
         return blocks
 
     def draw(self, rng: np.random.Generator) -> Index:
-        """Draw, for each row, the row whose s it gets, (n,); a permutation if all groups have one size."""
+        """Draw for each row the row whose s it gets, (n,); a permutation if all groups have the same size."""
         base = np.argsort(self.strata, kind="stable")
         source = np.empty_like(base)
         source[base] = np.lexsort((rng.random(len(base)), self.strata))
@@ -120,7 +120,7 @@ class Blocks:
         return index
 
     def _orders_suffice(self) -> bool:
-        """Return whether there are at least twenty orders: m groups of a stratum have m! of them."""
+        """Return whether there are at least twenty orders; m groups in a stratum have m! orders."""
         orders = 1.0
         for count in np.bincount(self.strata):
             for factor in range(2, min(int(count), _MIN_ORDERS) + 1):
@@ -131,7 +131,7 @@ class Blocks:
 
 
 def _of_neighbours(sizes: Index) -> Index:
-    """Stratum of each group: neighbouring sizes, with at least :data:`MIN_GROUPS` groups if possible."""
+    """Return each group's stratum: neighbouring sizes with :data:`MIN_GROUPS` or more groups if possible."""
     values, counts = np.unique(sizes, return_counts=True)
     stratum, begun, number_of = 0, 0, {}
     for value, count in zip(values, counts, strict=True):
@@ -145,12 +145,12 @@ def _of_neighbours(sizes: Index) -> Index:
 
 
 def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Index:
-    """Draw rows of whole groups without replacement, as many as fit; sorted.
+    """Draw whole groups without replacement, as many as fit, and return their sorted rows.
 
     Parameters
     ----------
     at_most
-        Rows. The first group drawn is kept whatever its size.
+        Maximum number of rows. The first group drawn is kept regardless of its size.
     """
     sizes = np.bincount(groups)
     drawn = rng.permutation(len(sizes))
@@ -159,7 +159,7 @@ def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Inde
 
 
 def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
-    """Draw the rows of half the groups without replacement; sorted."""
+    """Draw half of the groups without replacement and return their sorted rows."""
     count = int(groups.max()) + 1
     kept = np.zeros(count, dtype=bool)
     kept[rng.permutation(count)[: count // 2]] = True
@@ -174,18 +174,18 @@ def by_rank(s: Array, order: Index, own: Array) -> Index:
     s : (n,) array
         The values of all rows.
     order : (m,) array
-        For each of m rows the row whose value it gets.
+        For each of m rows, the row whose value it gets.
     own : (m,) array
-        The values that the m rows are to keep among them; in the order of s[order] they get these.
+        The values of the m rows. They are reassigned among these rows in the order of s[order].
     """
     order_now = np.empty(len(order), dtype=np.intp)
-    # Ties of s get random ranks, by the place from which the exchanged values come.
+    # Ties of s get random ranks, which follow the position that the exchanged values come from.
     order_now[np.lexsort((order, s[order]))] = np.argsort(own, kind="stable")
     return order_now
 
 
 def draw_exchanges(groups: Index, s: Array, count: int, random_state: int | None) -> Index:
-    """Draw `count` orders of n rows in which whole groups exchange their s, (count, n)."""
+    """Draw `count` orders of n rows in which whole groups exchange their values of s, (count, n)."""
     blocks, rng = Blocks.of(groups, s), rng_of(Stream.PAIR_PERMUTATIONS, random_state)
     return np.stack([blocks.draw(rng) for _ in range(count)])
 

@@ -1,7 +1,7 @@
 """HGR by two networks with maximally correlated outputs (paper, Algorithm 2), for a stack of pairs at once.
 
-The measure trains thousands of tiny pairs with handwritten gradients; :class:`HGRNetwork` is the same pair as
-a torch module, whose gradients flow back to a predictor.
+The measure trains thousands of small network pairs with handwritten gradients. :class:`HGRNetwork` is the
+same pair as a torch module, whose gradients flow back to a predictor.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Array = NDArray[np.float64]
 
 #: ε of Algorithm 2.
 _EPSILON = 1e-8
-#: Steepness of the first layer's units, in 1 / standard deviation.
+#: Range of the slopes of the first layer's units, in 1 / standard deviation.
 _SLOWEST, _STEEPEST = 2.0, 30.0
-#: Steps by default.
+#: Default numbers of training steps.
 _STEPS = {"cross_fit": 200, "in_sample": 500}
 
 
@@ -49,29 +49,29 @@ def hgr_nn(
     v : (K, n) or (K, n, d) array
     sample_weight : (K, n) array, optional
     random_state
-        Seed of initial weights, folds and batches; the same for every member.
+        Seed of initial weights, folds and batches; all members use the same seed.
     evaluation
-        ``"cross_fit"``: five folds; each is scored by networks that were trained on three others and
-        stopped where the fourth scored best. Signed: noise gives values on either side of 0.
-        ``"in_sample"``: trained on all rows and scored on the same, as published; noise gives a large
+        ``"cross_fit"``: five folds. Each fold is scored by networks that were trained on three others and
+        stopped early on the fourth. The value is signed: noise gives values on both sides of 0.
+        ``"in_sample"``: networks are trained and scored on all rows, as published. Noise then gives a large
         positive value that grows with the number of steps.
     inputs
-        What the networks see: evenly spread ``"ranks"``, so that heavy tails and units don't matter, or
+        Inputs of the networks: evenly spread ``"ranks"``, so that heavy tails and units do not matter, or
         ``"standardised"`` values, as published.
     hidden
-        Units of the hidden layers of f and of g. The paper has (10, 10, 10).
+        Units of the hidden layers of f and of g. The paper uses (10, 10, 10).
     n_steps
         Steps of gradient ascent; by default 200 (cross-fitted) or 500 (in-sample).
 
     Returns
     -------
     (K,) array
-        At most 1, which a deterministic link reaches if the networks can follow it; 0 for independence.
+        At most 1, which a deterministic link reaches if the networks can represent it; 0 for independence.
 
     Raises
     ------
     OptionError
-        If an option is not usable.
+        If an option is invalid.
     """
     settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
     transform = neural.transform_named(inputs)
@@ -98,12 +98,12 @@ def fitted_functions(
     hidden: Sequence[int] = (24, 12),
     n_steps: int | None = None,
 ) -> tuple[Array, Array]:
-    """Return f and g of one pair, fitted on all its rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
+    """Return f and g of one pair, fitted to all rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
     settings = Settings.of("cross_fit", hidden, n_steps, random_state, _STEPS)
     a, b, weight, order = neural.in_order(u[None], v[None], None)
     rows = neural.as_rows(a, b, weight, neural.transform_named(inputs))
     networks = _Pair(rows, settings)
-    # A fifth of the rows stops the training: people look at these curves, and they should not show noise.
+    # A fifth of the rows is used for early stopping, so that the displayed curves do not show noise.
     held = neural.parts(len(u), settings.seed)[1][:1]
     neural.train(networks, rows.weighing(1 - held), settings, held=rows.weighing(held))
     result = np.empty((2, len(u)))
@@ -114,10 +114,10 @@ def fitted_functions(
 
 
 class _Pair:
-    """Networks f and g of each member of a stack, whose objective is J = E[f̂ ĝ] (Algorithm 2)."""
+    """Networks f and g of each member of a stack, with the objective J = E[f̂ ĝ] (Algorithm 2)."""
 
     def __init__(self, rows: Rows, settings: Settings) -> None:
-        # g must not start as a copy of f: that would favour links close to the identity.
+        # g must not start as a copy of f, because this would favour links close to the identity.
         self.f, self.g = (
             self._start(x, settings.hidden, settings.seed + k) for k, x in enumerate((rows.u, rows.v))
         )
@@ -134,12 +134,12 @@ class _Pair:
         return self.f(rows.u), self.g(rows.v)
 
     def score(self, rows: Rows) -> Tensor:
-        """J with f̂ and ĝ standardised under the weights, (M,)."""
+        """Return J with f̂ and ĝ standardised under the weights, (M,)."""
         f, g = (_standardised(x, rows.share)[0] for x in self(rows))
         return (rows.share * f * g).sum(dim=(1, 2))
 
     def gradients(self, rows: Rows) -> list[Tensor]:
-        """Gradients of J, through the means and variances of the rows."""
+        """Return the gradients of J, including those through the means and variances of the rows."""
         share = rows.share
         f, scale_f = _standardised(self.f.forward(rows.u), share)
         g, scale_g = _standardised(self.g.forward(rows.v), share)
@@ -152,24 +152,24 @@ class _Pair:
 
 
 def _standardised(x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
-    """(x − m) / √(σ² + ε) under shares that sum to 1, (M, 1, n), and 1 / √(σ² + ε), (M, 1, 1)."""
+    """Return (x − m) / √(σ² + ε) under shares that sum to 1, (M, 1, n), and 1 / √(σ² + ε), (M, 1, 1)."""
     mean, scale = _moments(x, share)
     return (x - mean).mul_(scale), scale
 
 
 def _moments(x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
-    """m and 1 / √(σ² + ε) under shares that sum to 1, (M, 1, 1) each (Algorithm 2)."""
+    """Return m and 1 / √(σ² + ε) under shares that sum to 1, (M, 1, 1) each (Algorithm 2)."""
     mean = (share * x).sum(dim=2, keepdim=True)
     centred = x - mean
     return mean, torch.rsqrt((share * centred).mul_(centred).sum(dim=2, keepdim=True) + _EPSILON)
 
 
 def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
-    """Correlation of out-of-fold f̂ and ĝ, pooled over the folds, (K,)."""
+    """Return the correlation of out-of-fold f̂ and ĝ, pooled over the folds, (K,)."""
     count, _, n = rows.u.shape
     split = neural.parts(n, settings.seed)
     folds = len(split[0])
-    # Members of the stack: every fold of every pair.
+    # Each member of the stack is one fold of one pair.
     every = rows.members(torch.arange(count).repeat_interleave(folds))
     training, stopping, scoring = (x.repeat(count, 1) for x in split)
     networks, learned = _Pair(every, settings), every.rows(training)
@@ -181,7 +181,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
         ):
             known = _moments(net(x_learned), learned.share)
             own = (net(x) - known[0]) * known[1] * scoring[:, None]
-            # Each row is scored by the one fold that left it out.
+            # Each row is scored by the networks of the fold that left it out.
             out.append(own.view(count, folds, n).sum(dim=1).double())
         weight = rows.weight[:, 0].double()
         products = [
@@ -192,14 +192,14 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
 
 
 class HGRNetwork(nn.Module):
-    """K pairs of networks (f, g); their objective J is a lower bound of HGR(U, V).
+    """K pairs of networks (f, g), whose objective J is a lower bound of HGR(U, V).
 
     Parameters
     ----------
     hidden
         Units of the hidden layers of f and of g.
     seeds
-        One seed a member of the stack.
+        One seed per member of the stack.
     n_sensitive
         Number of columns of V.
     """
@@ -207,14 +207,14 @@ class HGRNetwork(nn.Module):
     def __init__(self, *, hidden: Sequence[int], seeds: Sequence[int], n_sensitive: int = 1) -> None:
         super().__init__()
         self.f = StackedMLP([1, *hidden, 1], seeds=seeds)
-        # g must not start as a copy of f: that would favour links close to the identity.
+        # g must not start as a copy of f, because this would favour links close to the identity.
         self.g = StackedMLP([n_sensitive, *hidden, 1], seeds=[seed + 1_000_003 for seed in seeds])
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return J(θ_f, θ_g), (K,), between −1 and 1, for u (K, batch, 1) and v (K, batch, d).
 
-        J = (1/b) Σ f̂(u_i) ĝ(v_i), with f̂ and ĝ standardised over the batch (Algorithm 2); the mean is a
-        weighted one under sample_weight (K, batch, 1). Gradients flow through the batch's means and
+        J = (1/b) Σ f̂(u_i) ĝ(v_i), with f̂ and ĝ standardised over the batch (Algorithm 2). With
+        sample_weight (K, batch, 1), the mean is weighted. Gradients flow through the batch's means and
         variances, and into u.
         """
 
@@ -232,9 +232,9 @@ class HGRNetwork(nn.Module):
 
     @torch.no_grad()
     def gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
-        """Return the gradients of J, one per parameter, by hand and in the same memory each time.
+        """Return the gradients of J, one per parameter, by handwritten formulas in reused memory.
 
-        They take half as long as those of autograd, which have a graph to make and fresh memory to fetch.
+        They take half as long as autograd, which builds a graph and allocates new memory.
         """
         share = shares(sample_weight)
         part = None if share is None else share.transpose(1, 2)
@@ -269,7 +269,7 @@ def standardise(x: Tensor, share: Tensor | None = None) -> Tensor:
 
 
 class _Standardise(torch.autograd.Function):
-    """One node of autograd: the gradient through mean and variance in four operations instead of twenty."""
+    """Autograd node for standardisation, whose gradient takes four operations instead of twenty."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, share: Tensor | None) -> Tensor:
@@ -281,7 +281,7 @@ class _Standardise(torch.autograd.Function):
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None]:
         y, scale, share = ctx.saved_tensors
         (slope,) = grad_outputs
-        # ∂/∂x_i = (s_i − w_i Σs − w_i ŷ_i Σ s ŷ) / √(σ² + ε), with equal shares w = 1/b if there are none.
+        # ∂/∂x_i = (s_i − w_i Σs − w_i ŷ_i Σ s ŷ) / √(σ² + ε); without shares, w = 1/b.
         if share is None:
             along = (slope * y).mean(dim=1, keepdim=True)
             return (slope - slope.mean(dim=1, keepdim=True) - y * along) * scale, None
@@ -290,14 +290,13 @@ class _Standardise(torch.autograd.Function):
 
 
 def standardised_and_scale(x: Tensor, share: Tensor | None, *, dim: int = 1) -> tuple[Tensor, Tensor]:
-    """Return what :func:`standardise` does, along `dim`, and 1 / √(σ² + ε)."""
+    """Return the result of :func:`standardise` along `dim`, and 1 / √(σ² + ε)."""
     mean = _mean(x, share, dim)
     centred = x - mean
     variance = _mean(centred * centred, share, dim)
     scale = torch.rsqrt(variance + _EPSILON)
-    # A constant with rounding errors would keep enough spread under √ε to look like a link. `is_rounding`
-    # detects it by the standard deviation, which is half the range of two values; the ends would take as
-    # long as the rest.
+    # With √ε, the rounding errors of a constant could look like a link. Such constants are detected by the
+    # standard deviation, which is half the range for two values. Computing the range would double the time.
     rounding = mean.mul_(ROUNDINGS / 2 * torch.finfo(x.dtype).eps).square_()
     return centred.mul_(scale * (variance > rounding)), scale
 

@@ -1,8 +1,8 @@
 """Independence floors, p-values and intervals of a measure, by permutations and bootstrap.
 
 A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The variable that
-keeps the weight has the same weighted margin in every order, and the other's margin changes. All models share
-one s, so its orders are prepared once.
+keeps the weight has the same weighted margin in every order. The margin of the other variable changes. All
+models share one s, so its orders are prepared once.
 """
 
 from __future__ import annotations
@@ -37,27 +37,27 @@ def weighted_orders(
     prepared_u: Callable[[Array, Array], Any] | None = None,
     piece: int = 200_000,
 ) -> Array:
-    """Return the value of each pair at each order of v, (K, B); with several values each (K, B, ...).
+    """Return the value of each pair at each order of v, (K, B), or (K, B, ...) for several values.
 
     Parameters
     ----------
     prepared
-        Prepared values of one variable, from its values and weights (B, n).
+        Function that prepares one variable from its values and weights (B, n).
     value
-        From what is prepared of u, of one member or of B, that of v and the weights: (B, ...).
+        Function of the prepared u (one member or B), the prepared v and the weights; returns (B, ...).
     u, v, weight : (K, n) arrays
     orders : (B, n) array
-        Rows of v; one may come several times.
+        Rows of v; a row may occur several times in an order.
     prepared_u
-        As `prepared`, where it needs something else of u.
+        Function that prepares u, if it differs from `prepared`.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
     piece
-        Permuted rows that are held at a time.
+        Number of permuted rows held in memory at a time.
     """
     by_pair: list[list[Array]] = [[] for _ in u]
     prepared_u = prepared_u or prepared
-    # With fixed weights, every order has the same value.
+    # If the weights stay with u, the prepared u is the same for every order.
     stay = [] if weight_moves else [prepared_u(u[k : k + 1], weight[k : k + 1]) for k in range(len(u))]
     step = max(1, piece // u.shape[1])
     for start in range(0, len(orders), step):
@@ -76,22 +76,22 @@ def _is_as_before(x: Array, k: int) -> bool:
     return x.strides[0] == 0 or bool((x[k] == x[k - 1]).all())
 
 
-#: Rounding may separate equal values: a permuted value this close below does not count as smaller.
+#: Rounding tolerance: a permuted value that is below the observed one by no more than this counts as equal.
 _EQUAL = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
 class IndependenceFloor:
-    """Values of the same estimator on the same rows with s permuted.
+    """Mean and upper quantile of an estimator under independence, on the same rows with s permuted.
 
     Attributes
     ----------
     mean : (K,) array
-        Average over the permutations; with weights the larger of two, see
+        Average over the permutations. With weights, the larger of two averages; see
         :meth:`fairdash.dependence.api.Estimator.null`.
     q95 : (K,) array
-        The value that independence exceeds in 5 % of the permutations (of the absolute value, for signed
-        measures whose sign is a direction); with weights the larger of two.
+        The 95 % quantile over the permutations (of the absolute value for signed measures). With weights, the
+        larger of two quantiles.
     n_permutations
         Number of permutations.
     """
@@ -165,7 +165,7 @@ def independence_floor(
 
 
 def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | None) -> Index:
-    """Draw ``count`` row orders of a stack v, (K, n) or (K, n, d), by whole groups if any; (count, n)."""
+    """Draw ``count`` row orders of a stack v, (K, n) or (K, n, d), exchanging whole groups; (count, n)."""
     require_count(count, column="n_permutations", called="number of permutations")
     n = v.shape[1]
     if groups is None:
@@ -181,30 +181,31 @@ class DependenceEstimate:
     Attributes
     ----------
     id
-        The measure.
+        Id of the measure.
     value
-        The estimate; cross-fitted for measures that learn functions, unless asked otherwise.
+        The estimate. Measures that learn functions are cross-fitted by default.
     in_sample
-        The same measure scored on the rows that it learned from; the value itself for measures that
-        don't learn.
+        The same measure scored on the rows from which it learned. For measures that do not learn functions,
+        this is `value`.
     floor, floor_q95
         Mean of the measure under independence (v permuted), and the value exceeded in 5 % of the
-        permutations. Of absolute values where the sign is a direction.
+        permutations. For signed measures, these use absolute values.
     p_value
-        (1 + b) / (1 + B), with b of B permutations reaching the value: under independence it is at most
-        α in at most a share α of samples. With weights the larger of two, see ``sample_weight`` below.
+        (1 + b) / (1 + B), where b of B permutations reach the value. Under independence, it is at most α in
+        at most a share α of samples. With weights, it is the larger of two p-values; see ``sample_weight`` of
+        :func:`assess_dependence`.
     ci_low, ci_high
-        95 % interval from half-samples, corrected for bias. When independence is not rejected at 5 %
-        (``bound_only``) it would be no interval: then the lowest value of the measure and an upper bound
-        of 95 %. Of what it is an interval, :attr:`interval_of` says.
+        95 % interval from half-samples, corrected for bias. If independence is not rejected at 5 %
+        (``bound_only``), such an interval is not valid. The bounds are then the lowest value of the measure
+        and a one-sided 95 % upper bound. :attr:`interval_of` names the quantity that the interval covers.
     bound_only
         Whether the interval is only an upper bound.
     n
-        Rows of the data.
+        Number of rows in the data.
     n_used
-        Rows used for every number here: fewer than ``n`` when a sample was drawn for speed.
+        Number of rows used for all results; fewer than ``n`` if a sample was drawn for speed.
     n_permutations, n_bootstrap
-        Permutations, and half-samples; 0 half-samples give no interval (NaN).
+        Numbers of permutations and of half-samples. Without half-samples, the interval is NaN.
     """
 
     id: str
@@ -223,7 +224,7 @@ class DependenceEstimate:
 
     @property
     def interval_of(self) -> str:
-        """Quantity that the interval covers: the measure's own quantity, or its smoothed version."""
+        """Quantity that the interval covers: the estimand of the measure, or its smoothed version."""
         one = measure_of(self.id)
         return one.interval_of or one.title
 
@@ -263,8 +264,7 @@ def assess_dependence(
         valid for its own number of rows. ``None`` always uses all rows.
     sample_weight : (n,) array, optional
         Row weights. Permutations keep the weights with u in one run and with v in another. Floors and p-value
-        are the larger of the two results. Floors and p-value are valid unless the weight depends on both u
-        and v.
+        are the larger of the two results. They are valid unless the weight depends on both u and v.
     groups : (n,) array, optional
         Groups of rows, such as all years of one policy. For floor and p-value, whole groups exchange their
         values of v (:class:`fairdash.dependence.grouping.Blocks` states when that is exact). Samples and
@@ -313,7 +313,7 @@ def assess_dependence(
         else:
             pairs = pairs.rows(group_rows(pairs.groups, rng, at_most=max_rows))
     used = pairs.u.shape[1]
-    # The first row is the observed order, so that the value belongs to the same stack as its permutations.
+    # The first row is the observed order, so that one stack holds the value and the permuted values.
     drawn = draw_orders(pairs.v, n_permutations, random_state, pairs.groups)
     estimator = Estimator(one, options, random_state)
     values = estimator.null(pairs, np.concatenate([np.arange(used)[None], drawn]))[:, 0]
@@ -350,7 +350,7 @@ def permutation_p_value(value: float, permuted: ArrayLike) -> float:
     value
         Large when there is dependence.
     permuted : (B,) array
-        The same of permuted data.
+        Values of the same statistic on permuted data.
 
     Returns
     -------
@@ -370,7 +370,7 @@ def _half_samples(estimator: Estimator, pairs: Pairs, count: int) -> Array:
         return np.full(2, np.nan)
     rng = rng_of(Stream.PAIR_HALVES, estimator.random_state)
     if groups is not None:
-        # Groups, and so the halves, differ in size: they can't be stacked.
+        # Groups differ in size, and so do the halves, so they cannot be stacked.
         halves = [pairs.rows(half_of_groups(groups, rng)) for _ in range(count)]
         return np.concatenate([estimator.values(half) for half in halves])
     rows = np.argsort(rng.random((count, n)), axis=-1)[:, : n // 2]
@@ -383,8 +383,8 @@ def _interval(
 ) -> tuple[float, float]:
     spread = float(halves.std(ddof=1))
     if p_value > 0.05:
-        # Near independence, a held-out score shows that no function was found, not that none exists. The
-        # in-sample value is at least that of the best function on these rows.
+        # Near independence, a low held-out score may only mean that the training found no suitable function.
+        # The in-sample value is at least that of the best function on these rows.
         high = max(value, in_sample, abs(value) if one.signed else value) + Z_ONE_SIDED * spread
         return (-min(high, one.upper) if one.signed else one.lower), min(high, one.upper)
     centre = 2 * value - float(halves.mean())

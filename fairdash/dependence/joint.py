@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Form = Literal["standardised", "published"]
 
-#: Distances of one variable that are held at once.
+#: Maximum number of distances of one variable in memory at once.
 _PIECE = 1_000_000
 _MAX_PRODUCTS = 8
 
@@ -33,17 +33,17 @@ def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Columns of 0 and 1 of which no row has two are the classes of one attribute.
+        Attributes. Columns of 0 and 1 that are never 1 in the same row are the classes of one attribute.
     form
-        ``"standardised"``: u and every attribute have variance 1 (that of classes is summed over them), and
-        only the terms with u count. The root of their sum, with its sign. ``"published"``: JdCov² with c = 1
-        as in the authors' code, in the units of the columns. Dependence among the attributes then counts.
+        ``"standardised"``: the signed root of the sum of the terms that contain u. Here u and every attribute
+        have variance 1, summed over the classes of an attribute. ``"published"``: JdCov² with c = 1 as in the
+        authors' code, in the units of the columns. This form also includes dependence among the attributes.
 
     Returns
     -------
     (K,) array
-        0 in the limit of many rows only if u is independent of the attributes together. 0 for fewer than four
-        rows.
+        Values that tend to 0 for many rows only if u is jointly independent of the attributes. 0 for fewer
+        than four rows.
     """
     return _of_stack(u, v, form, together=False)
 
@@ -51,13 +51,13 @@ def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
 def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
     """Return the distance covariance of u with all columns of v as one vector, of each pair of a stack.
 
-    Parameters and result are those of :func:`jdcov`. The published form is dCov².
+    The parameters and the result are as in :func:`jdcov`. The published form is dCov².
     """
     return _of_stack(u, v, form, together=True)
 
 
 def attributes(columns: Array) -> list[list[int]]:
-    """Return the columns (d, n) of each attribute: one, or 0/1 columns that exclude one another.
+    """Return the indices of each attribute's columns (d, n): one column, or mutually exclusive 0/1 columns.
 
     >>> attributes(np.array([[1.0, 0, 0, 1], [0, 1, 0, 0], [3, 1, 2, 2]]))
     [[0, 1], [2]]
@@ -75,9 +75,10 @@ def attributes(columns: Array) -> list[list[int]]:
 
 
 def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:
-    """Return columns (K, n, d) beside products of the ranks of every two of different attributes.
+    """Return the columns (K, n, d) and products of the ranks of each pair from different attributes.
 
-    Of many products, the 8 with the largest variance over the stack. `alone` leaves the columns out.
+    At most 8 products are returned: those with the largest variance over the stack. `alone` omits the
+    columns.
     """
     of_each = attributes(v.reshape(-1, v.shape[2]).T)
     pairs = [pair for two in itertools.combinations(of_each, 2) for pair in itertools.product(*two)]
@@ -96,9 +97,10 @@ def scaled(
     together: bool = False,
     eps: float = DOUBLE,
 ) -> list[Array]:
-    """Return each attribute's columns (n, k), with variances that sum to 1 on `rows` with masses (m,).
+    """Return the columns (n, k) of each attribute, with variances that sum to 1 on `rows` with masses (m,).
 
-    Columns that are constant there, up to rounding by `eps`, are left out. `together` joins all attributes.
+    Columns that are constant on `rows`, up to rounding by `eps`, are omitted. `together` joins all
+    attributes.
     """
     learned = columns if rows is None else columns[:, rows]
     kept = varies(learned, eps=eps)
@@ -114,7 +116,7 @@ def scaled(
 
 
 def distances(x: Array, to: Array) -> Array:
-    """Return Euclidean distances of rows (m, k) from others (n, k); (m, n)."""
+    """Return Euclidean distances between two sets of rows, (m, k) and (n, k); (m, n)."""
     if x.shape[1] == 1:
         return np.abs(x - to[:, 0])
     total = np.zeros((len(x), len(to)))
@@ -139,7 +141,7 @@ def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
 
 
 def _squared(variables: Sequence[Array], *, with_first: bool) -> float:
-    """Unbiased JdCov² of variables (n, k) with c = 1, or the sum of its terms with the first one."""
+    """Return the unbiased JdCov² of variables (n, k) with c = 1, or the sum of its terms with the first."""
     n = len(variables[0])
     if n < 4:
         return 0.0

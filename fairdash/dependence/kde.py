@@ -1,5 +1,5 @@
-"""Maximal correlation and χ² divergence of a kernel-smoothed law (Mary et al. 2019), in numpy and torch, for
-raw values or normal scores.
+"""Maximal correlation and χ² divergence of a kernel-smoothed distribution (Mary et al. 2019), in numpy and
+torch, for raw values or normal scores.
 
 The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices: O(Gn)
 exponentials instead of O(G²n). One implementation serves numpy arrays (without importing torch) and torch
@@ -30,25 +30,26 @@ Value = Callable[[Any, Any], Any]
 
 Grid = Literal["cover", "published"]
 
-#: How far beyond the outermost points the covering grid reaches, in bandwidths: 99.7 % of an outermost
-#: kernel.
+#: Distance in bandwidths by which the covering grid extends beyond the outermost points. It includes 99.7 %
+#: of the mass of a kernel at the end.
 _REACH = 3.0
-#: Lines of a covering grid at most. It then reaches 50 standard deviations where a million equal rows count,
-#: further where fewer do; beyond k of them lies at most a share of 1/k² of the weight.
+#: Maximum number of lines of a covering grid. The grid then extends to 50 standard deviations for a million
+#: rows with equal weights, and further for fewer rows. At most a share of 1/k² of the weight is more than k
+#: standard deviations from the mean.
 _MAX_LINES = 1_000
-#: Marginal mass of a grid line under which it carries no information beyond rounding.
+#: Marginal mass below which a grid line holds only rounding error.
 _NO_MASS = 1e-12
-#: Added to the published density before it is normed for HGR, as the published code does.
+#: Constant added to the published density before normalisation for HGR, as in the published code.
 _DAMPING = 1e-10
-#: Bandwidths beyond which a kernel is 1e-40, which counts as 0: smaller products underflow, which takes a
-#: processor a hundred times as long as any other product.
+#: Distance in bandwidths beyond which a kernel, about 1e-40, counts as 0. Smaller products underflow and take
+#: a processor a hundred times as long as other products.
 _FAR = 13.6
-#: Lines on either side whose kernels follow from those of one line.
+#: Number of lines on either side whose kernels are computed from those of one line.
 _BESIDE = 6
 _ROOT, _NEXT = np.exp(-0.5), np.exp(-1.0)
-#: Numbers that one product of permuted kernels may take in memory.
+#: Maximum number of values of a product of permuted kernels in memory.
 _MAX_NUMBERS = 4_000_000
-#: Permuted rows whose kernels are held at a time: larger arrays are fetched from the system anew each time.
+#: Number of permuted rows whose kernels are in memory at a time; larger arrays are newly allocated each time.
 _MAX_PERMUTED = 25_000
 
 
@@ -61,30 +62,30 @@ def hgr_kde(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """Return the maximal correlation (Hirschfeld–Gebelein–Rényi) of the kernel-smoothed law of each pair.
+    """Return the maximal correlation (Hirschfeld–Gebelein–Rényi) of each pair's kernel-smoothed distribution.
 
-    The second singular value of Q = p(i, j) / √(p(i) p(j)) (paper, Witsenhausen's theorem; Mary et al. 2019).
+    It is the second singular value of Q = p(i, j) / √(p(i) p(j)) (paper, Witsenhausen's theorem; Mary et al.
+    2019).
 
     Parameters
     ----------
     u, v : (..., n) arrays of numpy or torch
-        Standardised inside, so units don't matter.
+        Values in any units; the function standardises them.
     sample_weight : (..., n) array, optional
         Non-negative weights of the rows.
     grid
-        ``"cover"``: spaced one bandwidth, three bandwidths beyond the data on either side; 1,000 lines at
-        most, on whose ends lie the rows that are further from the mean. ``"published"``:
-        at most 50 points on ±2.5 standard deviations, as in the published code; what lies outside it is not
-        seen.
+        ``"cover"``: lines one bandwidth apart that extend three bandwidths beyond the data on either side.
+        There are at most 1,000 lines. Rows beyond the last line are placed on it. ``"published"``: at most 50
+        points on ±2.5 standard deviations, as in the published code, which ignores values outside this range.
     permutations : (B, n) array, optional
-        Orders of the rows of v, for numpy arrays (K, n); with weights, a row may come several times.
+        Orders of the rows of v, for numpy arrays (K, n). With weights, a row may occur several times.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------
     (...) array, or (K, B) of permutations
-        In [0, 1]; 0 for independence, or for a constant input; 1 for a deterministic link that the bandwidth
+        In [0, 1]; 0 for independence or a constant input; 1 for a deterministic link that the bandwidth
         resolves.
 
     Raises
@@ -105,14 +106,14 @@ def chi2_kde(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """Return the χ² divergence of each pair's kernel-smoothed law from the product of margins: ΣQ² − 1.
+    """Return the χ² divergence ΣQ² − 1 of each pair's kernel-smoothed distribution from independence.
 
-    Parameters and errors as :func:`hgr_kde`.
+    Parameters and errors are as in :func:`hgr_kde`.
 
     Returns
     -------
     (...) array, or (K, B) of permutations
-        At least 0, without an upper end; at least the square of :func:`hgr_kde`.
+        At least the square of :func:`hgr_kde`, with no upper bound.
     """
     return _measured(1, 0.0, u, v, sample_weight, grid, permutations, weight_moves)
 
@@ -127,16 +128,16 @@ def hgr_kde_scores(
 ) -> Array:
     """Return HGR_KDE of Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each pair of a stack.
 
-    HGR does not change under increasing maps of u or of v; its kernel estimate on raw values does, since one
+    HGR does not change under increasing maps of u or v, but its kernel estimate on raw values does. A single
     bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed variable and too
-    narrow for its tail. Normal scores (van der Waerden) have the same law whatever the data.
+    narrow for its tail. Normal scores (van der Waerden) have the same distribution for all data.
 
     Parameters
     ----------
     u, v : (K, n) arrays
-        Only their mid-ranks count; ties share one.
+        Variables, used only through their mid-ranks; ties share one rank.
     sample_weight : (K, n) array, optional
-        Non-negative; ranks are weighted too.
+        Non-negative weights, which also enter the ranks.
     permutations : (B, n) array, optional
         Orders of the rows of v.
     weight_moves
@@ -170,7 +171,7 @@ def _measured(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """HGR, or χ² for `which` = 1, of the smoothed law of each pair, (...), or of each permutation, (K, B)."""
+    """Return HGR, or χ² if `which` is 1, of each pair, (...), or of each permutation, (K, B)."""
     xp = array_namespace(u, v)
     if not isinstance(u, np.ndarray):
         f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
@@ -191,7 +192,7 @@ def _both(
     orders: NDArray[np.intp] | None,
     weight_moves: bool,
 ) -> Array:
-    """HGR and χ² of each pair, (..., 2), or of each order of v, (K, B, 2)."""
+    """Return HGR and χ² of each pair, (..., 2), or of each order of v, (K, B, 2)."""
     if orders is not None and weight is not None:
         kernels = partial(_kernels, np, grid=grid)
         return _weighted_orders(_values_of, damping, kernels, (u, v, weight, orders), weight_moves)
@@ -208,7 +209,7 @@ def _weighted_orders(
     of: tuple[Array, Array, Array, NDArray[np.intp]],
     weight_moves: bool,
 ) -> Array:
-    """Return the value at each order, (K, B, ...), of u, v, their weights and the orders."""
+    """Return the value at each order, (K, B, ...), given u, v, the weights and the orders."""
 
     def at_orders(f: Array, g: Array, weight: Array) -> Array:
         result: Array = value(np, _joint(np, _weighed(np, f, weight[: len(f)]), g, damping))
@@ -218,13 +219,13 @@ def _weighted_orders(
 
 
 def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
-    """Permutations do not change the kernels (K or 1, G, n), so only their product is computed again."""
+    """Return the values of permuted rows from the kernels (K or 1, G, n), which permutations only reorder."""
     members, lines, n = f.shape
     at_once = max(1, _MAX_NUMBERS // (n * g.shape[1] + members * lines * g.shape[1]))
     columns = []
     for start in range(0, len(permutations), at_once):
         orders = permutations[start : start + at_once]
-        # One product of large matrices takes a fraction of the time that many of small ones do.
+        # One product of large matrices is much faster than many products of small matrices.
         moved = [np.take(each, orders.ravel(), axis=-1).reshape(-1, n) for each in g]
         if len(moved) == 1:
             products = f.reshape(-1, n) @ moved[0].T
@@ -236,20 +237,20 @@ def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
 
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
-    """Kernel of every row at every grid point, (..., G, n); one for all where a stack's members are alike."""
+    """Return the kernel of every row at every grid point, (..., G, n); equal members share one."""
     if isinstance(x, np.ndarray) and x.ndim == 2 and _are_alike(x) and _are_alike(sample_weight):
-        # Models share one s, whose kernels are the larger part of the work.
+        # Models share one s, and its kernels take most of the time.
         x, sample_weight = x[:1], None if sample_weight is None else sample_weight[:1]
     return _kernels_at(xp, x, sample_weight, _effective_n(xp, sample_weight, x.shape[-1]), grid)
 
 
 def _are_alike(x: Any) -> bool:
-    """Return whether the rows of (K, n) are all the same; of nothing they are."""
+    """Return whether all rows of (K, n) are equal; ``None`` counts as equal."""
     return x is None or bool((x[1:] == x[:1]).all())
 
 
 def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Grid) -> Any:
-    """Kernels at every grid point, (..., G, n), whose bandwidth is that of `n_effective` rows."""
+    """Return kernels at every grid point, (..., G, n), with the bandwidth for `n_effective` rows."""
     steps = index = None
     if grid == "cover":
         z = _standardised(xp, x, sample_weight)
@@ -260,7 +261,7 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
             z = xp.where(xp.abs(z) > farthest, xp.sign(z) * farthest, z)
         low = xp.min(z, axis=-1, keepdims=True) - _REACH * bandwidth
         high = xp.max(z, axis=-1, keepdims=True) + _REACH * bandwidth
-        # One spacing a bandwidth integrates a Gaussian to 1e-8.
+        # With a spacing of one bandwidth, a Gaussian is integrated to 1e-8.
         steps = xp.ceil((high - low) / bandwidth)
         index = xp.arange(int(xp.max(steps).item()) + 1, dtype=x.dtype, device=device(x))
         points = low + bandwidth * index
@@ -275,23 +276,23 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
     if isinstance(z, np.ndarray) and index is not None:
         kernels = _gaussians((z - low) / bandwidth, len(index))
     else:
-        # Both factors are scaled before the product, which saves a pass over the G × n matrix.
+        # Scaling both factors before the product saves a pass over the G × n matrix.
         scale = 2**0.5 * bandwidth
         distance = (points / scale)[..., None] - (z / scale)[..., None, :]
         kernels = xp.exp(-(distance * distance))
     if steps is None:
         return kernels
-    # A stack shares the longest grid. Lines beyond a member's own grid are set to 0, so that its value does
-    # not depend on its neighbours.
+    # A stack shares the longest grid. Lines beyond a member's grid are set to 0, so that its value does not
+    # depend on other members.
     inside = (index <= steps)[..., None]
     return kernels if bool(xp.all(inside)) else xp.where(inside, kernels, xp.zeros_like(kernels))
 
 
 def _gaussians(t: Array, count: int) -> Array:
-    """Return exp(−(t − j)² / 2) for the lines j = 0 … count − 1, (..., count, n), of places t (..., n).
+    """Return exp(−(t − j)² / 2) for lines j = 0 … count − 1, (..., count, n), from positions t (..., n).
 
-    Few exponentials are taken: exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2), one factor after
-    the other. Beyond :data:`_FAR` lines it is another number next to nothing.
+    Few exponentials are computed: exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2), one factor at
+    a time. Beyond :data:`_FAR` lines, the result is inexact but negligibly small.
     """
     kernels = np.empty((*t.shape[:-1], count, t.shape[-1]))
     width = 2 * _BESIDE + 1
@@ -319,7 +320,7 @@ def _standardised(xp: Any, x: Any, sample_weight: Any, correction: int = 0) -> A
         share = sample_weight / xp.sum(sample_weight, axis=-1, keepdims=True)
         centred = x - xp.sum(share * x, axis=-1, keepdims=True)
         variance = xp.sum(share * centred**2, axis=-1, keepdims=True)
-    # Replaced before the root is taken: the root's gradient at 0 would be infinite.
+    # Zeros are replaced before the root, whose gradient at 0 is infinite.
     varies = variance > 0
     return xp.where(varies, centred, xp.zeros_like(centred)) / xp.sqrt(
         xp.where(varies, variance, xp.ones_like(variance))
@@ -327,7 +328,7 @@ def _standardised(xp: Any, x: Any, sample_weight: Any, correction: int = 0) -> A
 
 
 def _effective_n(xp: Any, sample_weight: Any, n: int) -> Any:
-    """Kish's effective number of rows, (..., 1); the float n without weights."""
+    """Return Kish's effective number of rows, (..., 1); the float n without weights."""
     if sample_weight is None:
         return float(n)
     return xp.sum(sample_weight, axis=-1, keepdims=True) ** 2 / xp.sum(
@@ -342,7 +343,7 @@ def _weighed(xp: Any, kernels: Any, sample_weight: Any) -> Any:
 
 
 def _joint(xp: Any, f: Any, g: Any, damping: float) -> Any:
-    """Probabilities on the grid, (..., G, H), from kernels (..., G, n) and (..., H, n)."""
+    """Return the probabilities on the grid, (..., G, H), from kernels (..., G, n) and (..., H, n)."""
     n = f.shape[-1]
     return _as_law(xp, xp.matmul(f, xp.matrix_transpose(g)) / n + damping)
 
@@ -352,7 +353,7 @@ def _as_law(xp: Any, joint: Any) -> Any:
 
 
 def _normed(xp: Any, joint: Any) -> tuple[Any, Any]:
-    """Q − √p(i)√p(j), that is Q without its first singular triple (always 1), and the sum of its squares."""
+    """Return Q − √p(i)√p(j), which is Q without its first singular triple, and the sum of its squares."""
     rows, columns = xp.sum(joint, axis=-1, keepdims=True), xp.sum(joint, axis=-2, keepdims=True)
     has_mass = (rows > _NO_MASS) & (columns > _NO_MASS)
     product = xp.where(has_mass, rows * columns, xp.ones_like(joint))
@@ -362,25 +363,26 @@ def _normed(xp: Any, joint: Any) -> tuple[Any, Any]:
 
 
 def _values_of(xp: Any, joint: Any) -> Any:
-    """HGR and χ², (..., 2), from probabilities on the grid, (..., G, H)."""
+    """Return HGR and χ², (..., 2), from the probabilities on the grid, (..., G, H)."""
     residual, chi2 = _normed(xp, joint)
     return xp.stack([_second_singular_value(xp, residual), chi2], axis=-1)
 
 
 def _hgr_of(xp: Any, joint: Any) -> Any:
-    """Return the second singular value of Q, likewise."""
+    """Return the second singular value of Q, (...), from the probabilities on the grid, (..., G, H)."""
     return _second_singular_value(xp, _normed(xp, joint)[0])
 
 
 def _second_singular_value(xp: Any, residual: Any) -> Any:
     if isinstance(residual, np.ndarray):
-        # The smaller Gram matrix gives the largest singular value as exactly, in a tenth of the time.
+        # The smaller Gram matrix gives the largest singular value with the same accuracy in a tenth of the
+        # time.
         across = np.swapaxes(residual, -2, -1)
         gram = residual @ across if residual.shape[-2] < residual.shape[-1] else across @ residual
         largest = np.sqrt(np.maximum(np.linalg.eigvalsh(gram)[..., -1], 0.0))
     else:
         largest = xp.max(xp.linalg.svdvals(residual), axis=-1)
-    # Rounding may exceed 1 by 1e-16.
+    # Rounding may give a value above 1 by 1e-16.
     return xp.clip(largest, 0.0, 1.0)
 
 

@@ -1,8 +1,8 @@
 """Dependence by kernels and by distances: HSIC, HSIC of ranks, kernel canonical correlation and distance
 correlation, which is HSIC with a kernel of distances (Sejdinovic et al. 2013).
 
-Distance correlation (Székely, Rizzo and Bakirov 2007) is 0 in the limit only under independence. The joint
-version uses products of distances and detects links that no column shows alone.
+For many rows, distance correlation (Székely, Rizzo and Bakirov 2007) tends to 0 only under independence. The
+joint version uses products of distances and detects links that no single column shows.
 
 A Gaussian kernel of one variable has nearly low rank, so an incomplete n × r Cholesky factor replaces the n ×
 n matrix, and a value costs O(n r²).
@@ -21,23 +21,25 @@ from fairdash.utils.rounding import varies
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Share of the kernel matrix's trace that the factor may leave out.
+#: Share of the kernel matrix's trace that the factor may omit.
 _LEFT_OUT = 1e-8
-#: Values among whose distances the median is taken.
+#: Number of values whose distances determine the median distance.
 _MEDIAN_OF = 200
-#: Bach and Jordan (2002), section 4.3: κ for fewer than 1,000 rows, and for more.
+#: Values of κ for fewer than 1,000 rows and for more rows (Bach and Jordan 2002, section 4.3).
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
-#: Distances held at once when s has several columns, of two variables and of all columns.
+#: Maximum number of distances in memory when s has several columns: for two variables, and for all columns.
 _PIECE, _JOINT_PIECE = 2_000_000, 1_000_000
-#: Distances of rows that are near each other, held at once.
-_CACHED = 50_000
+#: Rows of all permutations that are compared at once, and pairs that are compared one by one, at once.
+_CACHED, _PAIRS = 10_000, 12_000
+#: Rows of a part whose pairs are compared one by one, and more of them where calls cost more than pairs.
+_PART, _PART_OF_FEW = 12, 40_000
 
 
 def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Return the normalised Hilbert–Schmidt independence criterion of each pair of a stack.
 
-    ⟨HKH, HLH⟩ / (‖HKH‖ ‖HLH‖) with Gaussian kernels K and L whose bandwidth is the median distance (Gretton
-    et al. 2005, normalised as in Cortes, Mohri and Rostamizadeh 2012).
+    It is ⟨HKH, HLH⟩ / (‖HKH‖ ‖HLH‖) with Gaussian kernels K and L whose bandwidth is the median distance
+    (Gretton et al. 2005, normalised as in Cortes, Mohri and Rostamizadeh 2012).
 
     Parameters
     ----------
@@ -48,8 +50,8 @@ def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1]; 1 when rows are equally close in u and in v, up to scale. On few rows the value under
-        independence is above 0.
+        In [0, 1]; 1 if rows are equally close in u and in v, up to scale. With few rows, the value is above 0
+        even under independence.
     """
     return _hsic(standardised(u), standardised(v), permutations)
 
@@ -57,7 +59,7 @@ def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 def chsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Return :func:`hsic` of the mid-ranks (Póczos, Ghahramani and Schneider 2012).
 
-    Increasing maps of u or v do not change it.
+    Increasing maps of u or v do not change this value.
     """
     return _hsic(mid_ranks(u), mid_ranks(v), permutations)
 
@@ -65,9 +67,9 @@ def chsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Return the first regularised kernel canonical correlation of each pair (Bach and Jordan 2002).
 
-    The largest singular value of R_u U_uᵀ U_v R_v, where U are the eigenvectors of the centred kernel matrix,
-    λ its eigenvalues and R = λ / (λ + nκ/2) (their equation 11), with Gaussian kernels of bandwidth one
-    standard deviation.
+    It is the largest singular value of R_u U_uᵀ U_v R_v, where U are the eigenvectors of the centred kernel
+    matrix, λ its eigenvalues and R = λ / (λ + nκ/2) (their equation 11), with Gaussian kernels of bandwidth
+    one standard deviation.
 
     Parameters
     ----------
@@ -78,11 +80,11 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1); what the regularisation leaves of the maximal correlation.
+        In [0, 1); the maximal correlation, reduced by the regularisation.
     """
 
     def features(x: Array) -> Array:
-        """Shrunk eigenvectors."""
+        """Return shrunken eigenvectors."""
         n = len(x)
         factor = _factor(x, 1.0)
         vectors, size, _ = np.linalg.svd(factor - factor.mean(axis=0), full_matrices=False)
@@ -98,7 +100,7 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 
 def _hsic(u: Array, v: Array, permutations: Index | None) -> Array:
     def features(x: Array) -> Array:
-        """Features whose inner product with another's is normalised HSIC."""
+        """Return features of a variable; the inner product of two variables' features is normalised HSIC."""
         factor = _factor(x, _median_distance(x))
         factor = factor - factor.mean(axis=0)
         return factor / np.sqrt(max(float(np.linalg.norm(factor.T @ factor)), 1e-300))
@@ -113,25 +115,26 @@ def _each(
     features: Callable[[Array], Array],
     value: Callable[[Array], float],
 ) -> Array:
-    """Values of the products of features of all pairs, (K,), or of all pairs and permutations, (K, B)."""
+    """Return the value of each pair's product of features, (K,), or of each permutation, (K, B)."""
     values: list[float | list[float]] = []
     for a, b in zip(u, v, strict=True):
         f, g = features(a), features(b)
         if permutations is None:
             values.append(value(f.T @ g))
         else:
-            # The features of permuted rows are the permuted features.
+            # Permuting rows permutes their features.
             values.append([value(f.T @ g[order]) for order in permutations])
     return np.minimum(values, 1.0)
 
 
 def _factor(x: Array, bandwidth: float) -> Array:
-    """Factor L of the Gaussian kernel matrix, K ≈ LLᵀ, (n, r), by pivoted incomplete Cholesky."""
+    """Return a factor L of the Gaussian kernel matrix, K ≈ LLᵀ, (n, r), by pivoted incomplete Cholesky."""
     n = len(x)
     left = np.ones(n)
     columns: list[Array] = []
     while left.sum() > _LEFT_OUT * n and len(columns) < n:
-        # Among equal remainders the smallest value is chosen, because the order of the rows must not matter.
+        # Among equal remainders, the row with the smallest value is chosen, so that the row order has no
+        # effect.
         best = np.flatnonzero(left >= left.max() * (1 - 1e-12))
         pivot = best[x[best].argmin()]
         column = np.exp(-0.5 * ((x - x[pivot]) / bandwidth) ** 2)
@@ -145,7 +148,7 @@ def _factor(x: Array, bandwidth: float) -> Array:
 
 
 def _median_distance(x: Array) -> float:
-    """Median of the distances that are not 0, among evenly spaced order statistics when there are many."""
+    """Return the median nonzero distance, using evenly spaced order statistics if there are many values."""
     ordered = np.sort(x)
     if len(x) > _MEDIAN_OF:
         ordered = ordered[np.round(np.linspace(0, len(x) - 1, _MEDIAN_OF)).astype(int)]
@@ -154,7 +157,7 @@ def _median_distance(x: Array) -> float:
     return float(np.median(distances)) if len(distances) else 1.0
 
 
-def distance_correlation(u: Array, v: Array) -> Array:
+def distance_correlation(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Return the distance correlation of each pair of a stack (the V-statistic, as in dcor and the R package
     energy).
 
@@ -163,45 +166,50 @@ def distance_correlation(u: Array, v: Array) -> Array:
     u : (K, n) array
     v : (K, n) or (K, n, d) array
         Of several columns, each is standardised before Euclidean distances are taken.
+    permutations : (B, n) array, optional
+        Orders of the rows of v.
 
     Returns
     -------
-    (K,) array
+    (K,) array, or (K, B) of permutations
         In [0, 1]; 1 when v is u times a number plus a number. On few rows the value under independence is
         well above 0.
     """
     u = standardised(u)
+    orders = np.arange(u.shape[1])[None] if permutations is None else permutations
     if v.ndim == 3:
-        return np.array(
-            [_several(a, np.stack([standardised(c) for c in b.T], 1)) for a, b in zip(u, v, strict=True)]
-        )
-    u, v = _in_order(u, standardised(v))
-    rows_u, rows_v = _mean_distances(u), _mean_distances(v)
-    between = _centred(_mean_product(u, v), rows_u, rows_v)
-    # The mean squared distance of one column is twice its variance.
-    within_u, within_v = (_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v)))
-    return _ratio(between, within_u, within_v)
-
-
-def _in_order(u: Array, v: Array) -> tuple[Array, Array]:
-    """Both with their rows in ascending order of u."""
-    order = np.argsort(u, axis=-1)
-    return np.take_along_axis(u, order, axis=-1), np.take_along_axis(v, order, axis=-1)
+        columns = np.moveaxis(standardised(np.moveaxis(v, 2, 1)), 1, 2)
+        several = [[_several(a, b[order]) for order in orders] for a, b in zip(u, columns, strict=True)]
+        values = np.array(several)
+    else:
+        v = standardised(v)
+        rows_u, rows_v = _mean_distances(u), _mean_distances(v)
+        # The mean squared distance of one column is twice its variance.
+        within = [_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v))]
+        between = np.empty((len(u), len(orders)))
+        for k, by_u in enumerate(np.argsort(u, axis=-1)):
+            for start in range(0, len(orders), step := max(1, _CACHED // u.shape[1])):
+                moved = orders[start : start + step][:, by_u]
+                ordered = np.broadcast_to(u[k, by_u], moved.shape)
+                product = _mean_product(ordered, v[k][moved])
+                between[k, start : start + step] = _centred(product, rows_u[k, by_u], rows_v[k][moved])
+        values = _ratio(between, within[0][:, None], within[1][:, None])
+    return values[:, 0] if permutations is None else values
 
 
 def _centred(mean_product: Array, rows_u: Array, rows_v: Array) -> Array:
-    """Mean product of doubly centred distances, from plain ones: S1 + S2 − 2 S3, equation 2.18."""
+    """Return the mean product of doubly centred distances from uncentred ones: S1 + S2 − 2 S3 (eq. 2.18)."""
     return mean_product + rows_u.mean(axis=-1) * rows_v.mean(axis=-1) - 2 * (rows_u * rows_v).mean(axis=-1)
 
 
 def _ratio(between: Array, within_u: Array, within_v: Array) -> Array:
     scale = np.sqrt(np.maximum(within_u * within_v, 0.0))
-    squared = np.divide(between, scale, out=np.zeros_like(scale), where=scale > 0)
+    squared = np.divide(between, scale, out=np.zeros_like(between), where=scale > 0)
     return np.sqrt(np.clip(squared, 0.0, 1.0))
 
 
 def _mean_distances(x: Array) -> Array:
-    """Mean distance of each value from all, (K, n), by one sort."""
+    """Return the mean distance of each value from all values, (K, n), with one sort."""
     n = x.shape[-1]
     order = np.argsort(x, axis=-1)
     ordered = np.take_along_axis(x, order, axis=-1)
@@ -214,58 +222,55 @@ def _mean_distances(x: Array) -> Array:
 
 
 def _mean_product(u: Array, v: Array) -> Array:
-    """Mean over all pairs of rows of |u_i − u_j||v_i − v_j|, for rows in ascending order of u; O(n^(4/3)).
+    """Mean over all pairs of rows of |u_i − u_j||v_i − v_j|, for rows in ascending order of u, (K, n).
 
-    Both variables are cut into blocks of as many ranks. Pairs that share a block of either are taken one by
-    one. Those of two cells that share none have a known order: (u_j − u_i)(v_j − v_i), multiplied out, needs
-    sums over cells alone.
+    It is 2 D − Σ (u_j − u_i)(v_j − v_i) over the pairs i < j, times 2 / n², where D sums the products of the
+    pairs with v_i < v_j. The rows, in the order of v, are parted at the median of u again and again. Rows in
+    different halves have a known order in both, and D needs counts and sums of the rows before each row.
+    Pairs in the last, small parts are taken one by one. O(n log n).
     """
-    return np.array([_mean_product_of(a, b) for a, b in zip(u, v, strict=True)])
-
-
-def _mean_product_of(u: Array, v: Array) -> float:
-    n = len(u)
-    # As few numbers as it takes, together in both of its parts.
-    block = max(round((6 * n) ** (1 / 3)), 1)
-    count = -(-n // block)
-    of_u, by_v = np.arange(n) // block, np.argsort(v)
-    of_v = np.empty_like(by_v)
-    of_v[by_v] = of_u
-    nearby = _sum_in_blocks(u, v, block) + _sum_in_blocks(u[by_v], v[by_v], block, of_u[by_v])
-    cell = of_u * count + of_v
-    one, x, y, xy = (
-        np.bincount(cell, weights=each, minlength=count**2).reshape(count, count)
-        for each in (None, u, v, u * v)
-    )
-    apart = 0.0
-    for factor, moment in ((xy, one), (-y, x), (-x, y), (one, xy)):
-        # Cells at lower u and lower v, minus those at lower u and higher v.
-        before = np.cumsum(moment, axis=0) - moment
-        below = np.cumsum(before, axis=1)
-        apart += float((factor * (2 * below - before - below[:, -1:])).sum())
-    return (nearby + 2 * apart) / n**2
-
-
-def _sum_in_blocks(u: Array, v: Array, block: int, known: Index | None = None) -> float:
-    """Sum of |u_i − u_j||v_i − v_j| over the pairs of each block of rows, less those alike in `known`."""
-    total, step = 0.0, max(1, _CACHED // block**2) * block
-    for start in range(0, len(u), step):
-        rows = slice(start, start + step)
-        parts = [u[rows], v[rows], *([] if known is None else [known[rows]])]
-        whole = len(parts[0]) // block * block
-        for piece in ((slice(whole), block), (slice(whole, None), len(parts[0]) - whole)):
-            if not piece[1] or not len(parts[0][piece[0]]):
-                continue
-            a, b, *codes = (part[piece[0]].reshape(-1, piece[1]) for part in parts)
-            product = np.abs((a[:, :, None] - a[:, None]) * (b[:, :, None] - b[:, None]))
-            for code in codes:
-                product *= code[:, :, None] != code[:, None]
-            total += float(product.sum())
-    return total
+    members, n = u.shape
+    levels = int(np.log2(max(n / (_PART + _PART_OF_FEW / v.size), 1.0)))
+    part = -(-n // 2**levels)
+    width = part << levels
+    # Rows are added that form no pair of D with others: the highest of u and the lowest of v.
+    by_v = np.concatenate([np.tile(np.arange(n, width), (members, 1)), np.argsort(v, axis=-1)], axis=-1)
+    nearest = np.minimum(by_v, n - 1)
+    x, y = np.take_along_axis(u, nearest, axis=-1), np.take_along_axis(v, nearest, axis=-1)
+    y[:, : width - n] = y[:, width - n :][:, :1]
+    x, y, parts = x.ravel(), y.ravel(), (by_v // part).ravel()
+    total = np.zeros(members)
+    for level in range(levels - 1, -1, -1):
+        half = part << level
+        is_high = (parts & (1 << level)).astype(bool)
+        # Each half in the order of v, the low one first.
+        rows = np.stack([np.flatnonzero(each).reshape(-1, half) for each in (~is_high, is_high)], axis=1)
+        x, y, parts = (each[rows.ravel()] for each in (x, y, parts))
+        halves_x, halves_y = x.reshape(rows.shape), y.reshape(rows.shape)
+        low_x, low_y = halves_x[:, 0], halves_y[:, 0]
+        whole = half * (low_x * low_y).sum(axis=1) - low_x.sum(axis=1) * halves_y[:, 1].sum(axis=1)
+        # Less or plus what the rows of the other half that come before each row make of it.
+        nodes = np.arange(len(rows))[:, None, None]
+        before = rows - 2 * half * nodes - np.arange(half)
+        sums = np.zeros((len(rows), 2, half + 1))
+        np.cumsum(halves_y, axis=-1, out=sums[:, ::-1, 1:])
+        others = sums.ravel()[before + (half + 1) * (2 * nodes + np.arange(2)[:, None])]
+        found = halves_x * (halves_y * before - others)
+        whole += (found[:, 1] - found[:, 0]).sum(axis=1)
+        total += whole.reshape(members, -1).sum(axis=1)
+    x, y = (each.reshape(members, -1, part) for each in (x, y))
+    # Pieces that stay in the cache.
+    for start in range(0, x.shape[1], step := max(1, _PAIRS // (members * part**2))):
+        far = [
+            each[:, start : start + step, :, None] - each[:, start : start + step, None] for each in (x, y)
+        ]
+        total += np.einsum("kpij,kpij->k", *(np.maximum(each, 0.0, out=each) for each in far))
+    every = n * (u * v).sum(axis=-1) - u.sum(axis=-1) * v.sum(axis=-1)
+    return np.asarray(2 * (2 * total - every) / n**2)
 
 
 def _several(u: Array, v: Array) -> float:
-    """One pair with v of several columns, (n,) and (n, d), by all distances, some rows at a time."""
+    """Return the value of one pair with several columns, (n,) and (n, d), from all distances, in pieces."""
     n = len(u)
     rows_u, rows_v, products = np.zeros(n), np.zeros(n), np.zeros(3)
     for start in range(0, n, max(1, _PIECE // n)):
@@ -284,7 +289,7 @@ def _several(u: Array, v: Array) -> float:
 
 
 def joint_distance_correlation(u: Array, v: Array) -> Array:
-    """Distance correlation of u with the product of the distances of v's columns.
+    """Return the distance correlation of u with the product of the distances of v's columns.
 
     Parameters
     ----------
@@ -294,17 +299,17 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
     Returns
     -------
     (K,) array
-        In [0, 1]; 0 in the limit of many rows only if u is independent of the columns together. Of one
-        column it is the distance correlation. Noise keeps it above 0.
+        In [0, 1]. For many rows, it tends to 0 only if u is jointly independent of the columns. With one
+        column, it is the distance correlation. Noise keeps the value above 0.
 
     Notes
     -----
-    With A and Bⱼ the doubly centred distances, with their sign turned, of u and of the j-th column, each
-    divided by its root mean square, K = Πⱼ(Bⱼ + 1) and H its double centring, it is
-    √(mean(A·H) ÷ √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K): those terms of the
-    (scale-invariant, c = 1) joint distance covariance of u and all columns that hold u (Chakraborty and Zhang
-    2019, JASA 114); dependence among the columns alone does not count. Both A and K being positive
-    semi-definite, mean(A·H) is not below 0.
+    Let A and Bⱼ be the negated doubly centred distances of u and of the j-th column, each divided by its root
+    mean square. Let K = Πⱼ(Bⱼ + 1), and let H be K after double centring. The value is √(mean(A·H) ÷
+    √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K). This is the sum of those terms of the
+    (scale-invariant, c = 1) joint distance covariance of u and all columns that contain u (Chakraborty and
+    Zhang 2019, JASA 114). Dependence among the columns alone does not count. Both A and K are positive
+    semi-definite, so mean(A·H) is not below 0.
     """
     if v.ndim == 2:
         return distance_correlation(u, v)
@@ -312,7 +317,7 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
 
 
 def _jointly(u: Array, columns: Array) -> float:
-    """One pair, (n,) and (d, n), some rows at a time."""
+    """Return the value of one pair, (n,) and (d, n), in pieces of rows."""
     n = len(u)
     every = standardised(np.stack([u, *(x for x in columns if varies(x))]))
     step = max(1, _JOINT_PIECE // n)
@@ -324,7 +329,7 @@ def _jointly(u: Array, columns: Array) -> float:
     for rows in pieces:
         size += (_centred_rows(every, means, rows) ** 2).sum(axis=(1, 2))
     size = np.sqrt(size / n**2)
-    # Sums of A·K, of K² and of the rows of K, from which those of its double centring follow.
+    # Sums of A·K, of K² and of the rows of K, from which the sums after double centring follow.
     together, squares, sums = 0.0, 0.0, np.empty(n)
     for rows in pieces:
         parts = _centred_rows(every, means, rows) / size[:, None, None]
@@ -339,7 +344,7 @@ def _jointly(u: Array, columns: Array) -> float:
 
 
 def _centred_rows(every: Array, means: Array, rows: slice) -> Array:
-    """U(x, x') = E|x − X| + E|x' − X| − |x − x'| − E|X − X'| of some rows with all, (columns, rows, n)."""
+    """Return E|x − X| + E|x' − X| − |x − x'| − E|X − X'| of some rows x and all x', (columns, rows, n)."""
     distance = np.abs(every[:, rows, None] - every[:, None, :])
     centred: Array = means[:, rows, None] + means[:, None, :] - distance - means.mean(axis=-1)[:, None, None]
     return centred

@@ -1,4 +1,4 @@
-"""Entry of the registry of dependence measures: names, ranges and implementations of a measure."""
+"""Type of the entries in the registry of dependence measures."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PACKAGE = "fairdash.dependence"
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """Entry of the registry: a dependence measure and its implementations.
+    """Dependence measure with its names, range, properties and implementation.
 
     Attributes
     ----------
@@ -23,13 +23,13 @@ class Measure:
     symbol
         The name in formulas and figures.
     lower, upper
-        The range of the quantity estimated. A held-out or unbiased estimate may fall below
-        ``lower`` by chance.
+        Range of the estimated quantity. A held-out or unbiased estimate may fall below ``lower`` by chance.
     signed
-        Whether the sign is a direction, so that far below 0 is as much dependence as far above.
+        Whether the sign is a direction, so that negative and positive values indicate equally strong
+        dependence.
     symmetric
         Whether exchanging u and v leaves the value unchanged to the last digit. Cross-fitted values change by
-        chance, because the folds are dealt anew.
+        chance, because the folds change.
     rank_based
         Whether increasing maps of u or v leave the value unchanged.
     rank_based_s
@@ -46,32 +46,33 @@ class Measure:
     discrete
         Whether only variables with few distinct values are accepted.
     accepts_weights
-        Whether ``sample_weight`` has a meaning for it.
+        Whether the measure accepts ``sample_weight``.
     multivariate
         Whether v may have several columns.
     recorded
-        What a run writes down of how its values are estimated, so that later versions can say where theirs
-        differ; empty for measures that never changed.
+        Name of the estimation method, which a run stores so that later versions can report differences. Empty
+        for measures whose method never changed.
     interval_of
         Quantity that an interval covers, if it differs from the title.
     zero, one
         Meaning of the values 0 and 1.
     fails_when
-        When its estimate misleads, in plain words.
+        Situations in which the estimate is misleading, in plain words.
     source
-        Where the definition comes from.
+        Source of the definition.
     implementation
-        ``"module:function"``; the function takes stacks ``(K, n)`` and returns ``(K,)``. Where permuting is
-        cheaper than starting again, it has the keyword ``permutations`` (B, n), orders of the rows of v, and
-        returns ``(K, B)``; with ``weight_moves``, whether weights go with v or stay with u, that holds with
-        weights above 0, too, and for orders in which rows come several times.
+        ``"module:function"``. The function takes stacks ``(K, n)`` and returns ``(K,)``. If it has a shortcut
+        for permutations, it accepts the keyword ``permutations``, orders (B, n) of the rows of v, and returns
+        ``(K, B)``. If it also accepts ``weight_moves`` (weights move with v instead of staying with u), the
+        shortcut supports positive weights and orders in which rows occur several times.
     learned
-        The same for the learned transformations f and g, where there are any.
+        ``"module:function"`` that returns the learned functions f and g, if the measure learns them.
     on_request
-        Whether pages that show every measure leave it out: it says nearly what another does, or what is asked
-        for by name only.
+        Whether pages that show all measures omit this one, because it nearly duplicates another measure or is
+        intended for explicit requests only.
     floats_per_row
-        About how many numbers a row of one pair needs in memory; stacks are cut into pieces by it.
+        Approximate number of values in memory per row of one pair; it determines the size of the pieces of a
+        stack.
     """
 
     id: str

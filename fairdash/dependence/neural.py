@@ -1,4 +1,4 @@
-"""Shared parts of the neural measures: inputs, folds, networks, and stacked ascent with early stopping."""
+"""Shared parts of the neural measures: inputs, folds, networks, and stacked training with early stopping."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Transform = Callable[[Array, Array], Array]
 
-#: Parts of the rows for cross-fitting: one is scored, one stops the training, the others train.
+#: Number of folds for cross-fitting: one is scored, one is for early stopping, and the others are for
+#: training.
 FOLDS = 5
-#: Rows of a training step: all, or as many drawn at random when there are more than twice as many.
+#: Number of rows in a training step. All rows are used unless there are more than twice this number.
 BATCH = 512
-#: Rows times networks trained at once: more would leave the processor's cache.
+#: Maximum of rows times networks trained at once, so that the data fit in the processor's cache.
 AT_ONCE = 20_000
-#: Steps between two evaluations on the stopping rows.
+#: Number of steps between evaluations for early stopping.
 _LOOK = 10
 _LEARNING_RATE = 1e-2
-#: Share of the steps in which the learning rate rises from 0; then it falls along a cosine.
+#: Share of the steps in which the learning rate rises from 0; afterwards it follows a cosine decay.
 _WARM_UP = 0.05
 
 
@@ -44,15 +45,15 @@ class Rows:
 
     @cached_property
     def share(self) -> Tensor:
-        """Weights scaled to sum to 1, (K, 1, n)."""
+        """Return the weights scaled to sum to 1, (K, 1, n)."""
         return self.weight / self.weight.sum(dim=2, keepdim=True).clamp_min(1e-12)
 
     def members(self, index: Tensor) -> Rows:
-        """Return the selected members, repeated like their indices."""
+        """Return the selected members; an index may occur several times."""
         return Rows(self.u[index], self.v[index], self.weight[index])
 
     def rows(self, index: Tensor) -> Rows:
-        """Return selected rows of each member, by (K, m) indices."""
+        """Return the selected rows of each member, given (K, m) indices."""
         chosen = (
             x.gather(2, index[:, None].expand(-1, x.shape[1], -1)) for x in (self.u, self.v, self.weight)
         )
@@ -67,15 +68,14 @@ class Rows:
         return Rows(self.u, self.v, self.weight * factor[:, None])
 
     def chosen(self, mask: Tensor) -> Rows:
-        """Return the rows that a (K, n) mask keeps, filled up where it keeps fewer with rows of weight 0."""
+        """Return the rows selected by a (K, n) mask, padded with rows of weight 0 to equal length."""
         most = int(mask.sum(dim=1).max())
         index = mask.argsort(dim=1, descending=True, stable=True)[:, :most]
         return self.rows(index).weighing(mask.gather(1, index))
 
 
 def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Array, Array, Index]:
-    """Return rows sorted by u, then v, then weight, and that order, so that the table's row order can't
-    affect training.
+    """Return rows sorted by u, then v, then weight, with this order, so that training ignores the row order.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def ranks(x: Array, weight: Array) -> Array:
 
 
 def as_rows(u: Array, v: Array, weight: Array, transform: Transform) -> Rows:
-    """Return tensors of transformed columns; a constant column becomes zeros."""
+    """Return the transformed columns as tensors; a constant column becomes zeros."""
     columns = [transform(v[:, :, j], weight) for j in range(v.shape[2])]
     share = weight / weight.mean(axis=-1, keepdims=True)
     return Rows(
@@ -106,7 +106,7 @@ def as_rows(u: Array, v: Array, weight: Array, transform: Transform) -> Rows:
 
 
 def transform_named(inputs: str) -> Transform:
-    """Return the transform with an option's name."""
+    """Return the transform that the option `inputs` names."""
     transforms: dict[str, Transform] = {"ranks": ranks, "standardised": standardised}
     if inputs not in transforms:
         raise OptionError.of("The inputs are not known", "Choose “ranks” or “standardised”.", column="inputs")
@@ -115,7 +115,7 @@ def transform_named(inputs: str) -> Transform:
 
 @dataclass(frozen=True)
 class Settings:
-    """Training settings of the networks: hidden units, steps, seed for numpy and torch, and use of folds."""
+    """Training settings of the networks: hidden units, steps, seed for numpy and torch, and cross-fitting."""
 
     hidden: tuple[int, ...]
     n_steps: int
@@ -131,7 +131,7 @@ class Settings:
         random_state: int | None,
         default: Mapping[str, int],
     ) -> Settings:
-        """Make settings from a measure's options and default steps; draw a fresh seed for None."""
+        """Make settings from a measure's options and default steps; ``None`` draws a new seed."""
         checks = Checks(OptionError)
         checks.require(
             bool(hidden) and all(units == int(units) and units >= 1 for units in hidden),
@@ -158,7 +158,7 @@ class Settings:
 
 
 def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Deal n rows to folds; fold k is scored when k is left out, and fold k + 1 stops the training.
+    """Assign n rows to folds; without fold k, fold k is scored and fold k + 1 is for early stopping.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     own = np.arange(folds)[:, None]
     scoring, stopping = fold == own, fold == (own + 1) % folds
     training = [np.flatnonzero(row) for row in ~(scoring | stopping)]
-    # With very few rows, none are left for training alone.
+    # With very few rows, no rows are left for training only, so it also uses the early-stopping rows.
     training = [row if len(row) else np.flatnonzero(~scoring[k]) for k, row in enumerate(training)]
     fewest = min(len(row) for row in training)
     index = torch.from_numpy(np.stack([row[:fewest] for row in training]))
@@ -180,20 +180,19 @@ def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
 class BufferedMLP:
     """Stack of M perceptrons with tanh layers, one linear output, and handwritten gradients.
 
-    A measure trains thousands of tiny networks for hundreds of steps, and autograd's fresh tensors cost more
-    than the arithmetic: here buffers are used again. Rows lie last, (M, units, rows), so that every
-    elementwise operation runs along them.
+    A measure trains thousands of small networks for hundreds of steps. Allocating autograd's tensors would
+    take longer than the arithmetic, so this class reuses buffers. Rows are the last dimension, (M, units,
+    rows), so that elementwise operations run along contiguous memory.
 
     Parameters
     ----------
     start
-        The networks to begin as; their weights are copied, or shared if `shares`.
+        Initial networks. Their weights are copied, or shared if `shares`.
 
     Attributes
     ----------
     parameters : list of nn.Parameter
-        Weights (M, out, in) and biases (M, out, 1) of the layers in turn; changed from outside by an
-        optimiser.
+        Weights (M, out, in) and biases (M, out, 1), layer by layer; an external optimiser updates them.
     """
 
     def __init__(self, start: StackedMLP, *, shares: bool = False) -> None:
@@ -207,11 +206,11 @@ class BufferedMLP:
 
     @property
     def layers(self) -> Sequence[tuple[Tensor, Tensor]]:
-        """Weights and biases, layer by layer."""
+        """Return weights and biases, layer by layer."""
         return list(zip(self.parameters[::2], self.parameters[1::2], strict=True))
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Outputs (M, 1, n) for inputs (M, d, n), in fresh memory."""
+        """Return outputs (M, 1, n) for inputs (M, d, n), in newly allocated memory."""
         last = len(self.layers) - 1
         for layer, (weight, bias) in enumerate(self.layers):
             x = torch.baddbmm(bias, weight, x)
@@ -221,10 +220,10 @@ class BufferedMLP:
         return x
 
     def forward(self, x: Tensor) -> Tensor:
-        """Evaluate into the buffers, which :meth:`gradients` then uses.
+        """Compute the outputs in the buffers, which :meth:`gradients` then uses.
 
-        With tanh(z) = 2σ(2z) − 1 the buffers hold σ(2z); twos and ones go into the small matrices of the
-        next layer: 2(W tanh + b) = 4Wσ + 2(b − W1). Each spared pass over the rows counts.
+        Since tanh(z) = 2σ(2z) − 1, the buffers hold σ(2z), and the constants 2 and 1 move into the small
+        matrices of the next layer: 2(W tanh + b) = 4Wσ + 2(b − W1). This saves passes over the rows.
         """
         self._kept = [x]
         last = len(self.layers) - 1
@@ -239,7 +238,7 @@ class BufferedMLP:
         return x
 
     def gradients(self, slope: Tensor) -> list[Tensor]:
-        """Return parameter gradients from the objective's slope in each output of the last forward pass."""
+        """Return parameter gradients, given the objective's derivatives by the outputs of the last pass."""
         result: list[Tensor] = []
         for layer in range(len(self.layers) - 1, -1, -1):
             h, weight = self._kept[layer], self.layers[layer][0]
@@ -248,7 +247,7 @@ class BufferedMLP:
             if layer:
                 # tanh′(z) = 1 − tanh²(z) = 4(σ − σ²).
                 back = self._buffer("slope", layer, h.shape, h)
-                # One output needs no sum over outputs: a product is quicker than a matrix product.
+                # With one output, an elementwise product is faster than a matrix product.
                 product = torch.mul if slope.shape[1] == 1 else torch.bmm
                 product(4 * weight.transpose(1, 2), slope, out=back)
                 bend = torch.addcmul(h, h, h, value=-1, out=self._buffer("bend", layer, h.shape, h))
@@ -263,11 +262,11 @@ class BufferedMLP:
 
 
 def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: float) -> None:
-    """Spread the first layer's steps evenly over the inputs, from gentle to steep.
+    """Initialise the first layer with units whose centres cover the inputs and whose slopes vary.
 
-    A default start gives functions that hardly bend between −2 and 2. A unit tanh(a(x − c)) bends at c
-    over a width 1/a: here the c are spread evenly over ±1.8 and the a are drawn log-uniformly from
-    ``slowest`` to ``steepest``, so that fast links are within reach from the first step.
+    Functions from a default initialisation are almost linear between −2 and 2. A unit tanh(a(x − c)) rises
+    around c over a width of 1/a. Here, the c are spaced evenly over ±1.8, and the a are drawn log-uniformly
+    from ``slowest`` to ``steepest``. The networks can then represent fast associations from the first step.
     """
     weight, bias = net.weights[0], net.biases[0]
     _, units, n_in = weight.shape
@@ -287,7 +286,7 @@ class Learner(Protocol):
     parameters: list[nn.Parameter]
 
     def gradients(self, rows: Rows) -> list[Tensor]:
-        """Return the objective's gradients on the rows of a step, one per parameter."""
+        """Return the gradients of the objective on the rows of a step, one per parameter."""
         ...
 
     def score(self, rows: Rows) -> Tensor:
@@ -296,10 +295,10 @@ class Learner(Protocol):
 
 
 def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None = None) -> None:
-    """Maximise each member's objective by Adam on the training rows: a short warm-up, then cosine decay to 0.
+    """Maximise each member's objective by Adam with a short warm-up and a cosine decay to 0.
 
-    A step sees all rows, or a random ``BATCH`` of many. With `held` rows each member is left with the
-    parameters that scored best on them: early stopping.
+    A step uses all training rows, or a random ``BATCH`` of a large table. If there are `held` rows, each
+    member keeps the parameters that scored best on these rows (early stopping).
     """
     count, n_steps, parameters = learned.u.shape[2], settings.n_steps, learner.parameters
     optimiser = StackedAdam(parameters, lr=_LEARNING_RATE, maximize=True)
@@ -337,14 +336,14 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
 
 
 def in_chunks(rows: Rows, members: int, value: Callable[[Rows], list[Tensor]]) -> list[Array]:
-    """Compute the values of all pairs, (K,) each, in chunks that fit the cache.
+    """Compute the values of all pairs, (K,) each, in chunks that fit in the cache.
 
     Parameters
     ----------
     members
-        Networks or copies of the rows that a pair needs.
+        Number of networks or copies of the rows that a pair needs.
     value
-        From some of the pairs to their values.
+        Function that returns the values of the pairs in a chunk.
     """
     count, _, n = rows.u.shape
     at_once = max(1, AT_ONCE // (members * min(n, 2 * BATCH)))

@@ -1,12 +1,12 @@
 """Omnibus test of independence: several quick measures in one test with one set of permutations.
 
-Every single measure misses some links. Here each is a correlation, or a sum of squared correlations, between
-functions of u and functions of v: the values themselves, smooth functions of the ranks from slow to fast, and
-the ends of the range. A permutation therefore costs one product of two matrices. For each measure, every
-order of v, including the observed one, gets the share of all orders that reach its value. The statistic of an
-order is its smallest share. The p-value is the share of the orders whose statistic is no larger than that of
-the observed order. All orders are treated alike, so the p-value is exact if they are exchangeable (Westfall
-and Young 1993; Pesarin and Salmaso 2010).
+Every single measure misses some links. In this test, each measure is a correlation, or a sum of squared
+correlations, between functions of u and functions of v. These functions are the values themselves, smooth
+functions of the ranks from slow to fast, and indicators of the ends of the range. A permutation therefore
+costs one product of two matrices. For each measure, every order of v, including the observed order, gets the
+share of all orders that reach its value. The statistic of an order is its smallest share. The p-value is the
+share of the orders whose statistic is no larger than that of the observed order. All orders are treated
+alike, so the p-value is exact if they are exchangeable (Westfall and Young 1993; Pesarin and Salmaso 2010).
 
 >>> rng = np.random.default_rng(0)
 >>> u = rng.normal(size=300)
@@ -34,19 +34,19 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
-#: Default number of permutations, and of multipliers of more rows than :data:`MAX_PERMUTED_ROWS`.
+#: Default number of permutations, and of multipliers if there are more than :data:`MAX_PERMUTED_ROWS` rows.
 N_PERMUTATIONS, N_MULTIPLIERS = 999, 499
-#: Permutations that suffice for a verdict at 5 %: with 99, the smallest p-values of six measures tie too
-#: often to reach it.
+#: Number of permutations that suffices for a test at 5 %. With 99 permutations, ties between the smallest
+#: p-values of six measures often prevent a rejection.
 ENOUGH_PERMUTATIONS = 199
-#: Probability of finding a link if there is none.
+#: Level of the test: the probability of reporting a link under independence.
 ALPHA = 0.05
-#: With more rows than this, scores get random signs instead of rows being permuted.
+#: Maximum number of rows for permutations. Above it, scores get random signs instead.
 MAX_PERMUTED_ROWS = 20_000
-#: Number of signs in an order, at most; each belongs to a block of rows.
+#: Maximum number of random signs in a draw; each sign belongs to a block of rows.
 MAX_BLOCKS = 4096
-#: Rounding may separate equal values, and products are in single precision, which is twice as fast: values
-#: below another one by this share of the largest count as equal.
+#: Tolerance for ties, as a share of the largest value. Products are computed in single precision, which is
+#: twice as fast, so rounding may separate equal values.
 _EQUAL = 1e-4
 
 
@@ -57,11 +57,11 @@ class Component:
     Attributes
     ----------
     id, title
-        Its name in results, and in plain words.
+        Name in results, and name in plain words.
     called
-        The same inside a sentence; ``{u}`` and ``{v}`` stand for the names of the two.
+        Name inside a sentence; ``{u}`` and ``{v}`` stand for the names of the variables.
     sees
-        The links that it is for.
+        Links that the measure detects.
     """
 
     id: str
@@ -108,10 +108,10 @@ _COMPONENTS = (
         sees="a few unusual rows in the tails",
     ),
 )
-#: The test's measures, by id, in the order of every array of their values.
+#: Measures of the test by id, in the order in which all arrays list their values.
 COMPONENTS = MappingProxyType({one.id: one for one in _COMPONENTS})
 
-#: Numbers in the permuted functions that are held at once.
+#: Maximum number of values of permuted functions in memory at once.
 _PIECE = 250_000
 
 
@@ -122,18 +122,18 @@ class IndependenceTest:
     Attributes
     ----------
     p_value
-        Of the least of the measures' p-values, in [1 / (1 + B), 1]; under independence it is at most α in at
-        most a share α of samples. 1 where u or v is constant.
+        P-value of the smallest of the measures' p-values, in [1 / (1 + B), 1]. Under independence, it is at
+        most α in at most a share α of samples. It is 1 if u or v is constant.
     p_values
-        Id in :data:`COMPONENTS` to the p-value of that measure alone; the least of them is no p-value of the
-        whole. With weights those of the way that has the larger `p_value`.
+        P-value of each measure alone, by id in :data:`COMPONENTS`. The smallest of them is not a p-value of
+        the combined test. With weights, they belong to the run with the larger `p_value`.
     n
-        Rows that count.
+        Number of rows with positive weight.
     n_permutations
-        B, permutations or multipliers.
+        Number B of permutations or multipliers.
     by_multipliers
-        Whether scores were multiplied, rather than rows permuted: of many rows, where the p-value holds its
-        level approximately.
+        Whether scores were multiplied by random signs, as in large tables, instead of permuting rows. The
+        p-value then holds its level approximately.
     """
 
     p_value: float
@@ -146,14 +146,14 @@ class IndependenceTest:
     def p_at_best(self) -> tuple[float, float]:
         """Smallest possible p-values: if every measure detects a link, and if only one does.
 
-        Each of the others then puts an order of its own first.
+        In the second case, each of the other measures may rank a different order first.
         """
         count = self.n_permutations + 1
         return 1 / count, min(len(COMPONENTS) / count, 1.0)
 
     @property
     def has_link(self) -> bool:
-        """True if the test rejects independence at 5 %."""
+        """Return whether the test rejects independence at 5 %."""
         return self.p_value <= ALPHA
 
 
@@ -181,8 +181,8 @@ def independence_test(
         u in one run and with v in the other. The p-value is the larger of the two. It is valid unless the
         weight depends on both u and v.
     groups : (n,) array, optional
-        Groups of rows: whole groups exchange their values of v, see
-        :class:`fairdash.dependence.grouping.Blocks`, or their scores share one multiplier.
+        Groups of rows. Whole groups exchange their values of v (see
+        :class:`fairdash.dependence.grouping.Blocks`), or the scores of a group share one multiplier.
     n_permutations
         Number of permutations B; 999 by default, and 499 multipliers above 20,000 rows. The p-value combines
         six measures and is at least 6 / (1 + B). A test at 5 % therefore needs at least 119 permutations, and
@@ -250,20 +250,20 @@ def least_p(values: Array) -> tuple[float, Array]:
     Parameters
     ----------
     values : (M, B + 1) array
-        Of M measures; that of the order at hand first. Their size is what counts.
+        Values of M measures for each order, the observed order first. Only absolute values matter.
 
     Returns
     -------
     p_value : float
-        Share of all B + 1 orders whose least p-value is at most that of the first one.
+        Share of all B + 1 orders whose smallest p-value is at most that of the first order.
     p_values : (M,) array
-        Of each measure alone: the share of all orders that reach the first one's value.
+        P-value of each measure alone: the share of all orders that reach the value of the first order.
     """
     sizes = np.abs(values)
     count = sizes.shape[1]
     shares = np.empty(sizes.shape)
     for own, size in zip(shares, sizes, strict=True):
-        # Number of orders with at least an order's value, including itself: ties count against it.
+        # Number of orders with at least the value of an order, including itself and ties.
         reached = count - np.searchsorted(np.sort(size), size - _EQUAL * size.max(), side="left")
         own[:] = reached / count
     least = shares.min(axis=0)
@@ -277,16 +277,17 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
     ----------
     u : (K, n) array
     v : (n,) array
-        Numbers, or the functions of v.
+        Values, or the functions of v.
     orders : (B, n) array
-        For each row the one whose v it gets; may be empty.
+        For each row, the row whose v it gets; B may be 0.
     weight : (n,) array, optional
 
     Returns
     -------
     (W, M, K, B + 1) array
-        Of the M measures, that of v as it is first. W = 2 with weights, which stay with u or move with v,
-        1 without. Correlations have their sign, sums of squared ones are at least 0.
+        Values of the M measures, the observed order first. With weights, W = 2: the weights stay with u, or
+        move with v. Without weights, W = 1. Correlations are signed; sums of squared correlations are at
+        least 0.
     """
     n = u.shape[1]
     every = np.concatenate([np.arange(n)[None], orders])
@@ -294,25 +295,25 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
     left, right = functions_of(u), side.functions
     if weight is None:
         return _of_orders(left, right, every, side)[None]
-    # Scaled to mean 1 for single precision.
+    # A mean of 1 suits single precision.
     weight = weight / weight.mean()
     stays = _of_orders(left * weight[:, None], right, every, side)
     return np.stack([stays, _of_orders(left, right * weight[:, None], every, side)])
 
 
 def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
-    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v, one of them weighted."""
+    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v; one set is weighted."""
     members, n, _ = left.shape
     width, narrow_width = right.shape[1], side.narrow
     left, right = left.astype(np.float32), right.astype(np.float32)
     few, fast = (left[:, :, part].swapaxes(1, 2).reshape(-1, n) for part in (slice(FAST.start), FAST))
     narrow = np.ascontiguousarray(right[:, :narrow_width])
     result = np.empty((len(COMPONENTS), members, len(orders)))
-    # Rows of either side can be moved, of one u the few functions where every row comes once in each order.
+    # If there is one u and every order contains each row once, moving the fewer functions of u is faster.
     moves_u = members == 1 and all(np.bincount(order, minlength=n).max() == 1 for order in orders)
     moving = np.ascontiguousarray(few.T) if moves_u else right
     step = min(max(1, _PIECE // (n * moving.shape[1])), len(orders))
-    # The same two buffers for every piece: new ones would be fetched from the system page by page each time.
+    # All pieces share two buffers, because allocating new memory for each piece is slow.
     moved, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (moving, narrow))
     for start in range(0, len(orders), step):
         piece = np.ascontiguousarray(orders[start : start + step].T)
@@ -326,7 +327,7 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
         else:
             tall = (few @ _taken(moving, piece, moved)).reshape(members, -1, count, width)
         wide = (fast @ _taken(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
-        # Weighted covariances: the first functions are 1, whose products are sums of weights.
+        # The first functions are 1, so their products are sums of weights, which weighted covariances need.
         mass = tall[:, :1, :, :1]
         mean_v = tall[:, :1] / mass
         tall_c = tall / mass - (tall[..., :1] / mass) * mean_v
@@ -336,20 +337,20 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
 
 
 def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
-    """Functions (n, P) at rows (n, B), in the beginning of a buffer; (n, B · P)."""
+    """Return functions (n, P) at rows (n, B), stored at the beginning of a buffer; (n, B · P)."""
     width = functions.shape[1]
     out = buffer[: rows.size * width].reshape(*rows.shape, width)
-    # All indices are valid; the mode "raise" would make a copy first.
+    # All indices are valid, and mode "raise" would make an extra copy.
     np.take(functions, rows, axis=0, out=out, mode="clip")
     return out.reshape(len(rows), -1)
 
 
 def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> tuple[Index, Signs]:
-    """Draw each row's block, (n,), and random signs of the blocks, (B, blocks).
+    """Draw the block of each row, (n,), and random signs of the blocks, (B, blocks).
 
-    Rows of one code 0 … G-1, a row's own or its group's, lie in one block. Of very many codes several share a
-    block, at random: a block's sum of scores that are independent and have mean 0 may have one sign, as a row
-    may.
+    A code 0 … G-1 identifies a row or a group. Rows with the same code are in one block. If there are too
+    many codes, several codes share a block at random. This is valid, because the sum of independent scores
+    with mean 0 has mean 0, like a single score.
     """
     require_count(n_permutations, column="n_permutations", called="number of permutations")
     rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
@@ -363,19 +364,19 @@ def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> t
 def multiplied_values(
     u: Array, v: Array | Side, blocks: Index, signs: Signs, *, weight: Array | None = None
 ) -> Array:
-    """Return values as :func:`permuted_values` does, from scores with random signs instead of permutations.
+    """Return the values of each measure, from scores with random signs instead of permutations.
 
     Parameters
     ----------
     u : (K, n) array
     v : (n,) array
-        Numbers, or the functions of v.
+        Values, or the functions of v.
     blocks : (n,) array
-        Column of the signs for each row.
+        Column of `signs` for each row.
     signs : (B, C) array
         1 or −1.
     weight : (n,) array, optional
-        There is no need of two ways: no weight moves.
+        Row weights. They do not move, so one run is enough.
 
     Returns
     -------
@@ -388,11 +389,11 @@ def multiplied_values(
     signs = signs[:, blocks[order][starts]].astype(np.float32)
     share = np.full(n, 1 / n) if weight is None else weight[order] / weight.sum()
     right = _centred(side.functions[order], share) * share[:, None]
-    # Single precision suffices for the null law, which is approximate.
+    # The null distribution is approximate, so single precision suffices.
     single = (right * n).astype(np.float32)
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
     ends = np.append(starts, n)
-    # Blocks that are processed together, each complete.
+    # Each piece contains complete blocks.
     pieces = np.array_split(np.arange(len(starts)), max(n * sum(p * q for p, q in side.shapes) // _PIECE, 1))
     for k, row in enumerate(u):
         left = _centred(functions_of(row[None, order])[0], share)
@@ -416,7 +417,7 @@ def multiplied_values(
 
 
 def _of_sums(sums: Array, side: Side) -> Array:
-    """Return the measures of sums of scores, (B, all blocks); (M, B)."""
+    """Return the measures, (M, B), from sums of scores, (B, all blocks)."""
     count, start = len(sums), 0
     tall = np.zeros((1, FAST.start, count, side.functions.shape[1]))
     wide = np.zeros((1, FAST.stop - FAST.start, count, side.narrow))
@@ -431,5 +432,5 @@ def _of_sums(sums: Array, side: Side) -> Array:
 
 
 def _centred(functions: Array, share: Array) -> Array:
-    """Functions (n, P) less their weighted means, the constant aside."""
+    """Return functions (n, P) minus their weighted means, except for the constant function."""
     return functions - share @ functions

@@ -1,7 +1,7 @@
 """Measures of the omnibus test, and the functions of u and v that they correlate.
 
 For classes, the functions are uncorrelated indicators of the class. The sum of squared correlations with them
-is that of an analysis of variance and does not depend on the order of the classes.
+is the one in an analysis of variance and does not depend on the order of the classes.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from fairdash.dependence.spline_basis import WIDTH, basis, category_basis
 
 Array = NDArray[np.float64]
 
-#: Slow functions of one side.
+#: Number of slow functions of one variable.
 FEW = 4
 #: Ends of the range, as shares of the rows.
 _ENDS = (0.03, 0.1)
-#: Columns of the table of functions: 1, the values, slow functions, ends; then the fast functions.
+#: Columns in the table of functions: the constant 1, the values, slow functions, end indicators, fast
+#: functions.
 _VALUES, _SLOW = 1, slice(2, 2 + FEW)
 _AT_ENDS = slice(2 + FEW, 2 + FEW + 2 * len(_ENDS))
 FAST = slice(_AT_ENDS.stop, _AT_ENDS.stop + WIDTH - FEW)
 _SLOW_AND_ENDS = slice(_SLOW.start, _AT_ENDS.stop)
-#: Pairs of functions of u and of v whose products are scores.
+#: Sets of functions of u and of v whose products are scores.
 _BLOCKS = (
     (slice(_VALUES, _VALUES + 1), slice(_VALUES, _VALUES + 1)),
     (_SLOW, slice(_SLOW.start, FAST.stop)),
@@ -36,18 +37,19 @@ _BLOCKS = (
 
 
 class Side(NamedTuple):
-    """Functions of v, and the measures computed from their covariances with those of u.
+    """Functions of v, and the measures computed from their covariances with functions of u.
 
     Attributes
     ----------
     functions : (n, Q) array
-        The first is 1.
+        Functions of v; the first is 1.
     narrow
-        The first so many of them are those that fast functions of u are multiplied with.
+        Number of leading functions that are multiplied by the fast functions of u.
     blocks
-        Pairs of functions of u and of v that are multiplied in scores.
+        Sets of functions of u and of v that are multiplied in scores.
     measures
-        From covariances of few functions of u with all of v, and of fast ones of u with few, to (M, K, B).
+        Function that returns the measures, (M, K, B), from two arrays of covariances: few functions of u with
+        all functions of v, and fast functions of u with few functions of v.
     """
 
     functions: Array
@@ -57,7 +59,7 @@ class Side(NamedTuple):
 
     @classmethod
     def of(cls, v: Array, *, are_classes: bool = False) -> Side:
-        """Make the side of numbers v (n,), or of class codes; two classes are the numbers 0 and 1."""
+        """Make the functions of values v (n,) or of class codes; two classes count as values 0 and 1."""
         if not are_classes or len(np.unique(v)) < 3:
             return cls(functions_of(v[None])[0], _SLOW.stop, _BLOCKS, _measures)
         found = category_basis(v.astype(np.intp))
@@ -74,7 +76,7 @@ class Side(NamedTuple):
 
 
 def _measures(tall: Array, wide: Array) -> Array:
-    """From covariances of few functions of u with all of v, and of fast ones of u with few; (M, K, B)."""
+    """Return the measures, (M, K, B), from covariances `tall` (few of u, all of v) and `wide` (fast, few)."""
 
     def squares(of_u: slice, of_v: slice) -> Array:
         return _squares(tall[:, of_u, :, of_v])
@@ -93,7 +95,7 @@ def _measures(tall: Array, wide: Array) -> Array:
 
 
 def _measures_of_classes(tall: Array, wide: Array) -> Array:
-    """Return the same with all functions of v, whether line, trend or waves; (M, K, B)."""
+    """Return the measures, (M, K, B), if v has classes: line, trend and waves then use all functions of v."""
 
     def squares(of_u: slice) -> Array:
         return _squares(tall[:, of_u, :, 1:])
@@ -108,10 +110,10 @@ def _squares(block: Array) -> Array:
 
 
 def functions_of(x: Array) -> Array:
-    """Return the functions of each row of a stack, (K, n, P): 1, the values, slow ones, ends, fast ones.
+    """Return functions of each row of a stack, (K, n, P): constant, values, slow functions, ends, fast ones.
 
-    Their ranks count every row once: weights come in where products are summed. All but the first have mean
-    0; variance is 1, or 0 where there are not so many functions of the values that there are.
+    Ranks count every row once; weights enter only when products are summed. All functions except the first
+    have mean 0. Their variance is 1, or 0 if ties allow fewer functions.
     """
     smooth = basis(x)
     ranks = mid_ranks(x)

@@ -36,7 +36,7 @@ class Pattern:
         True for the four patterns of the paper's Fig. 2. They are even functions, so their linear correlation
         with U is zero.
     function
-        F itself, from (...) to (...) arrays.
+        The function F, from (...) to (...) arrays.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Pattern:
 
 
 def _sawtooth(u: Array) -> Array:
-    # Two teeth on either side of 0, each rising from −5 to 5.
+    # Two sawtooth periods on each side of 0, each rising from −5 to 5.
     return 10 * np.mod(np.abs(u) / 5, 1.0) - 5
 
 
@@ -97,7 +97,7 @@ _PATTERNS = (
         title="Cubic without a trend",
         formula=r"(u^3-60u)/100",
         kind="smooth",
-        # The linear part cancels the correlation: E[U⁴]/E[U²] = 3·10²/5 = 60.
+        # The linear term makes the correlation 0: E[U⁴]/E[U²] = 3·10²/5 = 60.
         function=lambda u: (u**3 - 60 * u) / 100,
     ),
     Pattern(
@@ -135,7 +135,7 @@ PATTERNS: Mapping[str, Pattern] = MappingProxyType({one.id: one for one in _PATT
 
 
 def pattern(name: str) -> Pattern:
-    """Return the named pattern; :class:`~fairdash.errors.OptionError` lists the names."""
+    """Return the named pattern; an :class:`~fairdash.errors.OptionError` lists the valid names."""
     return get_entry(PATTERNS, name, option="pattern")
 
 
@@ -150,7 +150,7 @@ def pattern_from_points(u: ArrayLike, f: ArrayLike) -> Pattern:
     Returns
     -------
     Pattern
-        Named ``"points"``.
+        Pattern with the id ``"points"``.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def draw(
     noise
         Standard deviation σ of ε, at least 0.
     n
-        Rows of each sample.
+        Number of rows of each sample.
     repeats
         Number of samples.
     random_state

@@ -1,11 +1,10 @@
-"""χ² divergence and mutual information by a network that learns the density ratio of (u, v), for a stack of
-pairs at once.
+"""χ² divergence and mutual information of a stack of pairs, by networks that learn the density ratio.
 
 The network h(u, v) estimates the logarithm of p(u, v) / (p(u) p(v)) by maximising the bound of Donsker and
 Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al. 2018), with P the joint law and Q the product of the
-margins. The same h gives both measures. For χ² it enters the dual form of Algorithm 1, E_P[f] − E_Q[f +
-f²/4], through f = 2(c eʰ − 1), where it is 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1. Direct ascent on that form, as
-published, is unstable, because the largest ratio in the batch dominates its gradient.
+margins. The same h gives both measures. For χ², f = 2(c eʰ − 1) is inserted into the dual form of Algorithm
+1, E_P[f] − E_Q[f + f²/4], which becomes 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1. Direct ascent on this form, as
+published, is unstable, because the largest ratio in the batch dominates the gradient.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from fairdash.nets import StackedMLP
 
 Array = NDArray[np.float64]
 Evaluation = Literal["cross_fit", "in_sample"]
-#: Steps by default.
+#: Default numbers of training steps.
 _STEPS = {"cross_fit": 300, "in_sample": 300}
-#: Samples of the product of the margins for each row: in a step, for stopping and for the value.
+#: Number of samples from the product of the margins per row: in a step, for early stopping and for the value.
 _SHIFTS_STEP, _SHIFTS_STOP, _SHIFTS_VALUE = 4, 8, 40
 
 
@@ -42,34 +41,35 @@ def chi2_nn(
     hidden: Sequence[int] = (32, 16),
     n_steps: int | None = None,
 ) -> Array:
-    """Return the χ² divergence of the joint law from the product of its margins, for each pair of a stack.
+    """Return the χ² divergence of the joint distribution from the product of its margins, for each pair of a
+    stack.
 
     Parameters
     ----------
     u, v : (K, n) arrays
-        Seen by the network as normal quantiles of their mid-ranks: the divergence is the same for any
-        increasing map.
+        Variables, which enter the network as normal quantiles of their mid-ranks. Increasing maps do not
+        change the divergence.
     random_state
-        Seed of initial weights, folds and batches; the same for every member.
+        Seed of initial weights, folds and batches; all members use the same seed.
     evaluation
-        ``"cross_fit"``: five folds, each scored by a network trained on three others and stopped on the
-        fourth; an estimate of a lower bound, below 0 by chance near independence. ``"in_sample"``:
-        trained and scored on all rows.
+        ``"cross_fit"``: five folds. Each fold is scored by a network that was trained on three others and
+        stopped early on the fourth. The value estimates a lower bound and may be below 0 by chance near
+        independence. ``"in_sample"``: the network is trained and scored on all rows.
     hidden
         Units of the hidden layers.
     n_steps
-        Steps of gradient ascent; by default 300.
+        Number of steps of gradient ascent; by default 300.
 
     Returns
     -------
     (K,) array
-        0 for independence, without an upper end. A lower bound on average: of Gaussians with ρ = 0.6
-        about a tenth is missing, with ρ = 0.9 two fifths.
+        0 for independence, with no upper bound. On average, the values are lower bounds: for Gaussians, they
+        are about a tenth too low at ρ = 0.6 and two fifths too low at ρ = 0.9.
 
     Raises
     ------
     OptionError
-        If an option is not usable.
+        If an option is invalid.
     """
     return _estimate(u, v, random_state, evaluation, hidden, n_steps)[0]
 
@@ -85,23 +85,23 @@ def mi_mine(
 ) -> Array:
     """Return the mutual information in nats of each pair of a stack, by MINE.
 
-    Parameters and errors as :func:`chi2_nn`.
+    Parameters and errors are as in :func:`chi2_nn`.
 
     Returns
     -------
     (K,) array
-        0 for independence, without an upper end. Cross-fitted, a lower bound on average: E_P[h] −
-        E_Q[eʰ] + 1 with h normed on the training rows. In-sample, the bound of Donsker and Varadhan as
-        published.
+        0 for independence, with no upper bound. Cross-fitted values are lower bounds on average: E_P[h] −
+        E_Q[eʰ] + 1 with h normalised on the training rows. In-sample values are the bound of Donsker and
+        Varadhan, as published.
     """
     return _estimate(u, v, random_state, evaluation, hidden, n_steps)[1]
 
 
 def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned: Tensor) -> Tensor:
-    """2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that is best on the learned rows, (M,).
+    """Return 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that is best on the training rows, (M,).
 
-    The ratio is capped at the number of learned rows n, the largest that n rows can show: beyond, one
-    sample of the product near a deterministic link would outweigh all others.
+    The density ratio is capped at the number n of training rows, the largest ratio that n rows can show.
+    Without the cap, one sample from the product near a deterministic link would outweigh all others.
     """
     cap = (_log_mean_exp(product_learned) + math.log(joint_learned.shape[1])).unsqueeze(1)
     joint, product, joint_learned, product_learned = (
@@ -116,7 +116,7 @@ def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned
 
 
 def _mi(joint: Tensor, product: Tensor, _: Tensor, product_learned: Tensor) -> Tensor:
-    """E_P[h] − E_Q[eʰ] + 1 with h normed so that E_Q[eʰ] = 1 on the learned rows, (M,)."""
+    """Return E_P[h] − E_Q[eʰ] + 1 with h normalised so that E_Q[eʰ] = 1 on the training rows, (M,)."""
     norm = _log_mean_exp(product_learned)
     return joint.mean(dim=1) - norm - torch.expm1(_log_mean_exp(product) - norm)
 
@@ -126,7 +126,7 @@ def _log_mean_exp(x: Tensor) -> Tensor:
 
 
 class _Ratio:
-    """The log ratio h of M members, on samples of the joint law and of the product of the margins."""
+    """Log density ratio h of M members, on samples from the joint law and the product of the margins."""
 
     def __init__(self, members: int, settings: Settings) -> None:
         widths, seeds = [2, *settings.hidden, 1], [settings.seed] * members
@@ -136,14 +136,14 @@ class _Ratio:
 
     @staticmethod
     def samples(rows: Rows, shifts: int, first: int = 1) -> Tensor:
-        """Return the rows, then each u with others' v, (M, 2, (1 + shifts) n); rows come in random order."""
+        """Return rows (in random order), then each u with v of other rows, (M, 2, (1 + shifts) n)."""
         n = rows.u.shape[2]
         steps = [(first + k * max(1, n // shifts)) % n or 1 for k in range(shifts)]
         v = torch.cat([rows.v, *(rows.v.roll(step, dims=2) for step in steps)], dim=2)
         return torch.cat([rows.u.repeat(1, 1, 1 + shifts), v], dim=1)
 
     def __call__(self, rows: Rows, shifts: int) -> tuple[Tensor, Tensor]:
-        """h on the joint law (M, n) and on the product of the margins (M, shifts * n)."""
+        """Return h on the joint law, (M, n), and on the product of the margins, (M, shifts * n)."""
         h, n = self.net(self.samples(rows, shifts))[:, 0], rows.u.shape[2]
         return h[:, :n], h[:, n:]
 
@@ -153,7 +153,7 @@ class _Ratio:
         return joint.mean(dim=1) - _log_mean_exp(product)
 
     def gradients(self, rows: Rows) -> list[Tensor]:
-        """Gradients of the bound."""
+        """Return the gradients of the bound."""
         n = rows.u.shape[2]
         first = int(torch.randint(1, max(2, n), (1,), generator=self._first))
         h = self.net.forward(self.samples(rows, _SHIFTS_STEP, first))
@@ -171,7 +171,7 @@ def _estimate(
     hidden: Sequence[int],
     n_steps: int | None,
 ) -> Array:
-    """Return χ² and mutual information of each pair, from one training, (2, K)."""
+    """Return the χ² divergence and mutual information of each pair from one trained network, (2, K)."""
     settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
     return remembered(lambda: _trained(u, v, settings), "ratio_nn", u, v, settings)
 
@@ -179,7 +179,7 @@ def _estimate(
 def _trained(u: Array, v: Array, settings: Settings) -> Array:
     a, b, weight, _ = neural.in_order(u, v, None)
     n = u.shape[1]
-    # Sorted rows are shuffled, because neighbours stand in for the margins and must not resemble a row.
+    # Sorted rows are shuffled, because shifted rows stand in for the margins and must not resemble a row.
     shuffled = np.random.default_rng([settings.seed, n]).permutation(n)
     rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, normal_scores)
     folds = min(neural.FOLDS, n) if settings.cross_fit else 1
@@ -197,7 +197,7 @@ def _trained(u: Array, v: Array, settings: Settings) -> Array:
 
 
 def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
-    """Means over the folds of both values on rows left out, (K,) each."""
+    """Return the means over folds of both values on held-out rows, (K,) each."""
     count, _, n = rows.u.shape
     training, stopping, scoring = neural.parts(n, settings.seed)
     folds = len(training)
@@ -213,6 +213,6 @@ def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
 
 
 def _places(mask: Tensor) -> Tensor:
-    """Indices of the rows of each mask; the longer ones lose their last row, so that all have as many."""
+    """Return the row indices of each mask, with the last row of longer masks dropped to equal length."""
     fewest = int(mask.sum(dim=1).min())
     return torch.stack([row.nonzero()[:fewest, 0] for row in mask])

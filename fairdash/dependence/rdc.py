@@ -16,7 +16,7 @@ from fairdash.errors import OptionError, require_count
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Directions with less than this share of the largest one's size are rounding (R's cancor has 1e-7).
+#: Relative size below which a direction counts as rounding error (R's cancor uses 1e-7).
 _NO_SIZE = 1e-7
 
 
@@ -38,17 +38,17 @@ def hgr_rdc(
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Of several columns the sines are those of random sums of their ranks. Only mid-ranks count: ties
-        share one, so the order of the rows does not matter.
+        Variables, used only through their mid-ranks. Ties share one rank, so the order of the rows has no
+        effect. With several columns, the sines use random sums of their ranks.
     sample_weight : (K, n) array, optional
     random_state
-        Seed of the projections. All members of a stack, and both u and v, use the same.
+        Seed of the projections. All members of a stack use the same projections, and so do u and v.
     n_projections
-        Sines on either side (k in the source).
+        Number of sines of each variable (k in the source).
     scale
-        Standard deviation of a projection's coefficients, times two (s in the source).
+        Twice the standard deviation of a projection's coefficients (s in the source).
     repeats
-        Number of draws, of which the median is given.
+        Number of draws; the result is their median.
     permutations : (B, n) array, optional
         Orders of the rows of v.
     weight_moves
@@ -57,8 +57,8 @@ def hgr_rdc(
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1]. Sines this slow are close to polynomials of low degree in the ranks: fast associations are
-        missed.
+        In [0, 1]. Slow sines are close to polynomials of low degree in the ranks, so the measure misses fast
+        associations.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def hgr_rdc(
     rng = np.random.default_rng(random_state)
     draws = []
     for _ in range(repeats):
-        # The columns are the ranks and a constant: the source divides the scale by their number.
+        # The columns are the ranks and a constant; the source divides the scale by the number of columns.
         drawn = rng.normal(size=(2 if v.ndim == 2 else 1 + v.shape[2], n_projections))
         directions = partial(_directions, drawn=drawn, scale=scale)
         if permutations is not None and sample_weight is not None:
@@ -88,7 +88,7 @@ def hgr_rdc(
 
 
 def _directions(x: Array, weight: Array | None, drawn: Array, scale: float) -> Basis:
-    """Principal directions of the sines of the ranks, with variance 1; zeros for those lost in rounding."""
+    """Return principal directions of the sines of ranks, with variance 1; zeros for rounding errors."""
     columns = x[:, :, None] if x.ndim == 2 else x
     *slopes, shifts = drawn[-1 - columns.shape[2] :] * scale / (1 + columns.shape[2])
     if weight is None and x.ndim == 2:
@@ -111,7 +111,7 @@ def _directions(x: Array, weight: Array | None, drawn: Array, scale: float) -> B
 
 
 def _principal(features: Array, mass: Array) -> Array:
-    """Directions of variance 1 under `mass` (sum 1); (n, P) to (n, P)."""
+    """Return the principal directions with variance 1 under `mass` (sum 1); (n, P) to (n, P)."""
     centred = features - mass @ features
     triangle = np.linalg.qr(centred * np.sqrt(mass)[:, None], mode="r")
     _, size, axes = np.linalg.svd(triangle, full_matrices=False)
@@ -122,9 +122,9 @@ def _principal(features: Array, mass: Array) -> Array:
 
 
 def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None = None) -> Array:
-    """The largest correlation of the directions of each pair, (K,), or of each permutation of v, (K, B).
+    """Return the largest correlation of each pair's directions, (K,), or of each permutation of v, (K, B).
 
-    One member of f alone goes with every one of g.
+    If f has a single member, it is paired with every member of g.
     """
     values = []
     for k in range(len(g.member)):
@@ -136,7 +136,7 @@ def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None
             products = weighed @ right
         else:
             products = np.stack([weighed @ right.take(order, axis=0) for order in permutations])
-        # The Gram matrix gives the largest singular value as exactly, in a third of the time.
+        # The Gram matrix gives the largest singular value with the same accuracy in a third of the time.
         squares = np.linalg.eigvalsh(products @ products.swapaxes(-2, -1))[..., -1]
         values.append(np.sqrt(np.clip(squares, 0.0, 1.0)))
     return np.array(values)

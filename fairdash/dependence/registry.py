@@ -350,10 +350,10 @@ _MEASURES = (
     ),
 )
 
-#: Every measure by its id, in the order in which they are shown.
+#: All measures by id, in display order.
 REGISTRY: Mapping[str, Measure] = MappingProxyType({one.id: one for one in _MEASURES})
 
-#: Descriptions of how a measure's values are estimated.
+#: Descriptions of the ways to estimate a measure.
 WAYS: Mapping[str, str] = MappingProxyType(
     {
         "corrected by evidence": "corrected for the contribution of noise. It uses flexible functions only "

@@ -1,4 +1,4 @@
-"""Values asked for last: where models are judged, measures that share nearly all of their work follow."""
+"""Cache of the last computed values, for measures that share most of their computation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_KNOWN = 64
 
 
 def remembered(compute: Callable[[], Array], *asked: object) -> Array:
-    """Return what was computed for the same arrays and options before, or compute it.
+    """Return the cached result for the same arrays and options, or compute it.
 
     >>> remembered(lambda: np.ones(2), "pairs", np.arange(3)), remembered(np.array, "pairs", np.arange(3))
     (array([1., 1.]), array([1., 1.]))

@@ -1,8 +1,9 @@
 """Spline HGR: the first canonical correlation between smooth functions of the ranks of u and v.
 
-HGR is the largest correlation of f(U) and g(V) over all functions. Over the span of finitely many functions
-it is the first singular value of their cross-covariance. The training rows select the number of functions by
-cross-validation; the value is the correlation on rows that neither selected nor fitted f and g.
+HGR is the largest correlation of f(U) and g(V) over all functions. Within the span of finitely many
+uncorrelated functions, it is the first singular value of their cross-covariance. With cross-fitting, the
+training rows select the number of functions, and the value is the correlation on rows that were used neither
+to select nor to fit f and g.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Index = NDArray[np.intp]
 Evaluation = Literal["cross_fit", "in_sample", "corrected"]
 
 _FOLDS = 10
-#: Rows of permuted pairs in memory at a time.
+#: Number of rows of permuted pairs in memory at a time.
 _PIECE = 200_000
 
 
@@ -52,34 +53,34 @@ def hgr_spline(
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Of several columns, g is a sum of one function of each and of one of each product of two columns'
-        ranks, so that it sees combinations (:func:`fairdash.dependence.joint.with_products`). The normal
-        scores are then among the functions of both sides.
+        With several columns, g is a sum of functions of each column and of each product of two columns'
+        ranks, so that it captures combinations (:func:`fairdash.dependence.joint.with_products`). The
+        functions of u and of v then include normal scores.
     sample_weight : (K, n) array, optional
         Weights of the rows.
     groups : (n,) array, optional
-        Which of the groups 0 … G-1 each row belongs to; a group stays in one fold, and the correction counts
-        rows of a group that are alike as fewer rows.
+        Group number 0 … G-1 of each row. A group stays in one fold, and the correction counts similar rows of
+        a group as fewer rows.
     evaluation
-        ``"corrected"``: the in-sample value without what noise adds to it, as far as the rows are evidence
-        of more than two functions a side, see :mod:`fairdash.dependence.spline_corrected`. If v has
-        one column, step functions are added, which capture jumps and the ends of the range. Over the links of
-        docs/estimators.md its error is the smallest of the three on average; under independence it is 0 in
-        about three samples of five, and a test is needed to tell a link. ``"cross_fit"``: ten folds; the
-        correlation of f(u) and g(v) on rows left out
-        when f, g and their smoothness were chosen. Signed: noise gives values on either side of 0.
-        ``"in_sample"``: the first canonical correlation on the rows that chose it; noise gives a positive
-        value.
+        ``"corrected"``: the in-sample value after subtracting the contribution of noise. More than two
+        functions per variable are used only if the rows support them; see
+        :mod:`fairdash.dependence.spline_corrected`. If v has one column, step functions are added, which
+        capture jumps and the ends of the range. Its error is the smallest of the three on average over the
+        links of docs/estimators.md. Under independence, it is 0 in about three of five samples, so a test
+        must decide whether there is a link. ``"cross_fit"``: ten folds; the correlation of f(u) and g(v) on
+        held-out rows, which were used neither to fit f and g nor to select their smoothness. The value is
+        signed: noise gives values on both sides of 0. ``"in_sample"``: the first canonical correlation on the
+        rows to which f and g were fitted; noise gives a positive value.
     permutations : (B, n) array, optional
-        Orders of the rows of v. The corrected value keeps its functions as they are; what is cross-fitted
-        chooses its folds anew.
+        Orders of the rows of v. The corrected value reuses its functions; the cross-fitted value draws new
+        folds for each order.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        At most 1, which a deterministic link reaches if splines can follow it; 0 for independence.
+        At most 1, which a deterministic link reaches if splines can represent it; 0 for independence.
 
     Raises
     ------
@@ -112,7 +113,7 @@ def hgr_spline(
 
 
 def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
-    """Return f and g of one pair, fitted on all its rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
+    """Return f and g of one pair, fitted to all rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
     v = v[None] if v.ndim == 1 else with_products(v[None])
     f, g = basis(u[None], tails=v.ndim == 3), basis(v)
     columns = 1 if v.ndim == 2 else v.shape[2]
@@ -139,7 +140,7 @@ def scores(
     columns: int = 1,
     groups: Index | None = None,
 ) -> Array:
-    """Return the value of each pair from its functions, (K,)."""
+    """Return the spline HGR of each pair from its functions, (K,)."""
     count, n = f.position.shape
     if evaluation == "corrected":
         return corrected_of(f, g, weight, columns, groups)
@@ -159,7 +160,7 @@ def scores(
     )
     tall, wide = tall.sum(axis=1, keepdims=True) - tall, wide.sum(axis=1, keepdims=True) - wide
     total = mass.sum(axis=-1)
-    # One heavy row may leave no weight to learn from.
+    # If one row has nearly all the weight, the other folds may have none.
     total = np.maximum(total.sum(axis=-1, keepdims=True) - total, 1e-300)[..., None, None]
     a, b, _ = _fit(tall / total, wide / total, effective(weight, n) * (1 - 1 / folds), columns)
     fu, gv = _left_out(f, a, place_u), _left_out(g, b, place_v)
@@ -169,10 +170,10 @@ def scores(
 
 
 def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
-    """Value of each fold's combination on its rows; ``(K, folds, P) -> (K, folds, size)``."""
+    """Return the values of each fold's combination on its rows; ``(K, folds, P) -> (K, folds, size)``."""
     _, folds, _ = place.shape
     result = np.empty(place.shape)
-    # Every fold's function is computed at every place, and each fold uses those of its own rows.
+    # Every fold's function is computed at every position; each fold then selects the positions of its rows.
     own = place + len(functions.tables[0]) * np.arange(folds)[:, None]
     for k, member in enumerate(functions.member):
         curves = coefficients[k] @ functions.tables[member].T
@@ -181,7 +182,7 @@ def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
 
 
 def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Array, Array]:
-    """Coefficients of f and of g and their correlation on the rows that made the cross-covariances.
+    """Return coefficients of f and g, and their correlation on the rows behind the cross-covariances.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
         hope = predicted_correlation(s, p / rows, q / rows)
         better = hope > predicted
         predicted, value = np.where(better, hope, predicted), np.where(better, s, value)
-        # Columns that an earlier choice wrote beyond this one's width are cleared.
+        # An earlier, wider choice may have left coefficients beyond the width of this choice.
         for kept, new in ((a, x), (b, y)):
             kept[better] = 0.0
             kept[..., : new.shape[-1]] = np.where(better[..., None], new, kept[..., : new.shape[-1]])
@@ -209,13 +210,13 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
 
 
 def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> tuple[Index, Index, Array]:
-    """Places in the tables of u and of v, and mass, of the rows of each fold; all (K, folds, most rows).
+    """Return table positions of u and v, and masses, of the rows of each fold; (K, folds, size) each.
 
-    A row's fold comes from the ranks of its u and its v and its number among equal rows, scrambled, so that
-    neither the order of the table nor the units matter. Equal rows are dealt at random, not evenly: folds
-    that hold the same shares of every cell would repeat each other's noise. Groups are dealt by scrambled
-    numbers, the largest first, to the fold with the fewest rows, as scikit-learn's GroupKFold does; so all
-    members have the same folds. Rows of mass 0 fill each fold that is short.
+    The fold of a row is a scrambled function of the ranks of u and v and of its number among equal rows, so
+    that neither the order of the table nor the units matter. Equal rows are assigned at random rather than
+    evenly, because folds with the same share of every cell would share the same noise. Groups are assigned in
+    descending order of size, with ties scrambled, to the fold with the fewest rows, as in scikit-learn's
+    GroupKFold. All members then have the same folds. Shorter folds are padded with rows of mass 0.
     """
     count, n = f.position.shape
     if groups is None:
@@ -246,7 +247,7 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
 
 
 def _at_random(key: NDArray[np.uint64], weight: Array | None) -> Index:
-    """Order of the rows of each member, (K, n), that looks drawn, whatever their order in the table."""
+    """Return a pseudo-random order of each member's rows, (K, n), that ignores their order in the table."""
     by = np.argsort(key, axis=-1, kind="stable") if weight is None else np.lexsort((weight, key))
     ordered, place = np.take_along_axis(key, by, axis=-1), np.arange(key.shape[1])
     starts = np.zeros_like(by)
@@ -257,7 +258,7 @@ def _at_random(key: NDArray[np.uint64], weight: Array | None) -> Index:
 
 
 def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a fixed mixing of 64 bits (splitmix64, Steele et al. 2014): neighbours land far apart."""
+    """Return a fixed hash of 64 bits (splitmix64, Steele et al. 2014) that separates close numbers."""
     key = key + np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

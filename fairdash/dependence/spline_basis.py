@@ -1,9 +1,8 @@
-"""Spline basis on ranks: cubic splines ordered from smooth to rough and uncorrelated on the given rows; and
-canonical correlations between few functions of one variable and many of the other.
+"""Cubic spline basis on ranks, and canonical correlations between few and many functions.
 
-The space is that of cubic B-splines with equal knots in (mid-)ranks. Its functions are ordered by roughness
-(Demmler and Reinsch 1975), so the first p span the smoothest p dimensions. In that order they are made
-uncorrelated with variance 1. They depend on x only through its ranks.
+The basis spans the cubic B-splines with equally spaced knots in (mid-)ranks. Its functions are ordered by
+roughness (Demmler and Reinsch 1975), so the first p functions span the smoothest p dimensions. In this order,
+they are made uncorrelated with variance 1 on the given rows. They depend on x only through its ranks.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ from scipy.special import ndtri
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Knot intervals: a fast association needs about three for each of its waves.
+#: Number of knot intervals; a fast association needs about three intervals per wave.
 INTERVALS = 32
-#: Functions besides the constant.
+#: Number of functions without the constant.
 WIDTH = INTERVALS + 2
-#: Share of the axis that one repeated value may take, so that a heap of zeros leaves knots to the rest.
+#: Maximum share of the axis for one repeated value, so that many zeros leave knots for the other values.
 _MAX_ATOM = 1 / 16
-#: A function of variance about 1 whose part orthogonal to the smoother ones is below this adds nothing.
+#: A function of variance about 1 counts as redundant if its part orthogonal to smoother ones is below this.
 _NOTHING_NEW = 1e-7
-#: Largest product of two functions that counts as none.
+#: Largest mean product of two functions that count as uncorrelated.
 _UNCORRELATED = 1e-6
-#: How many functions one side may have, and how many the other: an unsteady f needs many, but rarely both
-#: sides do.
+#: Candidate numbers of functions of one variable and of the other. A fast association needs many functions of
+#: one variable, but rarely of both.
 SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
 FEW = 4
-#: Rows whose B-splines, mostly 0, are in memory at a time.
+#: Number of rows whose B-splines, which are mostly 0, are in memory at a time.
 _ROWS_AT_ONCE = 10_000
-#: Pairs whose few functions are gathered at a time, so that they fit in the cache.
+#: Number of pairs whose few functions are gathered at a time, so that they fit in the cache.
 _PIECE = 64
 
 
@@ -46,11 +45,11 @@ class Basis:
     Attributes
     ----------
     tables : list of (n, P) arrays
-        Values at the rows in ascending order of x; a column of zeros where ties leave no further function.
+        Values at the rows in ascending order of x. If ties leave no further function, a column is zero.
     member : (K,) array of int
-        Table of each member: members with the same ties share one.
+        Index of each member's table; members with the same ties share a table.
     position : (K, n) array of int
-        Place of each row in ascending order.
+        Position of each row in ascending order.
     dense : (K, n) array of int
         Rank of each row's value among the distinct values.
     """
@@ -61,36 +60,37 @@ class Basis:
     dense: Index
 
     def part(self, members: slice) -> Basis:
-        """Return the functions of some members of the stack."""
+        """Return the functions of the selected members of the stack."""
         return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
 
     def repeated(self, count: int) -> Basis:
-        """Repeat the only member's functions this number of times."""
+        """Repeat the functions of the only member `count` times."""
         shape, member = (count, self.position.shape[1]), np.zeros(count, dtype=np.intp)
         return Basis(
             self.tables, member, np.broadcast_to(self.position, shape), np.broadcast_to(self.dense, shape)
         )
 
     def reordered(self, orders: Index) -> Basis:
-        """Return the only member's functions at rows in several orders, (B, n), one member per order."""
+        """Return the functions of the only member in several row orders, (B, n), one member per order."""
         member = np.zeros(len(orders), dtype=np.intp)
         return Basis(self.tables, member, self.position[0][orders], self.dense[0][orders])
 
 
 def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) -> Basis:
-    """Return the functions for each member of a stack.
+    """Return the spline basis of each member of a stack.
 
     Parameters
     ----------
     x : (K, n) or (K, n, d) array
-        Only the order of the values matters; equal values get equal rows whatever their order. Of
-        several columns, the functions are sums: the smoothest of every column come first, d of them.
+        Values, of which only the ranks matter. Equal values have equal function values. With several columns,
+        the functions of all columns form one basis: the d smoothest functions, one per column, come first.
     sample_weight : (K, n) array, optional
-        Weights under which the functions have mean 0, variance 1 and no correlation. Their knots stay
-        where the rows themselves put them.
+        Weights under which the functions have mean 0, variance 1 and no correlation. The knots depend only on
+        the unweighted rows.
     tails
-        Whether the normal score is the first function, in the place of the roughest spline: splines of ranks
-        don't follow a straight line into the tails. Of several columns it always is.
+        Whether the first function is the normal score, which replaces the roughest spline. Splines of ranks
+        cannot follow a straight line into the tails. With several columns, the normal score is always
+        included.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def _with_normal_scores(mass: Array) -> Array:
 
 
 def category_basis(codes: NDArray[np.integer]) -> Basis:
-    """Return functions of a category by level frequency, uncorrelated, with mean 0 and variance 1.
+    """Return uncorrelated functions of a category, in order of level frequency, with mean 0 and variance 1.
 
     Parameters
     ----------
@@ -131,14 +131,14 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
     Returns
     -------
     Basis
-        Of one member. More levels than a spline has functions are one level together, the rarest ones.
+        Basis with one member. If there are more levels than functions, the rarest levels are merged.
     """
     _, level, counts = np.unique(codes, return_inverse=True, return_counts=True)
     rank = np.empty(len(counts), dtype=np.intp)
     rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
 
     def levels(mass: Array) -> Array:
-        # One level is left out, because the others determine it.
+        # One level is omitted, because the other levels determine it.
         functions = np.zeros((len(mass), WIDTH))
         functions[:, : len(mass) - 1] = np.eye(len(mass))[:, :-1]
         return orthonormal(functions, mass)
@@ -147,7 +147,7 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
 
 
 def number_basis(values: Array) -> Basis:
-    """Return smooth functions of the ranks of a numeric column; ``(n,)`` to a basis of one member."""
+    """Return smooth functions of the ranks of a numeric column, (n,), as a basis with one member."""
     return basis(np.asarray(values, dtype=np.float64)[None])
 
 
@@ -160,9 +160,10 @@ def tabulated(
     ----------
     x : (K, n) array
     functions
-        From the masses of the m distinct values, in ascending order, to the (m, P) values of the functions.
+        Function that returns the (m, P) function values, given the masses of the m distinct values in
+        ascending order.
     untied
-        From n to the (n, P) values for n different values; a shorter way for that common case.
+        Function that returns the (n, P) values for n different values; a shortcut for this common case.
     """
     n = x.shape[1]
     if len(x) > 1 and x.strides[0] == 0:
@@ -186,7 +187,7 @@ def tabulated(
                 values = np.cumsum(fresh[row]) - 1
                 tables.append(functions(np.bincount(values) / n)[values])
         member[row] = seen[key]
-    # Without ties, the place is the rank among the distinct values.
+    # Without ties, the position is the rank among the distinct values.
     dense = position
     if not fresh.all():
         dense = np.take_along_axis(np.cumsum(fresh, axis=-1) - 1, position, axis=-1)
@@ -212,7 +213,7 @@ def _additive(x: Array, sample_weight: Array | None) -> Basis:
 
 @lru_cache(maxsize=4)
 def untied_table(n: int) -> Array:
-    """Functions at n different values; kept, because every sample of that size shares it."""
+    """Return the functions at n different values, cached for all samples of this size."""
     mass = np.full(n, 1 / n)
     table = orthonormal(splines(axis_of(mass)), mass)
     table.flags.writeable = False
@@ -220,14 +221,14 @@ def untied_table(n: int) -> Array:
 
 
 def axis_of(mass: Array) -> Array:
-    """Return each distinct value's place in (0, 1): its mid-rank, with heaps limited to a largest share."""
+    """Return the position in (0, 1) of each distinct value: its mid-rank, with a limited share per value."""
     cut = np.minimum(mass, _MAX_ATOM)
     cut = cut / cut.sum()
     return np.cumsum(cut) - cut / 2
 
 
 def splines(place: Array, *, count: int = WIDTH) -> Array:
-    """Return the ordered functions, not yet uncorrelated, at places in [0, 1]; ``(m,) -> (m, count)``."""
+    """Return ordered functions, before decorrelation, at positions in [0, 1]; ``(m,) -> (m, count)``."""
     coefficients, result = _from_smooth_to_rough()[:, :count], np.empty((len(place), count))
     for start in range(0, len(place), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
@@ -243,14 +244,14 @@ def orthonormal(functions: Array, mass: Array) -> Array:
     if coefficients is not None:
         return centred @ coefficients
     result = centred @ _step_by_step(gram)
-    # Ties can leave functions that hardly differ: products of their coefficients then lose all digits.
+    # With ties, functions may hardly differ, and products of their coefficients then lose all digits.
     products = result.T @ (mass[:, None] * result)
     wanted = np.diag((np.diagonal(products) > 0.5).astype(float))
     return result if np.abs(products - wanted).max() < _UNCORRELATED else _one_by_one(centred, mass)
 
 
 def _one_by_one(centred: Array, mass: Array) -> Array:
-    """The same by Gram and Schmidt on the functions themselves, twice each, which is slower and stable."""
+    """Orthogonalise by Gram–Schmidt on the functions, twice each, which is slower but stable."""
     root = np.sqrt(mass)[:, None]
     scaled, result = root * centred, np.zeros_like(centred)
     kept = np.zeros_like(centred)
@@ -265,7 +266,7 @@ def _one_by_one(centred: Array, mass: Array) -> Array:
 
 
 def _inverse_root(gram: Array) -> Array | None:
-    """Upper triangular R with RᵀGR = 1, (P, P); None where a function brings next to nothing new."""
+    """Return upper triangular R with RᵀGR = 1, (P, P), or None if a function is nearly redundant."""
     try:
         lower = np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
@@ -274,11 +275,11 @@ def _inverse_root(gram: Array) -> Array | None:
 
 
 def _step_by_step(gram: Array) -> Array:
-    """The same with a column of zeros where nothing new is left."""
+    """Return upper triangular R with RᵀGR = 1, (P, P), with a column of zeros for each redundant function."""
     width = len(gram)
     r, products = np.zeros((width, width)), np.zeros((width, width))
     for j in range(width):
-        # Gram and Schmidt on coefficients: products[i] = r_iᵀG.
+        # Gram–Schmidt on coefficients, with products[i] = r_iᵀG.
         along = products[:j, j]
         left = gram[j, j] - along @ along
         if left > _NOTHING_NEW:
@@ -290,13 +291,13 @@ def _step_by_step(gram: Array) -> Array:
 
 
 def _b_splines(place: Array) -> Array:
-    """Cubic B-splines with equal knots, (m, INTERVALS + 3); only the space they span matters."""
+    """Return cubic B-splines with equally spaced knots, (m, INTERVALS + 3); only their span matters."""
     interval = np.minimum(np.floor(place * INTERVALS), INTERVALS - 1)
     t = place * INTERVALS - interval
     rest = 1 - t
     own = (rest**3, 4 - 6 * t**2 + 3 * t**3, 4 - 6 * rest**2 + 3 * rest**3, t**3)
     functions = np.zeros((len(place), INTERVALS + 3))
-    # Four of them differ from 0 at any place.
+    # At each position, only four B-splines are nonzero.
     np.put_along_axis(
         functions, interval.astype(np.intp)[:, None] + np.arange(4), np.stack(own, axis=1) / 6, axis=1
     )
@@ -305,17 +306,17 @@ def _b_splines(place: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _from_smooth_to_rough() -> Array:
-    """Coefficients of the functions ordered by ∫f″² for equal ∫f², (INTERVALS + 3, P)."""
+    """Return coefficients of the functions in order of ∫f″² at equal ∫f², (INTERVALS + 3, P)."""
     place = (np.arange(64 * INTERVALS) + 0.5) / (64 * INTERVALS)
     values = _b_splines(place)
     values = values - values.mean(axis=0)
-    # An orthonormal basis of the space without constants: centring takes one dimension.
+    # Orthonormal basis of the space without constants; centring removes one dimension.
     _, size, axes = np.linalg.svd(values / np.sqrt(len(place)), full_matrices=False)
     coefficients = axes[:WIDTH].T / size[:WIDTH]
     curvature = np.diff(values @ coefficients, 2, axis=0) * len(place) ** 2
     _, turn = np.linalg.eigh(curvature.T @ curvature / len(place))
     ordered: Array = coefficients @ turn
-    # The sign of an eigenvector is arbitrary: every function begins below zero.
+    # The sign of an eigenvector is arbitrary, so every function is made negative at its start.
     ordered *= -np.sign((values @ ordered)[0])
     ordered.flags.writeable = False
     return ordered
@@ -324,7 +325,7 @@ def _from_smooth_to_rough() -> Array:
 def cross_covariances(
     f: Basis, g: Basis, place_u: Index, place_v: Index, mass: Array | None
 ) -> tuple[Array, Array]:
-    """Return sums of products over each fold: many functions of u with few of v, and vice versa.
+    """Return sums of products over each fold: many functions of u with few of v, and few with many.
 
     Returns
     -------
@@ -334,7 +335,7 @@ def cross_covariances(
     width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
     few_v = FEW * width_v // WIDTH
     tall, wide = np.empty((count, folds, width_u, few_v)), np.empty((count, folds, FEW, width_v))
-    # One member at a time in the same two buffers: they stay in the cache, which a whole stack would not.
+    # Members are processed one at a time in two buffers that fit in the cache; a whole stack would not fit.
     left, right = np.empty((folds, size, width_u)), np.empty((folds, size, width_v))
     for k in range(count):
         np.take(f.tables[f.member[k]], place_u[k], axis=0, out=left, mode="clip")
@@ -347,7 +348,7 @@ def cross_covariances(
 
 
 def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]:
-    """Return each pair's cross-covariances over all rows: many functions of u with few of v, and vice versa.
+    """Return cross-covariances over all rows: many functions of u with few of v, and few with many.
 
     Returns
     -------
@@ -355,7 +356,7 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
     """
     count, n = f.position.shape
     rows = np.arange(count)[:, None]
-    # For each place of u the place of v, and the reverse.
+    # For each position of u, the position of v in the same row, and the reverse.
     of_u, of_v = np.empty_like(f.position), np.empty_like(g.position)
     of_u[rows, f.position], of_v[rows, g.position] = g.position, f.position
     share_u = share_v = None
@@ -388,7 +389,7 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
 
 
 def pairs(tall: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array, Array, int, int]]:
-    """Return coefficients of f and g, their correlation and number of functions, for each choice of sizes."""
+    """Yield coefficients of f and g, their correlation and their numbers of functions, for each choice."""
     for many, few in SIZES:
         for p, q in [(many, few)] if many == few else [(many, few), (few, many)]:
             if p >= q:
@@ -399,10 +400,10 @@ def pairs(tall: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array
 
 
 def leading(c: Array) -> tuple[Array, Array, Array]:
-    """Return the first singular triple of each (..., p, q) matrix, q small, from the 16th power of CᵀC."""
+    """Return the first singular triple of each (..., p, q) matrix with small q, by the 16th power of CᵀC."""
     power = c.swapaxes(-1, -2) @ c
     trace = np.einsum("...ii", power)[..., None, None]
-    # The largest eigenvalue is now at least 1/q, so that its 16th power is far from underflow.
+    # The largest eigenvalue is now at least 1/q, so its 16th power cannot underflow.
     power = power / np.where(trace > 0, trace, 1.0)
     for _ in range(4):
         power = power @ power
@@ -416,11 +417,10 @@ def leading(c: Array) -> tuple[Array, Array, Array]:
 
 
 def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
-    """Predict the correlation on new rows from the largest singular value s; p and q are functions per row.
+    """Predict the correlation on new rows from the largest singular value s, with p and q functions per row.
 
-    The singular value of a signal in noise exceeds the signal's, and its vectors are tilted away. Correcting
-    for both gives √((s² − p − q)² − 4pq) / s, and 0 where noise alone reaches s (Gavish and Donoho 2017,
-    equation 7).
+    Noise inflates the singular value of a signal and rotates its singular vectors. Correcting for both gives
+    √((s² − p − q)² − 4pq) / s, or 0 if noise alone reaches s (Gavish and Donoho 2017, equation 7).
     """
     inside = np.maximum((s**2 - p - q) ** 2 - 4 * p * q, 0.0)
     signal = s > np.sqrt(p) + np.sqrt(q)

@@ -1,9 +1,10 @@
 """Spline HGR with a correction for noise, which inflates the largest of many sample correlations.
 
-The value starts with two functions on each side, whose contribution always counts. Further functions, and
-then steps, raise it if the rows support them: their gain has a weight that grows continuously from 0 to 1
-with the evidence, so a weak link does not profit from the best of many sizes by chance. Where both columns
-have ties, such as many zeros, a correlation may rest on few rows, and then only these count.
+The value starts with two functions of each variable, whose contribution always counts. Further functions, and
+then step functions, raise the value if the rows support them. The weight of their gain grows continuously
+from 0 to 1 with the evidence, so that the best of many sizes does not inflate a weak link by chance. If both
+columns have ties, such as many zeros, a correlation may rest on few rows. The correction then uses this
+smaller number of rows.
 """
 
 from __future__ import annotations
@@ -32,27 +33,29 @@ Index = NDArray[np.intp]
 Codes = NDArray[np.uint16]
 Tables = list[tuple[Array, Array, Array, Array]]
 
-#: Tracy–Widom statistics (:func:`evidence`) at which smooth functions begin to count and count in full; found
-#: on the laws of benchmarks/one_number_laws.py.
+#: Tracy–Widom statistics (:func:`evidence`) at which smooth functions begin to count and count fully,
+#: calibrated on the distributions of benchmarks/one_number_laws.py.
 _SMOOTH = (1.5, 4.0)
-#: The same for steps, of which there are many more, and whose tables have longer tails.
+#: The same statistics for step functions, which are more numerous and whose tables have longer tails.
 _STEPS = (4.0, 7.0)
-#: Gain of steps over smooth functions, times √n, at which steps begin to count and count in full.
+#: Gain of steps over smooth functions, times √n, at which steps begin to count and count fully.
 _ADVANTAGE = (1.5, 1.8)
-#: Among steps whose predictions differ by less than this times √n, the finest follow jumps most closely.
+#: Range of prediction differences, times √n, within which the finest steps are preferred, because they follow
+#: jumps most closely.
 _ALIKE = (2.4, 2.6)
-#: Pairs whose tables are held at a time.
+#: Number of pairs whose tables are in memory at a time.
 _PIECE = 256
-#: Effective rows that a cell must have: with fewer, chance alone makes large singular values.
+#: Minimum number of effective rows per cell. With fewer rows, noise alone gives large singular values.
 ROWS_A_CELL = 7.5
-#: E h² / p² up to which functions (:func:`_supported`) count as spread over all rows; at most 1.4 without
-#: ties.
+#: Largest E h² / p² at which functions count as spread over all rows (:func:`_supported`). Without ties, E h²
+#: / p² is at most 1.4.
 _EVEN = 1.5
-#: Rounding error of a bound, at most.
+#: Maximum relative rounding error of a bound.
 _ROUNDING = 1 + 1e-9
-#: Number of equal cells of one side if the other has the cells of :func:`tail_edges`.
+#: Largest and smallest number of equal cells of one variable if the other has the cells of
+#: :func:`tail_edges`.
 _MOST, _LEAST = 256, 32
-#: Lower half of the edges of cells that become narrow towards the end of the range.
+#: Lower half of the cell edges; the cells become narrower towards the end of the range.
 _TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.25, 0.29, 1 / 3, 0.42, 0.5)
 
 
@@ -69,10 +72,11 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
     Returns
     -------
     (...) array
-        √r of the larger root r of s² = (r + p(1 − r))(r + q(1 − r)) / r: the sample's value converges to
-        that s as rows and functions grow together (Bao, Hu, Pan and Zhou 2019, Annals of Statistics 47).
-        Below s² = (√(p(1 − q)) + √(q(1 − p)))² no root is real, noise alone reaches s, and the value is 0;
-        just above it is (pq / ((1 − p)(1 − q)))^¼, 0.16 for 8 functions a side and 300 rows.
+        √r, where r is the larger root of s² = (r + p(1 − r))(r + q(1 − r)) / r. The sample value converges to
+        this s as rows and functions grow together (Bao, Hu, Pan and Zhou 2019, Annals of Statistics 47).
+        Below s² = (√(p(1 − q)) + √(q(1 − p)))², no root is real, noise alone reaches s, and the value is 0.
+        Just above this threshold, the value is (pq / ((1 − p)(1 − q)))^¼, which is 0.16 for 8 functions per
+        variable and 300 rows.
     """
     a, b = np.maximum(1 - p, 1e-9), np.maximum(1 - q, 1e-9)
     # ab·r² + half·2r + pq = 0
@@ -84,7 +88,7 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
 
 
 def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
-    """Return the excess of a sample's largest canonical correlation over its range under independence.
+    """Return the standardised excess of the largest canonical correlation over independence.
 
     Parameters
     ----------
@@ -96,9 +100,9 @@ def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
     Returns
     -------
     (...) array
-        (log(s² / (1 − s²)) − μ) / σ, for normal variables of Tracy and Widom's law for independence: mean
-        −1.2, above 0.98 in 5 % and above 2.02 in 1 % of samples (Johnstone 2008, Annals of Statistics 36,
-        equations 5 and 6).
+        (log(s² / (1 − s²)) − μ) / σ. For independent normal variables, it follows the Tracy–Widom
+        distribution: its mean is −1.2, and it is above 0.98 in 5 % and above 2.02 in 1 % of samples
+        (Johnstone 2008, Annals of Statistics 36, equations 5 and 6).
     """
     total = np.maximum(rows - 1, 1.0)
     low, high = np.minimum(p, q), np.maximum(p, q)
@@ -131,11 +135,11 @@ def corrected_of(
 def _rows_of(
     kish: Array, u: Index, v: Index, weight: Array | None, columns: int, groups: Index | None
 ) -> tuple[Array, float]:
-    """Effective rows of each pair, and the fewest that they could be, which cells are made for.
+    """Return the effective rows of each pair, and their smallest possible number, which determines the cells.
 
-    Rows of a group are not independent where both u and v are alike in it. An average of f(u)·g(v) has
-    the variance of 1 + (m − 1)·ρ_u·ρ_v times fewer rows, m the mean size of a row's group and ρ the
-    intraclass correlations (Kish 1965, section 5.4, for a product), here of ranks.
+    Rows of a group are not independent if both u and v are similar within it. The effective number of rows
+    for an average of f(u)·g(v) is then smaller by the factor 1 + (m − 1)·ρ_u·ρ_v. Here, m is the mean size of
+    a row's group and ρ are the intraclass correlations of ranks (Kish 1965, section 5.4, for a product).
     """
     if groups is None:
         return kish, float(kish.min())
@@ -143,19 +147,19 @@ def _rows_of(
         size = (np.bincount(groups) ** 2).sum() / len(groups)
     else:
         size = np.array([(np.bincount(groups, w) ** 2).sum() / (w**2).sum() for w in weight])
-    # With several columns, any two may be equal.
+    # With several columns, rows of a group may be equal in any of them.
     alike = _alike(u, groups) * (_alike(v, groups) if columns == 1 else 1.0)
     return kish / (1 + (size - 1) * alike), float((kish / size).min())
 
 
 def _alike(ranks: Index, groups: Index) -> Array:
-    """Correlation of two rows of a group, each pair counted once; ``(K, n) -> (K,)``, at least 0."""
+    """Return the correlation of two rows of a group, over all pairs; ``(K, n) -> (K,)``, at least 0."""
     sizes = np.bincount(groups)
     pairs_of_rows = (sizes * (sizes - 1)).sum()
     if pairs_of_rows == 0:
         return np.zeros(len(ranks))
     if ranks.strides[0] == 0:
-        # One column, repeated.
+        # All members share one column.
         ranks = ranks[:1]
     z = ranks - ranks.mean(axis=1, keepdims=True)
     z = z / np.maximum(z.std(axis=1, keepdims=True), 1e-300)
@@ -166,12 +170,12 @@ def _alike(ranks: Index, groups: Index) -> Array:
 def _smooth(
     tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
 ) -> tuple[Array, Array]:
-    """Smallest number of functions, raised by the gain of larger ones, and the largest prediction."""
+    """Return the value of the fewest functions plus the weighted gain of more, and the largest prediction."""
     _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
     s, u, v = np.array(values), np.array(many), np.array(few)
     p, q = _functions(f)[:, u - 1].T, _functions(g)[:, v - 1].T
     n, support = np.broadcast_to(rows, s.shape), np.ones_like(s)
-    # Without ties, every function is spread over all rows.
+    # Without ties, all functions are spread over all rows.
     tied = _has_ties(f) | _has_ties(g) if columns == 1 else np.ones(s.shape[1], dtype=bool)
     if tied.any():
         squares_u, squares_v = _squares(f, weight, u), _squares(g, weight, v, columns)
@@ -179,7 +183,7 @@ def _smooth(
         for squares, count, is_more in ((squares_u, p, u > FEW), (squares_v, q, v > FEW * columns)):
             own = _supported(rows, count[is_more], squares[is_more])
             support[is_more] *= np.where(tied, own, 1.0)
-    # Noise adds pq / n to the squares of these correlations.
+    # Noise adds pq / n to these squared correlations.
     noise = np.minimum((p * q / n)[0], 1.0)
     base = np.sqrt(np.clip((s[0] ** 2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
     shares = support * _between(evidence(s, p, q, n), *_SMOOTH)
@@ -188,35 +192,35 @@ def _smooth(
 
 
 def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Array) -> Array:
-    """Return the rows behind the correlations of p and q functions, which may be few of all rows.
+    """Return the number of rows that determine the correlations of p and q functions.
 
     Parameters
     ----------
     rows, p, q : (...) arrays
     squares_u, squares_v : (...) arrays
-        E h² of the sum h of the p, or q, squared functions: p(p + 2) for normal variables, and more if the
-        functions are far from 0 in few rows (Mardia's kurtosis).
+        E h², where h is the sum of the p (or q) squared functions. It is p(p + 2) for normal variables and
+        larger if the functions are far from 0 in only few rows (Mardia's kurtosis).
 
     Returns
     -------
     (...) array
-        Under independence the sum of the squared correlations has the variance 2pq / n² if the functions are
-        normal, and in general 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn) times that, by which the
-        rows are divided. If both columns are mostly zeros, few rows have a value in both.
+        `rows` divided by 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn). Under independence, the sum of
+        the squared correlations has this factor times the variance 2pq / n² that it has for normal functions.
+        If both columns are mostly zeros, few rows have a value in both.
     """
     excess = [np.maximum(h - k * (k + 2), 0.0) for h, k in ((squares_u, p), (squares_v, q))]
     return np.asarray(rows / (1 + excess[0] * excess[1] / np.maximum(2 * p * q * rows, 1e-300)))
 
 
 def _supported(rows: Array, p: Array, squares: Array) -> Array:
-    """Weight of p functions, from 1 to 0 as the rows that they are far from 0 in become too few."""
+    """Return the weight of p functions, which falls from 1 to 0 as they are far from 0 in too few rows."""
     uneven = squares / np.maximum(p, 1.0) ** 2
     support = np.maximum(rows / (uneven * np.maximum(p, 1.0) * ROWS_A_CELL), _EVEN / np.maximum(uneven, 1.0))
     return _between(support, 2 / 3, 1.0)
 
 
 def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) -> Array:
-    """E h² of the sum h of the first squared functions, for each of S counts of them, (S, K)."""
+    """Return E h², where h is the sum of the first squared functions, for each of S counts, (S, K)."""
     n = x.position.shape[1]
     sizes, place = np.unique(counts, return_inverse=True)
     squares = np.empty((len(x.tables), len(sizes)))
@@ -227,7 +231,7 @@ def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) ->
         functions = x.tables[table]
         share = np.full(n, 1 / n) if weight is None else weight[k] / weight[k].sum()
         if columns == 1:
-            # Rows in ascending order, of which equal ones are alike.
+            # Rows are in ascending order, and equal values have equal function values.
             last = np.cumsum(np.bincount(x.dense[k])) - 1
             functions, share = functions[last], np.bincount(x.dense[k], share)
         squares[table] = _mean_square(functions, share, sizes)
@@ -250,23 +254,23 @@ def _has_ties(x: Basis) -> NDArray[np.bool_]:
 
 
 def _functions(x: Basis) -> Array:
-    """Number of distinct functions among the first 1, 2, … with ties, (K or 1, P)."""
+    """Return the number of nonzero functions among the first 1, 2, …; ties reduce it; (K or 1, P)."""
     counts = np.array([np.cumsum(table.any(axis=0)) for table in x.tables], dtype=float)
     return counts[x.member]
 
 
 def _between(x: Array, low: float, high: float) -> Array:
-    """0 up to `low`, 1 from `high`, smooth between (a cubic)."""
+    """Return 0 up to `low`, 1 from `high`, and a smooth cubic in between."""
     t = np.clip((x - low) / (high - low), 0.0, 1.0)
     return t * t * (3 - 2 * t)
 
 
 def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
-    """Return the value of smooth functions, moved to that of steps as far as these predict more."""
+    """Return the value of smooth functions, moved towards the value of steps if steps predict more."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     which = np.arange(len(least))
-    # Few pairs need an eigenvalue: powers of the table bound it, and higher powers more closely.
+    # Powers of the table bound the eigenvalue, and higher powers more tightly, so few pairs need it exactly.
     for squarings in (2, 4):
         hopeful = np.zeros(len(which), dtype=bool)
         for bound, p, q, own in bounds(tables, which, squarings):
@@ -280,7 +284,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
     s, p, q, own = (np.array(each) for each in zip(*correlations(tables, which), strict=True))
     told, found = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
     most, shown = told.max(axis=0), evidence(s, p, q, own).max(axis=0)
-    # From coarse to fine; cells of one size are ordered by their values, whichever variable has more.
+    # Order from coarse to fine; ties in size are ordered by value, so that exchanging u and v has no effect.
     order = np.lexsort((found, p * q), axis=0)
     told, found = (np.take_along_axis(each, order, axis=0) for each in (told, found))
     value = np.zeros_like(most)
@@ -295,16 +299,16 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
 
 @dataclass(frozen=True)
 class Cells:
-    """Cells in which each row of a stack lies.
+    """Cell numbers of the rows of a stack.
 
     Attributes
     ----------
     tails : (K, n) array
-        Cells between :func:`tail_edges`.
+        Cell numbers for the edges of :func:`tail_edges`.
     fine : (K, n) array or None
-        Equal cells, as many as the rows allow; None where they allow fewer than are of use.
+        Cell numbers for as many equal cells as the rows allow; None if the rows allow too few cells.
     n_tails, n_fine
-        Number of cells.
+        Numbers of cells.
     """
 
     tails: Codes
@@ -314,13 +318,13 @@ class Cells:
 
     @classmethod
     def of(cls, x: Basis, rows: float) -> Cells:
-        """Cut a variable into cells by mid-rank; `rows` is their (smallest) effective number of rows."""
+        """Divide a variable into cells by mid-rank; `rows` is the (smallest) effective number of rows."""
         n = x.position.shape[1]
         edges = tail_edges(rows)
         finest = _MOST
         while finest * ROWS_A_CELL > rows:
             finest //= 2
-        # Members with the same ties share the ranks of their places.
+        # Members with the same ties share the ranks of their positions.
         ranks = np.empty((len(x.tables), n))
         for table, first in zip(*np.unique(x.member, return_index=True), strict=True):
             dense, position = x.dense[first], x.position[first]
@@ -347,16 +351,16 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
     Parameters
     ----------
     rows : (K,) array
-        Effective rows.
+        Effective numbers of rows.
     tied : (K,) array
-        Whether both variables have ties: some cells may then have most rows.
+        Whether both variables have ties; a few cells may then contain most rows.
 
     Returns
     -------
     list of (gram, p, q, rows)
-        QᵀQ, (K, c, c), of the table Q = share / √(share of the row × share of the column), without the
-        constants; how many functions besides the constant either side had, (K,); and the rows behind their
-        correlations (:func:`rows_behind`).
+        Product QᵀQ, (K, c, c), where Q = share / √(share of the row × share of the column), without the
+        constants; the number of functions of each variable besides the constant, (K,); and the rows that
+        determine their correlations (:func:`rows_behind`).
     """
     tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
     for fine, coarse in ((a, b), (b, a)):
@@ -371,18 +375,18 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
 
 
 def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Return upper bounds of the first canonical correlation, p, q and rows for each cells; (k,) each."""
+    """Yield upper bounds of the first canonical correlation, p, q and rows for each table; (k,) each."""
     for gram, p, q, rows in tables:
         power = gram if len(which) == len(gram) else gram[which]
         for _ in range(squarings):
             power = power @ power
-        # The squares of a power's entries sum to those of its eigenvalues, of which one is the largest's.
+        # The squared entries of a power sum to its squared eigenvalues, so the sum bounds the largest one.
         total = np.einsum("kij,kij->k", power, power)
         yield total ** (0.25 * 0.5**squarings) * _ROUNDING, p[which], q[which], rows[which]
 
 
 def correlations(tables: Tables, which: Index) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Return the first canonical correlations of some pairs, in sample, with p, q and rows; (k,) each."""
+    """Yield the first canonical correlations of some pairs, in sample, with p, q and rows; (k,) each."""
     for gram, p, q, rows in tables:
         squares = np.linalg.eigvalsh(gram[which])[:, -1]
         yield np.sqrt(np.maximum(squares, 0.0)), p[which], q[which], rows[which]
@@ -399,7 +403,7 @@ def tail_edges(rows: float) -> Array:
 
 
 def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None) -> Array:
-    """Share of the mass in each pair of cells; ``(K, n), (K, n) -> (K, count_a, count_b)``."""
+    """Return the share of the mass in each pair of cells; ``(K, n), (K, n) -> (K, count_a, count_b)``."""
     members = len(a)
     place = a + np.arange(members)[:, None] * count_a
     place *= count_b
@@ -411,7 +415,7 @@ def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None
 
 
 def _gram(shares: Array, n: Array, tied: NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:
-    """Q'Q without the constants, the numbers of functions besides the constant, and the rows."""
+    """Return QᵀQ without the constants, the numbers of functions besides the constant, and the rows."""
     of_a, of_b = shares @ np.ones(shares.shape[2]), np.ones(shares.shape[1]) @ shares
     rows, columns = (np.divide(1, x, out=np.zeros_like(x), where=x > 0) for x in (of_a, of_b))
     root = np.sqrt(of_b)
@@ -420,7 +424,7 @@ def _gram(shares: Array, n: Array, tied: NDArray[np.bool_]) -> tuple[Array, Arra
     gram -= root[:, :, None] * root[:, None, :]
     p, q = ((of > 0).sum(axis=1) - 1.0 for of in (of_a, of_b))
     if tied.any():
-        # The squares sum to 1 / share − 1 in a cell.
+        # In a cell, the squared functions sum to 1 / share − 1.
         squares = (one.sum(axis=1) - 2 * k - 1 for one, k in ((rows, p), (columns, q)))
         n = np.where(tied, rows_behind(n, p, q, *squares), n)
     return gram, p, q, n

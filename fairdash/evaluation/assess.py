@@ -46,23 +46,24 @@ DEFAULT_MEASURES = (
     "fairquant",
     "fairquant_cumulative",
 )
-#: Default measure of pages, reports and the command line: the only quick measure whose test finds every kind
-#: of link tried in nearly all samples of 300 rows (benchmarks/judges.py).
+#: Default measure of pages, reports and the command line. It is the only quick measure whose test detects all
+#: kinds of links tested in nearly all samples of 300 rows (benchmarks/judges.py).
 DEFAULT_MEASURE = "hgr_spline"
 N_PERMUTATIONS = 100
-#: With weights each permutation is computed in full: as many as reach 5 % exactly.
+#: Maximum number of permutations with weights, which have no shortcut; this number reaches 5 % exactly.
 _MAX_WEIGHTED_PERMUTATIONS = 39
-#: Dependence in larger parts is measured on a random sample of this size: its noise of .014 per split is
-#: about that of a second training.
+#: Maximum number of rows for measuring dependence; larger parts are sampled. The noise of about 0.014 per
+#: split is similar to that between two trainings.
 MAX_ROWS = 5_000
-#: The verdict of a larger part uses a sample of this size.
+#: Maximum number of rows for a verdict; larger parts are sampled.
 MAX_JUDGED_ROWS = 50_000
-#: Rows times permutations for a floor: large parts, whose floors are low and stable, get fewer.
+#: Maximum of rows times permutations for a floor. Large parts have low and stable floors, so they need fewer
+#: permutations.
 ROWS_PERMUTED = 200_000
 MIN_PERMUTATIONS = 20
-#: Share of rows, at most, with the value of another row in predictions that count as without ties.
+#: Maximum share of tied rows in predictions that count as untied.
 _FEW_TIES = 0.005
-#: Permutations, or multipliers, for the verdict, for any number of rows.
+#: Number of permutations or multipliers for the verdict, for any number of rows.
 VERDICT_PERMUTATIONS = ENOUGH_PERMUTATIONS
 
 
@@ -81,60 +82,60 @@ def assess_predictions(
     progress: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> pd.DataFrame:
-    """Assess accuracy and dependence of K models on the rows of every part.
+    """Assess the accuracy and dependence of K models on the rows of every part.
 
     Parameters
     ----------
     dataset
-        The rows that were predicted.
+        Data set with the predicted rows.
     predictions : (K, n) array
-        In the target's units.
+        Predictions in the target's units.
     members : DataFrame with K rows
         Columns ``method``, ``lam``, ``split``, ``diverged``.
     splits
         Row numbers of each split.
     objective
-        What must not depend on the sensitive columns: ``"demographic_parity"`` or ``"equalized_residuals"``.
+        ``"demographic_parity"`` assesses predictions, and ``"equalized_residuals"`` assesses residuals.
     loss
-        Adds the measure ``deviance`` unless it is squared error.
+        Training loss; unless it is squared error, its ``deviance`` is an additional measure.
     measures
-        Ids in :data:`fairdash.dependence.REGISTRY`; floors are of the same statistic as values.
+        Ids in :data:`fairdash.dependence.REGISTRY`. Floors use the same statistic as values.
     n_permutations
-        Permutations of the sensitive columns behind each floor, at most; with many rows fewer do.
+        Maximum number of permutations of the sensitive columns for each floor; large tables use fewer.
     parts
-        Parts to measure, among those that a split has.
+        Parts to assess, if a split has them.
     progress
-        Called with the share done, 0 to 1.
+        Function called with the completed share, 0 to 1.
     unit
-        Asked for each split, by its number.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`); each step is a split number.
 
     Returns
     -------
-    DataFrame, one row a model, part, measure and sensitive column
+    DataFrame, one row per model, part, measure and sensitive column
         ``method``, ``lam``, ``split``, ``part`` ("train", "validation" or "test"), ``diverged``, ``n`` rows,
-        ``measure``, ``column``, and the figures of :data:`fairdash.evaluation.figures.FIGURES` but the
-        standard error. Errors are of no column: ``mse``, mean squared error divided by that of the training
-        rows' average on the same rows (0 is perfect, 1 is what the average reaches); ``rmse`` in the target's
-        units; ``deviance`` divided by the average's. Floors are of this one split. Edge and p are the test of
-        the mean over all splits (:func:`fairdash.evaluation.verdict.add_verdicts`), alike in all of them.
-        ``verdict`` is one test of several measures, whatever `measures` are
-        (:class:`fairdash.evaluation.verdict.Verdict`). All of these are of test rows, NaN elsewhere: training
-        rows have been fitted to, their figures flatter the model, and validation rows are for choices between
-        models. :func:`fairdash.evaluation.wide` gives a row a model and part.
+        ``measure``, ``column``, and the values of :data:`fairdash.evaluation.figures.FIGURES` without the
+        standard error. Errors have no column: ``mse`` is the mean squared error divided by that of the
+        training average on the same rows (0 is perfect, 1 is the average); ``rmse`` is in the target's units;
+        ``deviance`` is divided by that of the average. Floors belong to a single split. ``edge`` and ``p``
+        belong to the test of the mean over all splits (:func:`fairdash.evaluation.verdict.add_verdicts`) and
+        are the same in all splits. ``verdict`` is one test of several measures, regardless of `measures`
+        (:class:`fairdash.evaluation.verdict.Verdict`). Tests use test rows only and are NaN for other parts,
+        because results on training rows are optimistic and validation rows serve to select models.
+        :func:`fairdash.evaluation.wide` returns one row per model and part.
 
-        With several sensitive columns a measure has a row for each, and one without a column for all together
-        if it takes several. A column named “age × sex” stands for what the combination of two attributes adds
-        (:func:`fairdash.evaluation.crossed_cells.products_of`). Verdicts are of one column each; those of one
-        attribute's classes are one test of all classes at once.
+        With several sensitive columns, a measure has one row per column. If it accepts several columns, it
+        has another row for all of them jointly, with an empty column name. A column such as “age × sex”
+        represents the additional effect of a combination of two attributes
+        (:func:`fairdash.evaluation.crossed_cells.products_of`). Each column has one verdict; the classes of
+        an attribute share one joint test.
 
-        Predictions that are constant but for rounding have dependence 0. Where a sensitive column has one
-        value in all rows of a part, dependence on it is undefined: NaN, and left out of means over splits.
+        Predictions that are constant up to rounding have dependence 0. If a sensitive column is constant in a
+        part, dependence on it is undefined (NaN) and omitted from means over splits.
 
-        Rows of one group of the data set exchange the sensitive column together, and stay in one fold of a
-        measure that learns. Rows count by the data set's weight. A measure that takes no weights counts every
-        row once.
-        Dependence in a part of more than 5,000 rows is that of 5,000 of them, drawn at random, and the
-        verdict that of 50,000.
+        Rows of a group exchange the sensitive column together and stay in one fold of a cross-fitted measure.
+        Rows are weighted by the data set's weight, except in measures that do not accept weights. In parts
+        with more than 5,000 rows, dependence is measured on a random sample of 5,000 rows, and the verdict
+        uses at most 50,000 rows.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
 
@@ -171,7 +172,7 @@ def assess_predictions(
         of_cells = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}
         if null := {cell: founds[j][name] for cell, name in of_cells.items() if name in founds[j]}:
             nulls[j, part] = null
-    # The nulls have the models in the order of the tables.
+    # The null values list models in the order of the tables.
     models, cells, values = untidy(pd.concat([founds[j][part] for j, part in there], ignore_index=True))
     add_verdicts(models, cells, values, nulls, signed=judge.signed)
     order = np.argsort(models["model"].to_numpy(), kind="stable")
@@ -181,7 +182,7 @@ def assess_predictions(
 
 
 class Judge:
-    """Shared settings for assessing one data set's models: objective, loss, measures and seeds."""
+    """Shared settings for assessing the models of a data set: objective, loss, measures and seeds."""
 
     def __init__(
         self,
@@ -192,7 +193,7 @@ class Judge:
         measures: Sequence[str],
         random_state: int,
     ) -> None:
-        """Parameters as those of :func:`assess_predictions`."""
+        """Parameters are as in :func:`assess_predictions`."""
         self.objective = get_entry(OBJECTIVES, objective, option="objective")
         self.sensitive = dataset.sensitive
         self.loss = loss
@@ -209,7 +210,7 @@ class Judge:
         errors = ERRORS if loss.power else ERRORS[:2]
         crossed = {name: [name] for name, own in products.items() if name in own}
         verdicts = ((VERDICT, str(name)) for name in (*self.sensitive.columns, *crossed))
-        #: The quantities with figures for each model.
+        #: Measures and columns that are assessed for each model.
         self.cells: list[Cell] = [*((error, "") for error in errors), *self.columns, *verdicts]
         self._attributes = {**attributes_of(self.sensitive), **crossed}
 
@@ -222,10 +223,10 @@ class Judge:
         split_number: int,
         n_permutations: int,
     ) -> tuple[NDArray[np.float64], Nulls]:
-        """Return the figures of each cell, (K, M, F), for `predictions` (K, n) in one part of a split.
+        """Return the results of each cell, (K, M, F), for `predictions` (K, n) in one part of a split.
 
-        And their values under independence. The split's number chooses the rows that are drawn from a large
-        part; the permutations are the same for all splits. Without permutations the floors are NaN.
+        The second result contains their values under independence. The split number is the seed of the sample
+        from a large part. All splits use the same permutations. Without permutations, the floors are NaN.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
         squared = [
@@ -251,23 +252,23 @@ class Judge:
     def tested(
         self, predictions: NDArray[np.float64], split: Split, part: str, *, permuted: bool = True
     ) -> Nulls:
-        """Return the test measures for each order of each sensitive column: (W, M, K, B + 1).
+        """Return the measures of the test for each order of each sensitive column, (W, M, K, B + 1).
 
-        Without permutations that of the order at hand alone, (W, M, K, 1). Orders, or signs where the table
-        has more than 20,000 rows, are those of the whole table, the same for all splits.
+        Without permutations, only the observed order is evaluated, (W, M, K, 1). All splits use the same
+        orders of the whole table, or the same signs if the table has more than 20,000 rows.
         """
         rows = split.parts[part]
         if len(rows) > MAX_JUDGED_ROWS:
-            # A row that belongs to several parts is in all of them or in none.
+            # Sampling by a fixed priority selects a row either in all of its parts or in none.
             rows = np.sort(rows[np.argsort(self._priority[rows])[:MAX_JUDGED_ROWS]])
         u = self._audited(predictions, split, rows)
         weight = self.weight[rows] if self.has_weight else None
         of_column: dict[str, NDArray[np.float64]] = {}
         for name, columns in self._attributes.items():
-            # Numbers as they are, and codes of classes, whose order is arbitrary.
+            # Numeric columns are used unchanged; classes become codes, whose order is arbitrary.
             s = self._values[columns].to_numpy(dtype=float) @ np.arange(1.0, len(columns) + 1)
-            # One test for all classes together: separate tests would find a link by chance in more than 5 %
-            # of runs.
+            # All classes share one test, because separate tests would report a link by chance in more than 5
+            # % of runs.
             side = Side.of(s[rows], are_classes=len(columns) > 1)
             if len(self.y) > MAX_PERMUTED_ROWS:
                 blocks, signs = self._signs
@@ -284,9 +285,9 @@ class Judge:
     def _orders(
         self, name: str, s: NDArray[np.float64], rows: NDArray[np.int64], count: int
     ) -> NDArray[np.intp]:
-        """Permutations of a part's rows by a sensitive attribute or column of that name, (count, m)."""
+        """Return permutations of a part's rows for a sensitive attribute or column, (count, m)."""
         key = rows.tobytes()
-        # The verdict and the floors of a part share permutations; those of the previous part are released.
+        # The verdict and the floors of a part share permutations. The cache holds only the latest part.
         of, orders = self._drawn.get(name, (b"", np.empty((0, 0), dtype=np.intp)))
         if of != key or len(orders) < count:
             orders = part_permutations(
@@ -305,28 +306,28 @@ class Judge:
 
     @cached_property
     def _signs(self) -> tuple[NDArray[np.intp], Signs]:
-        """The block of each row of the table, and the blocks' signs; a group lies in one block."""
+        """Return the block of each row of the table and the signs of the blocks; groups are not divided."""
         codes = np.arange(len(self.y)) if self.groups is None else self.groups
         return draw_signs(codes, VERDICT_PERMUTATIONS, self.random_state)
 
     def _audited(
         self, predictions: NDArray[np.float64], split: Split, rows: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Audited quantity, (K, m); exactly constant where it is so up to rounding."""
+        """Return the audited variable, (K, m), made exactly constant if it is constant up to rounding."""
         u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
-        # Networks compute in single precision and in these units.
+        # The unit determines the rounding error, because networks compute in single precision in it.
         unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
         return settled(u, eps=SINGLE, unit=unit)
 
     def _dependence(
         self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int
     ) -> tuple[dict[Cell, list[NDArray[np.float64]]], Nulls]:
-        """Each cell's value, floor and its 95 % quantile for K models, u (K, m), and its null values."""
+        """Return value, floor and floor quantile of each cell for K models, u (K, m), and the null values."""
         figures, nulls = {}, {}
         weight = self.weight[rows] if self.has_weight else None
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         count = permutations_behind_floor(len(rows), n_permutations, has_weight=self.has_weight)
-        # Rows are ranked by the first column if a measure takes several columns together.
+        # If a measure uses several columns jointly, rows are ranked by the first one.
         permutations = {
             column: self._orders(column, self._values[column].to_numpy(dtype=float), rows, count)
             for column in ({chosen[0] for _, chosen in self.columns.values()} if n_permutations else ())
@@ -354,9 +355,9 @@ class Judge:
 
 
 def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
-    """Return the number of permutations for the floors of a part with `n` rows.
+    """Return the number of permutations for the floors of a part with `n_rows` rows.
 
-    With weights each permutation counts twice: the weights stay with u, then move with v.
+    With weights, each permutation is evaluated twice: the weights stay with u, and then move with v.
     """
     if has_weight:
         n_rows, most = 2 * n_rows, min(most, _MAX_WEIGHTED_PERMUTATIONS)
@@ -364,12 +365,12 @@ def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> in
 
 
 def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Null values of K models for one s, as :meth:`fairdash.dependence.api.Estimator.null`.
+    """Return null values of K models for one s, as in :meth:`fairdash.dependence.api.Estimator.null`.
 
-    A measure of ranks has one law for all predictions without ties, as every order of the rows is as likely:
-    one model's values are drawn for all. A few ties, of rows that are alike or alike in single precision,
-    hardly move ranks and do not count. Where the weight stays with u, or rows belong together, the law is
-    each model's own.
+    A rank-based measure has the same null distribution for all predictions without ties, because all orders
+    of the rows are equally likely. The values of one model are then used for all models. A few ties, such as
+    rows that are equal in single precision, hardly affect ranks and are ignored. If the weight stays with u,
+    or rows form groups, each model has a separate null distribution.
     """
     if not estimator.measure.rank_based or pairs.groups is not None:
         return estimator.null(pairs, orders)
@@ -394,7 +395,7 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
 def _columns(
     measures: Sequence[str], sensitive: Iterable[str], products: Mapping[str, pd.DataFrame]
 ) -> dict[Cell, tuple[Measure, list[str]]]:
-    """Each measure and sensitive column, product or all together, to the measure and its columns."""
+    """Map each measure with a sensitive column, product or all columns to the measure and its columns."""
     alone = [str(column) for column in sensitive]
     of_each = {column: [column] for column in alone} | {
         name: [*map(str, own)] for name, own in products.items()

@@ -1,4 +1,4 @@
-"""Compare methods by one protocol: their error at equal dependence, read by measures that none minimises."""
+"""Compare the errors of methods at equal dependence, by measures that no method minimises."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ Factory = Callable[[float], Any]
 
 #: Shares of the standard network's dependence at which errors are compared.
 LEVELS = (0.75, 0.5, 0.25)
-#: Weights that mean no penalty, or nearly none.
+#: Ids of the measures of dependence.
 MEASURES = ("hgr_rdc", "mi_ksg")
 #: Largest minus smallest average prediction over tenths of s.
 GAP = "gap"
 READINGS = (*MEASURES, GAP)
 #: For several sensitive columns, the same measures of all of them jointly.
 JOINT = "_joint"
-#: Weights of a method that names none in an attribute ``lams``.
+#: Default weights of a method without an attribute ``lams``.
 LAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
-#: Weights above 0 that a pilot finds for a method of the registry.
+#: Number of weights above 0 that a pilot finds for a method of the registry.
 N_LAMS = 6
 _PERMUTATIONS = 20
 _PARTS = ("validation", "test")
@@ -67,27 +67,28 @@ def compare_methods(
     lams: Mapping[str, Sequence[float]] | None = None,
     truth: Array | None = None,
 ) -> pd.DataFrame:
-    """Train methods at several weights on the same splits and read every model.
+    """Train methods at several weights on the same splits, and measure error and dependence of every model.
 
     Parameters
     ----------
     methods, others, n_splits, random_state, settings
-        As :func:`fairdash.bench` has them.
+        As in :func:`fairdash.bench`.
     progress
-        Hears each method's name before it is trained.
+        Function that receives the name of each method before training.
     lams
-        Weights of methods that need no pilot, ascending, without 0.
+        Weights of methods that need no pilot, in ascending order and without 0.
     truth
-        Mean of the target of each row, (n,), where a simulation knows it: the error on test rows is then
-        that of the mean.
+        Expected target of each row, (n,), if known from a simulation. The error on test rows then refers to
+        this mean.
 
     Returns
     -------
-    DataFrame, a row a method, weight and split
-        ``method``, ``lam``, ``split``, ``error`` (the loss on test rows divided by the constant's),
-        ``test_to_train``, ``cpu_s`` (of all the method's models, by split, without the pilot), ``needs_s``,
-        and for each reading its value above the floor on validation and test rows, such as
-        ``gap_validation``. Of several sensitive columns there are joint ones, too, as ``gap_joint_test``.
+    DataFrame, one row per method, weight and split
+        ``method``, ``lam``, ``split``, ``error`` (loss on test rows divided by the constant model's loss),
+        ``test_to_train``, ``cpu_s`` (CPU seconds of all models of the method per split, without the pilot),
+        ``needs_s``, and for each measure its value above the floor on validation and test rows, such as
+        ``gap_validation``. With several sensitive columns, there are also joint measures, such as
+        ``gap_joint_test``.
     """
     plan = default_plan(
         dataset,
@@ -122,7 +123,7 @@ def compare_methods(
 
 
 def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
-    """Return the ids of all fair methods that take these sensitive columns, and of tariffs for prices."""
+    """Return the ids of all fair methods that accept these sensitive columns, with tariffs for prices."""
     several = dataset.sensitive.shape[1] > 1
     fair = [name for name, each in METHODS.items() if each.penalty and (each.multivariate or not several)]
     rivals = [name for name, each in RIVALS.items() if each.multivariate or not several]
@@ -130,7 +131,7 @@ def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
 
 
 def _entrant(name: str) -> str | Factory:
-    """Method of a registry by its id, or a class by ``module:name``."""
+    """Return the id of a registered method, or the class named ``module:name``."""
     module, of_a_module, attribute = name.partition(":")
     if not of_a_module:
         return name if name in PATHS else get_entry({**RIVALS, **PATHS}, name, option="method")
@@ -144,7 +145,7 @@ def _entrant(name: str) -> str | Factory:
 
 @dataclass(frozen=True)
 class _Work:
-    """Splits of a plan with the settings that suit each, and their standard networks' predictions (J, n)."""
+    """Splits of a plan with their tuned settings and the predictions (J, n) of their standard networks."""
 
     dataset: Dataset
     plan: Sweep
@@ -168,7 +169,7 @@ class _Work:
         return replace(work, standard=standard, seconds=(time.process_time() - begun) / plan.n_splits)
 
     def with_lams(self, method: str, lams: Sequence[float] | None) -> Sweep:
-        """Return the plan of a method, with given weights or those that a pilot finds for it."""
+        """Return the plan of a method, with the given weights or weights from a pilot."""
         methods = (STANDARD, method) if method == FAIR_TARIFF else (method,)
         plan = replace(self.plan, methods=methods, tune=False, settings=self.settings[0])
         if lams is not None:
@@ -176,7 +177,7 @@ class _Work:
         return with_lams_found(self.dataset, replace(plan, lams=plan.lams[:N_LAMS], find_lams=True))
 
     def train(self, plan: Sweep, method: str) -> tuple[pd.DataFrame, Array]:
-        """Models of a method in the registry; the standard networks are those at λ = 0."""
+        """Train the models of a registered method; the standard networks are the models at λ = 0."""
         if method == FAIR_TARIFF:
             trained = fit_path(self.dataset, plan, self.splits, confirms=False)
             return trained.members, trained.predictions
@@ -204,7 +205,7 @@ def _parameters(factory: Factory, function: str) -> Mapping[str, inspect.Paramet
 def _fit(
     dataset: Dataset, splits: Sequence[Split], factory: Factory, prices: Array, *, needs_s: bool
 ) -> tuple[pd.DataFrame, Array]:
-    """Models of somebody's class, on the training rows of each split."""
+    """Fit models of a user's class to the training rows of each split."""
     s, y, members, predictions = dataset.sensitive, dataset.target.to_numpy(dtype=float), [], []
     weighs = dataset.weight is not None and "sample_weight" in _parameters(factory, "fit")
     for j, split in enumerate(splits):
@@ -221,9 +222,9 @@ def _fit(
 
 
 class _Judge:
-    """Read the error and the dependence of models on one data set's splits.
+    """Measure the error and the dependence of models on the splits of a data set.
 
-    The standard network's floors are those of all models: the law of ranks is the same.
+    All models share the floors of the standard network, because the distribution of ranks is the same.
     """
 
     def __init__(self, dataset: Dataset, plan: Sweep, work: _Work, truth: Array | None) -> None:
@@ -234,7 +235,7 @@ class _Judge:
         self._columns = [s[:, [k]] for k in range(s.shape[1])]
         self._weight = dataset.row_weight
         self._used = None if dataset.weight is None else self._weight
-        #: Sensitive columns of each reading; the one that a model follows most counts.
+        #: Sensitive columns of each measure; the column with the largest value counts.
         self._of: dict[str, list[Array]] = dict.fromkeys(READINGS, self._columns)
         if len(self._columns) > 1:
             cells = [each.codes[:, None].astype(float) for each in crossings_of(dataset.sensitive).values()]
@@ -269,7 +270,7 @@ class _Judge:
         if name == GAP:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
-            # Rows of cells that are too small have none.
+            # Rows in cells that are too small have no group.
             kept = groups >= 0
             return _gaps(u[:, kept], groups[kept], weight[kept], self._seed)
         measure = REGISTRY[name]
@@ -286,12 +287,12 @@ class _Judge:
             orders = np.stack([rng.permutation(len(rows)) for _ in range(_PERMUTATIONS)])
             self._floors[key] = float(estimator.null(base, orders).mean())
         pairs = pairs_of(u)
-        # A constant has neither a dependence nor a floor.
+        # Constant predictions have dependence 0 and floor 0.
         return estimator.values(pairs) - np.where(pairs.varying(), self._floors[key], 0.0)
 
 
 def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array:
-    """Gap of averages of each model (K,) between groups (n,), less its mean with the groups permuted."""
+    """Return each model's gap between averages of groups (n,), minus its mean with permuted groups; (K,)."""
     rng = rng_of(Stream.PAIR_PERMUTATIONS, seed)
     groups = np.unique(groups, return_inverse=True)[1]
 
@@ -304,7 +305,7 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
 
 
 def place_below(dependence: Array, wanted: float) -> float:
-    """Return where a path first comes down to a dependence, as a place between its models, or else NaN.
+    """Return the fractional index at which a path first falls to a dependence; NaN if it never does.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5
@@ -319,17 +320,17 @@ def place_below(dependence: Array, wanted: float) -> float:
 
 
 def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the error of each method where its dependence is a share of the standard network's.
+    """Return the error of each method at given shares of the standard network's dependence.
 
     Parameters
     ----------
     rows
-        As :func:`compare_methods` gives them.
+        Result of :func:`compare_methods`.
 
     Returns
     -------
-    DataFrame, a row a method, reading and level
-        As :func:`fairdash.bench` has it.
+    DataFrame, one row per method, reading and level
+        Result of :func:`fairdash.bench`.
     """
     found = [each for method in rows["method"].unique() for each in _equal(rows, method)]
     ratio = float(rows["test_to_train"].mean())
@@ -348,14 +349,15 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
 def _equal(
     rows: pd.DataFrame, method: str
 ) -> Iterator[tuple[tuple[str, str, float], dict[str, Any], pd.Series]]:
-    """Method, reading and level; figures; and the error by split, NaN where the level isn't reached."""
+    """Yield method, measure and level; results; and the error by split, NaN if the level is not reached."""
     standard, own = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
     paths = {split: path.sort_values("lam") for split, path in own.groupby("split")}
     for reading in (*READINGS, *(each + JOINT for each in READINGS)):
         if f"{reading}_test" not in own or own[f"{reading}_test"].isna().all():
             continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
-        # Both parts of all splits count, since the test rows of few splits would leave it open.
+        # Validation and test rows of all splits are used, because the test rows of few splits may not
+        # suffice.
         seen = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
         low = with_interval(seen, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
         linked = bool(on_validation > 0 and not low <= 0)
@@ -364,7 +366,7 @@ def _equal(
             for j, path in enumerate(paths.values()):
                 place = 0.0
                 if method != STANDARD:
-                    # Without a dependence beyond noise there is nothing to come down from.
+                    # Without dependence beyond noise, no level can be reached.
                     wanted = level * on_validation if linked else -np.inf
                     place = place_below(path[f"{reading}_validation"].to_numpy(), wanted)
                 if np.isfinite(place):
@@ -384,9 +386,9 @@ def _equal(
 
 
 def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, float]:
-    """Return the mean of the finite values over splits, and its 95 % interval, by name; NaN without them.
+    """Return the mean of the finite values over splits and its 95 % interval, by name; NaN without values.
 
-    The interval counts the rows that the splits share (Nadeau and Bengio 2003).
+    The interval accounts for the rows that splits share (Nadeau and Bengio 2003).
     """
     values = values[np.isfinite(values)]
     fields = dict.fromkeys((name, f"{name}_low", f"{name}_high"), np.nan)

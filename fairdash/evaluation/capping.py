@@ -27,7 +27,8 @@ from fairdash.utils.text import at_lines
 Array = NDArray[np.float64]
 
 BEFORE, AFTER = "before the cap", "after the cap"
-#: Groups of the sensitive column whose averages define the gap, and permutations for the gap's floor.
+#: Number of groups of the sensitive column whose averages define the gap, and number of permutations for its
+#: floor.
 TENTHS, ORDERS = 10, 20
 
 
@@ -44,40 +45,40 @@ def cap_cost(
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
 ) -> pd.DataFrame:
-    """Return test figures of premiums before and after :func:`fairdash.tariff.cap.cap_premiums`.
+    """Return test results of premiums before and after :func:`fairdash.tariff.cap.cap_premiums`.
 
-    Each split's test rows are a portfolio of their own: today's price is brought to the income of the new
-    premiums by one factor, as a change of everybody's premium alike is no matter of a tariff, and the cap
-    keeps that income. No claim is looked at for either.
+    The test rows of each split form a separate portfolio. One factor scales today's price to the income of
+    the new premiums, because an equal relative change for everyone does not concern the tariff. The cap
+    preserves this income. Neither step uses claims.
 
     Parameters
     ----------
     dataset
-        Its `prediction` is today's price.
+        Data set whose `prediction` is today's price.
     predictions
-        (J, n) a split's premiums; only those of its test rows are used.
+        Premiums (J, n), one row per split; only the test rows of each split are used.
     max_change
-        Largest change, at least 0.
+        Largest relative change, at least 0.
     objective, loss, measure, n_permutations, random_state
-        As :func:`fairdash.evaluation.assess_predictions` takes them, by which the figures are.
+        As in :func:`fairdash.evaluation.assess_predictions`, which computes the results.
     sensitive
-        The sensitive column in view; the first if None.
+        Sensitive column; the first column if None.
 
     Returns
     -------
     DataFrame
-        Two rows, :data:`BEFORE` and :data:`AFTER`, means over the splits: ``error``, the deviance ÷ the flat
-        premium's (mean squared error likewise for a loss without one); ``gap``, the largest difference
-        between the averages of tenths by the sensitive column, of what the objective looks at, ÷ the mean
-        premium, and ``gap_floor``, what that is on average with the column shuffled: few rows differ by
-        chance; ``dependence`` and its ``floor``, the mean under independence; ``changed``, the share of the
+        Two rows, :data:`BEFORE` and :data:`AFTER`, with means over the splits: ``error``, the deviance
+        divided by that of a flat premium (or the mean squared error, for a loss without a deviance); ``gap``,
+        the largest difference between averages of the objective's variable over tenths of the sensitive
+        column, divided by the mean premium, and ``gap_floor``, its mean with the column shuffled;
+        ``dependence`` and its ``floor``, the mean under independence; ``changed``, the share of the
         customers, by weight, whose premium changes by more than `max_change`; ``level``, ``at_lower`` and
-        ``at_upper`` of the cap; and ``brought``, what today's price was multiplied by.
+        ``at_upper`` of the cap; and ``brought``, the factor of today's price.
 
     Raises
     ------
     DataError
-        The data set has no price that stands, or a premium is not above 0.
+        If the data set has no existing price, or a premium is not positive.
     """
     if dataset.prediction is None:
         raise DataError.of(
@@ -116,7 +117,7 @@ def cap_cost(
         both = np.stack([each[j] for each in kept.values()])
         figures, _ = judge.figures(both, split, "test", split_number=j, n_permutations=n_permutations)
         for k, (premiums, each) in enumerate(kept.items()):
-            # A value at an end is not beyond it.
+            # A change exactly at the limit does not exceed it.
             beyond = np.abs(each[j, test] / (brought * old) - 1) > max_change + 1e-9
             costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
             costs |= {"changed": float(np.average(beyond, weights=w)), "brought": brought}
@@ -135,7 +136,7 @@ def _gaps(
     objective: str,
     random_state: int,
 ) -> pd.DataFrame:
-    """``gap`` and ``gap_floor`` of each of the premiums (J, n) that are `kept`."""
+    """Return ``gap`` and ``gap_floor`` of each of the premiums (J, n) in `kept`."""
     s, y = (each.to_numpy(dtype=float) for each in (dataset.sensitive[column], dataset.target))
     weight = dataset.row_weight
     tenths = quantile_groups(s, TENTHS)

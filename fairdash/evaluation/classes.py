@@ -1,21 +1,22 @@
-"""Standard figures for classes, also if only class probabilities are known.
+"""Standard fairness metrics for classes, including the case where only class probabilities are known.
 
-The names are Fairlearn's (``MetricFrame``: by group, difference and ratio between groups) and those of the
-adverse impact ratio (Equal Employment Opportunity Commission 1978, 29 CFR 1607.4 D, the four-fifths rule).
+The names follow Fairlearn (``MetricFrame``: by group, difference and ratio between groups) and the adverse
+impact ratio (Equal Employment Opportunity Commission 1978, 29 CFR 1607.4 D, the four-fifths rule).
 
 >>> y, code = np.array([1.0, 3.0, 2.0, 6.0]), np.array([0, 0, 1, 1])
 >>> found = by_group(y, code, ("F", "M"), cut_off=2.5)
 >>> found["mean"].tolist(), found["adverse_impact_ratio"].tolist(), between_groups(found)
 ([2.0, 4.0], [1.0, 1.0], {'difference': 2.0, 'ratio': 0.5})
 
-Each row counts towards a class with weight p = P(class | z). This weighted mean equals the class mean if y
-and the class are unrelated among rows of equal z. Otherwise its bias is −E[Cov(class, y | z)] / E[p], and
-assigning each row its most likely class has other errors (Chen, Kallus, Mao, Svacha and Udell 2019, "Fairness
-under unawareness", theorems 3.1 and 3.2). These data do not identify the covariance, but bound it: among rows
-of about equal p, the class has at most the highest, or the lowest, y (Kallus, Mao and Zhou 2022, "Assessing
-algorithmic fairness with unobserved protected class using data combination", sharp given p alone). All of
-this assumes that p is calibrated: three in ten rows with p = 0.3 belong to the class. If the true classes of
-some rows are known, calibration is tested, and p is recalibrated if it fails.
+With class probabilities, each row counts towards a class with weight p = P(class | z). The weighted mean
+equals the class mean if y and the class are unrelated among rows with equal z. Otherwise, its bias is
+−E[Cov(class, y | z)] / E[p]. Assigning each row its most likely class has other errors (Chen, Kallus, Mao,
+Svacha and Udell 2019, "Fairness under unawareness", theorems 3.1 and 3.2). The data do not identify the
+covariance, but they bound it: in the extreme cases, the class has the highest or the lowest y among rows with
+about equal p (Kallus, Mao and Zhou 2022, "Assessing algorithmic fairness with unobserved protected class
+using data combination", sharp given p alone). All results assume that p is calibrated: three in ten rows with
+p = 0.3 belong to the class. If the true classes of some rows are known, calibration is tested, and p is
+recalibrated if the test fails.
 
 >>> y, p = np.array([1.0, 2.0, 3.0, 4.0]), np.array([[1, 0], [1, 0], [0, 1], [0, 1.0]])
 >>> found = by_probability(y, p, ("a", "b"))
@@ -51,37 +52,37 @@ def by_group(
     cut_off: float | None = None,
     favourable: Literal["below", "above"] = "below",
 ) -> pd.DataFrame:
-    """Return means of y by class, and each class against the rest.
+    """Return the mean of y for each class, and compare each class with all other rows.
 
     Parameters
     ----------
     y : (n,) array
         Prices or predictions.
     codes : (n,) array
-        Place of each row's class in `names`; every class has a row.
+        Index of each row's class in `names`; every class has at least one row.
     names
-        Of the classes.
+        Names of the classes.
     sample_weight : (n,) array, optional
-        Row weights, above 0.
+        Positive row weights.
     units : (n,) array, optional
-        Independent unit, 0 … U-1, of each row, such as a policy; each row by default.
+        Number 0 … U-1 of each row's independent unit, such as a policy. By default, each row is a unit.
     cut_off
-        What is at or below it is favourable, or with ``favourable="above"`` what is at or above it.
+        Values at or below it are favourable; with ``favourable="above"``, values at or above it.
 
     Returns
     -------
-    DataFrame, one row a class
+    DataFrame, one row per class
         ``class``; ``rows``; ``share`` of the weight, in [0, 1]; ``mean`` with its 95 % interval ``low`` and
-        ``high``; against all other rows ``difference`` of means, its interval ``difference_low`` and
-        ``difference_high``, and its ``p_value`` by Holm's method over the classes; ``ratio`` of means (1:
-        alike); ``standardized_difference``, the difference ÷ √((variance + the others' variance) / 2) (0:
-        alike; 0.2 counts as small; Austin 2009). With a cut-off ``selection_rate``, the favourable share in
-        [0, 1], and ``adverse_impact_ratio``, that ÷ the largest of all classes, in [0, 1]: below 0.8 fails
-        the four-fifths rule. Ratios are NaN where their divisor is 0.
+        ``high``. Compared with all other rows: ``difference`` of means, its interval ``difference_low`` and
+        ``difference_high``, and its ``p_value`` by Holm's method over the classes; ``ratio`` of means (1 if
+        equal); and ``standardized_difference``, the difference ÷ √((variance + variance of the others) / 2)
+        (0 if equal; 0.2 counts as small; Austin 2009). With a cut-off: ``selection_rate``, the favourable
+        share in [0, 1], and ``adverse_impact_ratio``, the selection rate ÷ the largest one of all classes, in
+        [0, 1]. A value below 0.8 fails the four-fifths rule. Ratios are NaN if their divisor is 0.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     groups = _Means.of(y, codes, len(names), weight, units)
-    # Each class against the rest, whose mean weights the other classes by their rows.
+    # Compare each class with the weighted mean of the other classes.
     share = groups.mass / groups.mass.sum()
     rest = (share @ groups.means - share * groups.means) / (1 - share)
     away = np.eye(len(names)) - (share - np.diag(share)) / (1 - share)[:, None]
@@ -122,13 +123,13 @@ def between_groups(frame: pd.DataFrame, figure: str = "mean") -> dict[str, float
     frame
         Result of :func:`by_group`.
     figure
-        A column of it.
+        Column of this frame.
 
     Returns
     -------
     dict
-        ``difference``: highest less lowest, 0 where all are alike; ``ratio``: lowest ÷ highest, 1 where all
-        are alike.
+        ``difference``, highest minus lowest value, 0 if all are equal; and ``ratio``, lowest ÷ highest value,
+        1 if all are equal.
     """
     values = frame[figure]
     ratio = _ratio(np.array([values.min()]), np.array([values.max()]))
@@ -146,7 +147,7 @@ def pairs_of_groups(
 
     Returns
     -------
-    DataFrame, one row a pair
+    DataFrame, one row per pair
         ``class``, ``other``, ``difference`` of their means with its 95 % interval ``low`` and ``high``,
         ``ratio`` of means, and ``p_value`` by Holm's method over the pairs.
     """
@@ -170,7 +171,7 @@ def pairs_of_groups(
 
 
 class _Means:
-    """Means of classes (k,), of squares too, their weights, and the covariance of the means (k, k)."""
+    """Means of y and y² by class (k,), weights of the classes, and covariance of the means (k, k)."""
 
     def __init__(self, means: Array, square: Array, mass: Array, covariance: Array) -> None:
         self.means, self.square, self.mass, self.covariance = means, square, mass, covariance
@@ -188,18 +189,18 @@ class _Means:
         shape = (int(of.max()) + 1, count)
         off = csr_matrix((weight * (y - means[codes]) / mass[codes], (of, codes)), shape=shape)
         members = np.bincount(np.unique(of * count + codes) % count, minlength=count)
-        # A class's own degrees of freedom.
+        # Correction for the degrees of freedom of each class.
         scale = np.sqrt(members / np.maximum(members - 1, 1))
         covariance = np.asarray((off.T @ off).todense()) * np.outer(scale, scale)
         return cls(means, square / mass, mass, covariance)
 
     def errors(self, weights: Array) -> Array:
-        """Standard errors of some combinations of the means, (m, k) to (m,)."""
+        """Return the standard errors of linear combinations of the means, (m, k) to (m,)."""
         return np.sqrt(np.maximum(np.einsum("mk,kl,ml->m", weights, self.covariance, weights), 0))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's (1979) adjusted p-values, in the order given.
+    """Return Holm's (1979) adjusted p-values in the given order.
 
     Examples
     --------
@@ -223,13 +224,15 @@ def _ratio(above: Array, below: Array) -> Array:
     return np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
 
 
-#: Distance of a row's sum of probabilities from 1, at most, as after rounding; they are divided by their sum.
+#: Maximum distance of a row's sum of probabilities from 1, which allows for rounding; they are then
+#: normalised.
 OFF_ONE = 0.01
-#: Bins of about equal weight in which p counts as equal: wider bins leave wider bounds, never wrong ones.
+#: Number of bins of about equal weight in which p counts as equal. Wider bins give wider bounds that remain
+#: valid.
 _BINS = 20
-#: Rows of known class, at least, with which probabilities can be corrected.
+#: Minimum number of rows with a known class for recalibration.
 MIN_KNOWN = 100
-#: Draws of the rows of known class, for the noise of what was learned from them.
+#: Number of bootstrap draws of the rows with a known class, for the noise of the recalibration.
 _DRAWS = 50
 _LEAST = 1e-6
 
@@ -244,34 +247,35 @@ def by_probability(
     known: Index | None = None,
     random_state: int | None = 0,
 ) -> pd.DataFrame:
-    """Return means of y by class, each class against the rest, from class probabilities.
+    """Return means of y by class and comparisons with all other rows, from class probabilities.
 
     Parameters
     ----------
     y : (n,) array
         Prices or predictions.
     p : (n, k) array
-        Probability of each class, in [0, 1]; a row adds up to 1.
+        Probability of each class, in [0, 1], with row sums of 1.
     names
-        Of the k classes.
+        Names of the k classes.
     sample_weight : (n,) array, optional
-        Row weights, above 0.
+        Positive row weights.
     units : (n,) array, optional
-        Independent unit, 0 … U-1, of each row; each row by default.
+        Number 0 … U-1 of each row's independent unit. By default, each row is a unit.
     known : (n,) array, optional
-        Place of the true class, −1 where it is not known. With it p is first mended by
-        :func:`recalibrated`, and intervals and bounds count the noise of that.
+        Index of the true class, −1 if unknown. If given, :func:`recalibrated` first corrects p, and intervals
+        and bounds include the noise of this correction.
     random_state
-        Of the draws behind that noise.
+        Seed of the draws for this noise.
 
     Returns
     -------
-    DataFrame, one row a class
-        ``class``; ``expected_rows``, the sum of p; ``mean``, weighted by p; ``difference`` to the mean of all
-        others, weighted by 1 − p, with its 95 % interval ``difference_low`` and ``difference_high`` and
-        ``p_value`` by Holm's method over the classes: all where class and y are unrelated among rows of equal
-        z. Without that ``bound_low`` and ``bound_high``, which hold the difference in at least 95 % of
-        samples. ``likeliest`` is the difference if each row had its likeliest class; NaN where it is none's.
+    DataFrame, one row per class
+        ``class``; ``expected_rows``, the sum of p; ``mean``, weighted by p; ``difference`` from the mean of
+        the others, weighted by 1 − p, with its 95 % interval ``difference_low`` and ``difference_high`` and
+        ``p_value`` by Holm's method over the classes. These values assume that class and y are unrelated
+        among rows with equal z. Without this assumption, ``bound_low`` and ``bound_high`` contain the
+        difference in at least 95 % of samples. ``likeliest`` is the difference if each row had its most
+        likely class; NaN if it is the most likely class of no row.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
@@ -307,7 +311,7 @@ def by_probability(
 
 
 def _drawn(units: Index, rng: np.random.Generator) -> Index:
-    """Draw rows of as many units (n,) as there are, with replacement; without units in common, rows."""
+    """Draw the same number of units (n,) with replacement, and return their rows."""
     count = int(units.max()) + 1
     times = np.bincount(rng.integers(count, size=count), minlength=count)
     return np.repeat(np.arange(len(units)), times[units])
@@ -316,14 +320,14 @@ def _drawn(units: Index, rng: np.random.Generator) -> Index:
 def calibration(p: Array, known: Index, names: Sequence[str], units: Index | None = None) -> pd.DataFrame:
     """Test whether p (n, k) is calibrated on rows whose true class `known` (n,) is not −1.
 
-    With `units` (n,), 0 … U-1, such as policies, rows of one unit need not be independent.
+    With `units` (n,), 0 … U-1, such as policies, rows of a unit need not be independent.
 
     Returns
     -------
-    DataFrame, one row a class
-        ``class``; ``known_rows``; ``expected`` and ``observed`` rows of the class; ``p_value`` of p being
-        calibrated, by Holm's method: the score test of Cox's (1958) recalibration, logit p times a slope plus
-        an intercept, with 2 degrees of freedom.
+    DataFrame, one row per class
+        ``class``; ``known_rows``; ``expected`` and ``observed`` rows of the class; and ``p_value`` of the
+        hypothesis that p is calibrated, by Holm's method. It is the score test of Cox's (1958) recalibration,
+        logit p times a slope plus an intercept, with 2 degrees of freedom.
     """
     rows = known >= 0
     rest, p_values = p[rows], []
@@ -334,7 +338,7 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
         sums, covariance = off @ score, (score * spread[:, None]).T @ score
         if of is not None:
-            # The contribution of a unit to the sums is one draw.
+            # The contributions of a unit to the sums are added, because its rows may be dependent.
             each = np.column_stack([np.bincount(of, weights=off * column) for column in score.T])
             covariance = each.T @ each
         statistic = sums @ np.linalg.pinv(covariance) @ sums
@@ -353,8 +357,8 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
 def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
     """Recalibrate p (n, k) on rows of known class, by a multinomial logistic model of log p.
 
-    Right where the known rows are like all others. `rows` are those that it learns from, by default all with
-    a known class.
+    The result is valid if the rows with a known class are representative. The model is fitted to `rows`, by
+    default all rows with a known class.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -368,9 +372,9 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
 
 
 def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tuple[float, Array, Array]:
-    """Return a class's mean; the weighted difference, the least and the greatest; their standard errors."""
+    """Return a class's mean, its weighted, smallest and largest differences, and their standard errors."""
     ours, rest = weight @ q, weight @ (1 - q)
-    # ψ is the contribution of a row to the class's sum of y; the rest of y belongs to the others.
+    # ψ is the contribution of a row to the class's sum of y; the rest of y contributes to the others.
     low, high = -_highest(-y, q, weight), _highest(y, q, weight)
     values, errors = np.empty(3), np.empty(3)
     for k, psi in enumerate((q * y, low, high)):
@@ -384,8 +388,8 @@ def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tu
 def _highest(y: Array, q: Array, weight: Array) -> Array:
     """Return the largest contribution of each row to the class's sum of y, (n,), within the bins of q.
 
-    A bin's rows of highest y fill its mass Σ w q: their sum is the least of Σ w ((y − t)₊ + t q) over t
-    (Rockafellar and Uryasev 2000), so that noise in t does not move it, to first order.
+    The rows of a bin with the highest y fill its mass Σ w q. Their sum is the minimum of Σ w ((y − t)₊ + t q)
+    over t (Rockafellar and Uryasev 2000), so noise in t has no effect to first order.
     """
     order = np.argsort(q, kind="stable")
     at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
@@ -401,7 +405,7 @@ def _highest(y: Array, q: Array, weight: Array) -> Array:
 
 
 def _apart(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:
-    """Mean inside less mean outside."""
+    """Return the mean inside minus the mean outside."""
     sides: list[Any] = [inside, ~inside]
     if not all(side.any() for side in sides):
         return float("nan")

@@ -24,13 +24,13 @@ from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 
-#: Permutations for the one test, and for the floor of the value beside it.
+#: Numbers of permutations for the test and for the floor of the value.
 N_PERMUTATIONS, N_FOR_FLOOR = 999, 99
 
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """Dependence on one sensitive column, on the holdout rows.
+    """Dependence on one sensitive column in the holdout rows.
 
     Parameters
     ----------
@@ -39,10 +39,11 @@ class Link:
     value, floor, floor_q95
         As in :class:`fairdash.dependence.inference.DependenceEstimate`.
     p_value
-        Of the one test of several measures (:func:`fairdash.dependence.omnibus.independence_test`), 0 to 1:
-        valid, since the rows had no say in the model. Columns of one attribute's classes share one test.
+        P-value of the omnibus test (:func:`fairdash.dependence.omnibus.independence_test`), in [0, 1]. It is
+        valid, because the rows were not used to train or select the model. The classes of an attribute share
+        one test.
     attribute
-        Attribute of the column, if the column is one of several classes; else empty.
+        Attribute of the column, if the column is one of several classes; otherwise empty.
     """
 
     column: str
@@ -60,21 +61,21 @@ class Confirmation:
     Parameters
     ----------
     number
-        Of the opening: 1 for the first, the only one that confirms anything.
+        Number of this use of the holdout. Only the first use, 1, is a confirmation.
     point
-        The point that was chosen.
+        Selected point.
     objective
-        Id of what must not depend on the sensitive columns.
+        Id of the objective of the test.
     measure
-        Id of the measure that the values are of.
+        Id of the measure of the values.
     links
-        One a sensitive column.
+        One result per sensitive column.
     error
-        Mean loss divided by that of these rows' own average: 0 is perfect, 1 is what the average reaches.
+        Mean loss divided by the loss of the average of these rows; 0 is perfect, 1 is the average.
     error_of_standard
-        The same of the standard model.
+        Error of the standard model, on the same scale.
     n
-        Rows set aside.
+        Number of holdout rows.
     """
 
     number: int
@@ -88,23 +89,23 @@ class Confirmation:
 
     @property
     def p_value(self) -> float:
-        """Combined p-value over all attributes: the smallest times their number (Bonferroni), at most 1."""
+        """Return the p-value over all attributes: the smallest times their number (Bonferroni), at most 1."""
         tests = {link.attribute or link.column for link in self.links}
         return min(1.0, len(tests) * min(link.p_value for link in self.links))
 
     @property
     def finds_link(self) -> bool:
-        """True if the test finds a link at the 5 % level."""
+        """Return whether the test finds a link at the 5 % level."""
         return self.p_value <= ALPHA
 
     @property
     def is_first(self) -> bool:
-        """True for the first use of the holdout; later uses do not confirm."""
+        """Return whether this is the first use of the holdout; later uses do not confirm."""
         return self.number == 1
 
     @property
     def growth(self) -> float:
-        """Relative increase of the error over the standard model's; 0 if that error is 0."""
+        """Return the relative increase of the error over the standard model's; 0 if that error is 0."""
         return self.error / self.error_of_standard - 1 if self.error_of_standard > 0 else 0.0
 
     def is_of(self, point: ModelKey, *, objective: str) -> bool:
@@ -128,23 +129,23 @@ def confirm_point(
     Parameters
     ----------
     aside
-        The rows and what models of all other rows predict for them.
+        Holdout rows, and predictions for them by models of all other rows.
     method, lam
-        A trained weight or a blend of its neighbours, as
-        :func:`fairdash.evaluation.tradeoff_curve.curve_points` has them; λ = 0 is the standard model.
+        A trained weight or a blend of two neighbours, as in
+        :func:`fairdash.evaluation.tradeoff_curve.curve_points`; λ = 0 is the standard model.
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
     before
-        Earlier openings of the same rows.
+        Earlier uses of the same rows.
     loss
-        That was trained for.
+        Training loss.
 
     Raises
     ------
     OptionError
-        There is no such point, or a model beside it diverged.
+        If there is no such point, or one of its models diverged.
     DataError
-        A sensitive attribute has one value in these rows, which can't confirm anything then.
+        If a sensitive attribute is constant in these rows, so that no test is possible.
     """
     for each in before:
         if each.is_of(ModelKey(method, lam), objective=objective):
@@ -200,7 +201,7 @@ def confirm_point(
 
 
 def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64]:
-    """(m,) what the point predicts: a model's, or the blend of the two around it."""
+    """Return the predictions (m,) of the point: those of a model, or a blend of two models."""
     get_entry(PATHS, method, option="method")
     members = aside.members
     usable = members[~members["diverged"]]

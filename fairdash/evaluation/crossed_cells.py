@@ -1,9 +1,9 @@
-"""Crossed sensitive attributes: their cells, and products that show what the combination adds.
+"""Crossed sensitive attributes: their cells, and products that represent their interaction.
 
-Classes are crossed unchanged, and numbers in bands of about equal exposure. The bands depend on the
-attribute alone, never on the price, and the order of the attributes changes no cell. All numbers of a
-crossing get the same number of bands, so that there are at most 25 cells with 40 rows or policies on average.
-Classes alone may have 50 cells.
+Classes are crossed unchanged, and numbers are divided into bands of about equal exposure. The bands depend on
+the attribute alone, never on the price, and the order of the attributes does not change the cells. All
+numeric attributes of a crossing get the same number of bands, so that there are at most 25 cells with 40 rows
+or policies on average. Crossings of classes may have 50 cells.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ from fairdash.utils.text import CROSS, counted
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Cells of crossed numbers, at most, and the aim for their average number of rows or policies.
+#: Maximum number of cells of crossed numbers, and target for their average number of rows or policies.
 _MAX_IN_BANDS, _AIM = 25, 2 * MIN_ROWS
-#: Cells of crossed classes, at most: classes have no bands to widen.
+#: Maximum number of cells of crossed classes, which have no bands that could be widened.
 MAX_CELLS = 50
-#: Digits with which the ends of bands are distinct, tried in turn.
+#: Numbers of digits that are tried in turn until the ends of bands differ.
 _DIGITS = (4, 6, 9, 17)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cells:
-    """Cell of each row, and the classes and bands that it combines.
+    """Cell of each row, and the classes and bands that each cell combines.
 
     Attributes
     ----------
     codes : (n,) array
-        Place of the row's cell in `names`; NaN where an attribute is missing.
+        Index of the row's cell in `names`; NaN if an attribute is missing.
     names
-        Of the cells, in order.
-    places : frame, a row per cell
-        ``sensitive``, the first attribute, with the cell's ``band`` of it and that band's ``middle``;
-        ``other``, the other attributes, with their ``group``. Both are “all others” for merged cells.
+        Names of the cells in order.
+    places : frame, one row per cell
+        ``sensitive``, the first attribute, with its ``band`` in the cell and the ``middle`` of this band;
+        ``other``, the other attributes, with their ``group``. Band and group are “all others” for merged
+        cells.
     note
-        Sentence on merged cells; "" without any.
+        Sentence about merged cells; empty if no cells are merged.
     """
 
     codes: Array
@@ -59,7 +60,7 @@ class Cells:
 
 
 def _bands(values: pd.Series, weight: Array, count: int) -> Classes:
-    """Return bands of numbers, in order, by the names of their ends."""
+    """Return ordered bands of numbers, named by their ends."""
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
     codes, known = np.full(len(values), -1, dtype=np.intp), ~np.isnan(numbers + weight)
     codes[known] = bands_of(numbers[known], weight[known], count)
@@ -77,17 +78,18 @@ def cells_of(
 ) -> Cells:
     """Return the cells of the crossed attributes `names`.
 
-    Cells with fewer than 20 rows, or policies, are merged into one, as are the smallest beyond 50 cells.
+    Cells with fewer than 20 rows or policies are merged into one. The smallest cells beyond 50 are merged,
+    too.
 
     Parameters
     ----------
     weight, units : (n,) arrays
-        Exposure, in which bands are about equal, and policy of each row; by default all rows count alike.
+        Exposure and policy of each row. Bands have about equal exposure. By default, all rows count equally.
     """
     n = len(frame)
     weight = np.ones(n) if weight is None else weight
     classes = {name: found for name in names if (found := as_classes(frame[name])) is not None}
-    # A number of two values, such as 0 and 1, has bands of its own as classes have.
+    # A number with two values, such as 0 and 1, gets one band per value, like classes.
     own = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
     own |= {name: len(each.names) for name, each in classes.items()}
     n_units = n if units is None else len(np.unique(units))
@@ -144,17 +146,17 @@ def cells_of(
     return Cells(codes=codes, names=tuple(labels), places=places, note=note)
 
 
-#: Name of all sensitive columns together on pages and in commands; tables leave the column empty.
+#: Name of all sensitive columns together on pages and in commands; in tables, the column is empty.
 TOGETHER = "all together"
-#: Attributes, at most, whose crossings are formed; more would give too many.
+#: Maximum number of attributes for crossings; more attributes would give too many crossings.
 _MAX_ATTRIBUTES = 3
 
 
 def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return products of the centred ranks of every two of up to three attributes, by “age × sex”.
+    """Return products of the centred ranks of each pair of up to three attributes, by names like “age × sex”.
 
-    What follows such a product follows the combination. Of numbers and two classes it is one column of that
-    name; more classes have several.
+    Dependence on such a product is dependence on the combination. Numbers and two classes give one column
+    with this name; more classes give several columns.
 
     >>> made = pd.DataFrame({"age": np.arange(4), "sex": [0, 1, 0, 1]})
     >>> products_of(made)["age × sex"]["age × sex"].tolist()
@@ -172,9 +174,9 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
-    """Return the cells of every two of up to three attributes; empty for one attribute, or more.
+    """Return the cells of each pair of two or three attributes; empty for other numbers of attributes.
 
-    Bands and small cells are those of an audit (:mod:`fairdash.evaluation.crossed_cells`).
+    Bands and merged cells are the same as in an audit (:mod:`fairdash.evaluation.crossed_cells`).
 
     >>> made = pd.DataFrame({"age": np.arange(400) % 50, "sex": np.arange(400) % 2})
     >>> crossings_of(made)["age × sex"].names[:2]
@@ -185,7 +187,7 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
 
 
 def _pairs(each: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Name of every crossing of these attributes to its two; empty for one attribute, or too many."""
+    """Map the name of each crossing to its two attributes; empty for one attribute or too many."""
     if len(each.columns) > _MAX_ATTRIBUTES:
         return {}
     return {CROSS.join(pair): pair for pair in itertools.combinations(map(str, each), 2)}
@@ -197,7 +199,7 @@ def _cells(each: pd.DataFrame, pair: tuple[str, str]) -> Classes:
 
 
 def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
-    """Map sensitive columns, crossings and all together to the column of a table of dependence on them."""
+    """Map sensitive columns, crossings and all columns together to their column in a table of dependence."""
     there = set(table["column"])
     pairs = itertools.combinations(attributes_of(sensitive), 2)
     crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in there]
@@ -207,7 +209,7 @@ def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
 
 
 def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
-    """Return the cells of a crossing, for all together of the first; None for a sensitive column."""
+    """Return the cells of a crossing; all columns together use the first one; None for a single column."""
     if view in sensitive:
         return None
     each = one_column_each(sensitive)
@@ -216,7 +218,7 @@ def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
 
 
 def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:
-    """Return a sensitive column, or the number of each row's cell, (n,)."""
+    """Return the values of a sensitive column, or the cell number of each row, (n,)."""
     found = cells_in_view(sensitive, view)
     return sensitive[view].to_numpy(dtype=float) if found is None else found.codes.astype(float)
 

@@ -41,16 +41,16 @@ from fairdash.training.splits import Split, require_varied_target, undefined_in_
 from fairdash.training.sweep import Sweep, SweepProgress, train_sweep
 from fairdash.utils.classes import attributes_of
 
-#: Permutations for a floor of a preview, and of one with many rows or with a sample of a table that was slow
-#: to read: the smallest number that can reach 5 %.
+#: Number of permutations for a floor in a preview, and in a preview with many rows or with a sample of a
+#: table that was slow to read. The latter is the smallest number that can reach 5 %.
 PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
-#: Measures of a preview by tariffs: whoever waits prefers all rows to many measures.
+#: Measures of a preview with tariffs, which uses all rows but only few measures to save time.
 QUICK_MEASURES = (DEFAULT_MEASURE, "fairquant")
-#: References train five more models per split, so tables with more rows than this have none.
+#: Maximum number of rows for references, which train five additional models per split.
 MAX_ROWS_FOR_REFERENCES = 30_000
 
 Array = NDArray[np.float64]
-#: Receives the current step and the share of the work that is done.
+#: Function called with the current step and the completed share of the work.
 Progress = Callable[[str, float], None]
 
 
@@ -74,25 +74,25 @@ def execute_sweep(
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`.
     importance
-        Compute the permutation importance of every feature in every model.
+        Whether to compute the permutation importance of every feature in every model.
     references
-        Whether prices that are told s are trained, where the table is one for them.
+        Whether to train prices that use s, if the table is suitable.
     is_preview
-        Rougher floors, none for benchmarks, no importance, references, tariffs or models to confirm by: what
-        seconds allow.
+        Whether to compute only what takes seconds: less precise floors, no floors for baselines, and no
+        importance, references, tariffs or models for a confirmation.
     share
-        The share of the rows to see, drawn at random: above 0, 1 for all of them.
+        Share of the rows to use, above 0 and at most 1, drawn at random.
     progress
-        May raise :class:`fairdash.errors.Cancelled`.
+        Function that may raise :class:`fairdash.errors.Cancelled`.
     on_curve
-        Hears of every epoch of the training, see :class:`fairdash.training.sweep.SweepProgress`.
+        Function called with the values of every epoch; see :class:`fairdash.training.sweep.SweepProgress`.
     unit
-        Asked for every part of the work, a few seconds each on a small table; a run that goes on with what
-        is known of them equals one that was never ended.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`). Each step takes a few seconds on a small
+        table. A run that resumes from stored steps gives the same result as an uninterrupted run.
     """
     rows, n_rows, fingerprint = None, dataset.n_rows, dataset.fingerprint
     if share < 1:
-        # Rows set aside for the confirmation are hidden until then, even in a sample.
+        # Holdout rows are never part of a sample.
         open_rows = np.setdiff1d(np.arange(n_rows), plan.set_aside(dataset))
         drawn = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
         rows, plan = open_rows[drawn], replace(plan, confirmation_share=0.0)
@@ -125,7 +125,7 @@ def execute_sweep(
         progress(doing, work.done(at.phase, at.fraction))
 
     def on_measuring(first: int, step: int, share: float) -> None:
-        # Frames and paths, for two objectives each.
+        # Each of the two objectives has a frame and a path.
         progress("measuring", work.done("measuring", (first + step + share) / 4))
 
     def on_step(share: float) -> None:
@@ -150,8 +150,8 @@ def execute_sweep(
             unit=unit,
         )
 
-    # The plan with its weights λ; the models; the baselines; frame and path by each objective, and the
-    # baselines' frame: models that were trained for one objective are assessed by both. References.
+    # Steps: the plan with its weights λ, the models, the baselines, the assessments and the references.
+    # Models trained for one objective are assessed under both.
     of_tariffs, objectives = FAIR_TARIFF in plan.methods, _objectives(plan)
     found = Branch(unit, lambda: with_lams_found(dataset, plan, progress=on_pilot, unit=unit), "pilot")
     models = Branch(unit, train, "tuning", "train", "set-aside", *(["tariffs"] if of_tariffs else []))
@@ -207,11 +207,11 @@ def execute_sweep(
 def reference_prices(
     dataset: Dataset, plan: Sweep, *, measures: Sequence[str], strengths: Sequence[float]
 ) -> ReferenceResult:
-    """Return reference prices for a plan's splits, assessed on all parts, for :func:`fairdash.references`."""
+    """Return reference prices for the splits of a plan, assessed on all parts."""
     check_groups(dataset)
     parts = _Parts(dataset, plan, measures)
     frame, predictions, members, price = parts.references(strengths)
-    # Nothing shows rows set aside.
+    # Predictions for holdout rows are hidden.
     predictions[:, plan.set_aside(dataset)] = np.nan
     return ReferenceResult(frame, predictions, members, parts.splits, price)
 
@@ -221,17 +221,17 @@ def _has_references(dataset: Dataset) -> bool:
 
 
 def _objectives(plan: Sweep) -> list[str]:
-    """Objectives of the assessment, the models' own first."""
+    """Return the objectives of the assessment, starting with the objective of training."""
     return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
 
 
 def with_lams_found(
     dataset: Dataset, plan: Sweep, *, progress: Progress = lambda *_: None, unit: Unit = at_once
 ) -> Sweep:
-    """Return the plan with its weights; if it asks for a pilot, a pilot finds as many.
+    """Return the plan with its weights; if it requests a pilot, the pilot finds the same number of weights.
 
-    They are those of its first fair method on its first split. It keeps its own where there is no dependence
-    to lose. `unit` is asked for ``"pilot"``.
+    The pilot uses the first fair method on the first split. If there is no dependence to remove, the plan
+    keeps its weights. `unit` stores the step as ``"pilot"``.
     """
     method = piloted_method(plan)
     if method is None:
@@ -261,7 +261,7 @@ def with_lams_found(
 
 
 class _Parts:
-    """The parts of a run, each to be asked for alone and in any order."""
+    """Parts of a run, which can be computed separately and in any order."""
 
     def __init__(
         self,
@@ -277,7 +277,8 @@ class _Parts:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
         self.progress, self.done, self.unit = progress, done, unit
         is_hasty = is_preview and FAIR_TARIFF in plan.methods
-        #: Parts on which models are assessed: an assessment of all rows omits training rows.
+        #: Parts on which models are assessed; a preview of tariffs uses all rows, so it omits the training
+        #: part.
         self.parts = PARTS if is_hasty else ("train", *PARTS)
         #: Options of every assessment.
         self._options: dict[str, Any] = {
@@ -300,7 +301,7 @@ class _Parts:
         n_permutations: int,
         progress: Callable[[int, float], None] = lambda *_: None,
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Frame and path by one objective; `progress` hears 0 or 1 for them and the share of it."""
+        """Return frame and path for one objective; `progress` gets 0 or 1 for these, and the share."""
         unit = within(self.unit, f"assess/{objective}")
         front = partial(
             self.assess,
@@ -329,7 +330,7 @@ class _Parts:
     def assess_baselines(
         self, members: pd.DataFrame, predictions: Array, *, objective: str, n_permutations: int
     ) -> pd.DataFrame:
-        """Frame of the baselines by one objective: of test rows, and of tariffs also of validation rows."""
+        """Return the frame of the baselines for one objective: test rows, and validation rows of tariffs."""
         unit = within(self.unit, f"assess-baselines/{objective}")
 
         def of_all() -> pd.DataFrame:
@@ -337,7 +338,7 @@ class _Parts:
             return self.assess(members, predictions, objective=objective, unit=within(unit, "test"), **own)
 
         def of_tariffs() -> pd.DataFrame:
-            # Validation rows to choose a tariff, as for the networks.
+            # Validation rows select a tariff, as they select a network.
             own: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
             fitted = members[fair].reset_index(drop=True)
             return self.assess(fitted, predictions[fair], unit=within(unit, "validation"), **own)
@@ -349,7 +350,7 @@ class _Parts:
         return pd.concat(independent(unit, tasks), ignore_index=True)
 
     def baselines(self, find_plan: Callable[[], Sweep]) -> tuple[pd.DataFrame, Array]:
-        """Members and predictions of the baselines, and tariffs if wanted, at the weights of `find_plan`."""
+        """Return members and predictions of baselines, and of tariffs if requested, for `find_plan()`."""
         plan, is_tariffs = self.plan, FAIR_TARIFF in self.plan.methods
 
         def trained() -> tuple[pd.DataFrame, Array]:
@@ -391,7 +392,7 @@ class _Parts:
     def references(
         self, strengths: Sequence[float] = DEFAULT_STRENGTHS, **options: Any
     ) -> tuple[pd.DataFrame, Array, pd.DataFrame, Array]:
-        """Return the references' frame, predictions and members, and the price of independence."""
+        """Return frame, predictions and members of the references, and the price of independence."""
 
         def on_step(third: int, share: float = 0.0) -> None:
             doing = "training references that use the sensitive attribute"

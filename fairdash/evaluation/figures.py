@@ -1,4 +1,4 @@
-"""Tidy table of results: a row a model, split, part, measure and sensitive column.
+"""Tidy table of results with one row per model, split, part, measure and sensitive column.
 
 >>> models = pd.DataFrame({"method": ["standard"], "lam": [0.0], "split": [0], "part": ["test"]})
 >>> values = np.array([[[0.8], [0.3]]])
@@ -21,17 +21,17 @@ from numpy.typing import NDArray
 
 from fairdash.training.splits import corrected_standard_error
 
-#: Figures of a row: value; mean and 95 % quantile of the same estimator with the sensitive column permuted;
-#: the largest mean over the splits that is no link at 5 %, and the p-value of that mean; for the verdict, the
-#: place among :data:`fairdash.dependence.omnibus.COMPONENTS` of the measure that shows a link best, with its
-#: value and edge. A mean over the splits has its standard error last.
+#: Columns with the results of a row: the value; mean and 95 % quantile of the same estimator with the
+#: sensitive column permuted; the edge (the largest mean over the splits without a link at 5 %) and the
+#: p-value of the mean; for the verdict, the index in :data:`fairdash.dependence.omnibus.COMPONENTS` of the
+#: measure with the strongest evidence; and the standard error of a mean over the splits.
 FIGURES = ("value", "floor", "floor_q95", "edge", "p", "by", "se")
 VALUE, FLOOR, FLOOR_Q95, EDGE, P, BY, _ = range(len(FIGURES))
 #: Measures of error, which have no sensitive column.
 ERRORS = ("mse", "rmse", "deviance")
-#: Name of the one test of several measures, in the column of measures.
+#: Name of the omnibus test in the column of measures.
 VERDICT = "verdict"
-#: A measure and its sensitive column: "" for an error, and for a measure of all columns together.
+#: Measure and sensitive column. The column is empty for an error, and for a joint measure of all columns.
 Cell: TypeAlias = tuple[str, str]
 Array = NDArray[np.float64]
 _NAMES = ["measure", "column"]
@@ -50,16 +50,16 @@ class Figure(NamedTuple):
 
 
 def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataFrame:
-    """Return a row a model and cell: the model's columns, ``measure``, ``column``, and its figures.
+    """Return one row per model and cell, with the model's columns, ``measure``, ``column`` and results.
 
     Parameters
     ----------
     models
-        K rows: one a model, split and part.
+        K rows, one per model, split and part.
     cells
-        M measures and columns, the same for all of them.
+        M measures with their columns, the same for all models.
     values : (K, M, F) array
-        The first F of :data:`FIGURES`.
+        Values of the first F of :data:`FIGURES`.
     """
     of_model = models.iloc[np.repeat(np.arange(len(models)), len(cells))].reset_index(drop=True)
     names = np.array([*cells] * len(models), dtype=object).reshape(-1, 2)
@@ -69,12 +69,12 @@ def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataF
 
 
 def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
-    """Return models, cells and values of a table as :func:`tidy` takes them.
+    """Return the models, cells and values of a table, the arguments of :func:`tidy`.
 
     Raises
     ------
     ValueError
-        A model has other cells than the first, or in another order.
+        If the cells of a model or their order differ from those of the first model.
     """
     figures = [each for each in FIGURES if each in table]
     names = table[_NAMES].to_numpy(dtype=object)
@@ -88,10 +88,10 @@ def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
 
 
 def wide(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a model and part, with a column a figure: ``id``, ``id_floor``, ``id_edge`` and so on.
+    """Return one row per model and part, with the columns ``id``, ``id_floor``, ``id_edge`` and so on.
 
-    With several sensitive columns ``id[column]`` stands for each of them, and ``id`` for all together. The
-    columns of the verdict begin with ``verdict``. Those of tests are left out where nothing was tested.
+    With several sensitive columns, ``id[column]`` refers to one column and ``id`` to all columns jointly. The
+    columns of the verdict start with ``verdict``. Columns of tests are omitted if there was no test.
     """
     models, cells, values = untidy(table)
     figures = dict(zip((each for each in FIGURES if each in table), np.moveaxis(values, 2, 0), strict=True))
@@ -113,17 +113,17 @@ def _columns(cells: Sequence[Cell], figures: Mapping[str, Array]) -> Iterator[tu
 
 
 def of_sensitive(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the rows of errors, and those of measures of one sensitive column alone."""
+    """Return the rows of errors, and of measures for the given sensitive column."""
     return table[(table["column"] == column) | table["measure"].isin(ERRORS)]
 
 
 def of_measure(table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the rows of one measure, one a model, in the models' order."""
+    """Return the rows of one measure, one row per model, in the order of the models."""
     return table[table["measure"] == measure].reset_index(drop=True)
 
 
 def figures_of(rows: pd.DataFrame) -> Iterator[Figure]:
-    """Yield the figures of each row of a summary."""
+    """Yield the results of each row of a summary."""
     return map(Figure._make, rows[[*FIGURES]].itertuples(index=False, name=None))
 
 
@@ -133,16 +133,16 @@ def summarise_splits(table: pd.DataFrame, *, test_to_train: float | None = None)
     Parameters
     ----------
     table
-        As :func:`fairdash.evaluation.assess_predictions` gives it. Models that diverged are left out.
+        Result of :func:`fairdash.evaluation.assess_predictions`. Diverged models are omitted.
     test_to_train
-        Number of test rows divided by that of training rows; None if the table has both parts.
+        Number of test rows divided by the number of training rows; None if the table has both parts.
 
     Returns
     -------
     DataFrame
-        One row a method, λ, part, measure and column, with ``n_splits``, the means of the figures, and
+        One row per method, λ, part, measure and column, with ``n_splits``, the means of the results, and
         ``se``, the Nadeau–Bengio standard error of the value (NaN with a single split). Splits in which a
-        figure is undefined are left out of both.
+        result is undefined are omitted.
     """
     models, cells, values = untidy(table[~table["diverged"]])
     if test_to_train is None:

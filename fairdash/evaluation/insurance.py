@@ -1,4 +1,4 @@
-"""Actuarial figures, weighted by exposure: actual ÷ expected, Lorenz curve, Gini index and double lift.
+"""Actuarial metrics weighted by exposure: actual ÷ expected, Lorenz curve, Gini index and double lift.
 
 >>> import numpy as np
 >>> price, cost, years = np.array([1.0, 2.0, 3.0]), np.array([0.0, 2.0, 4.0]), np.ones(3)
@@ -18,24 +18,24 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Rows of any group that is shown, at least.
+#: Minimum number of rows of a displayed group.
 MIN_SHOWN = 20
-#: Bands of a lift, of actual ÷ expected and along s, of about equal exposure; fewer where there are few rows.
+#: Number of bands of about equal exposure in lift charts; small tables have fewer.
 N_BANDS = 10
 
 
 def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
-    """Return the concentration curve of the outcome, with rows ordered by price, lowest first.
+    """Return the concentration curve of the outcome, with rows in ascending order of price.
 
     Parameters
     ----------
     price, outcome, weight : (n,) arrays
-        π and Y per unit of exposure, and the exposure. Rows of one price are one step.
+        π and Y per unit of exposure, and the exposure. Rows with the same price form one step.
 
     Returns
     -------
     DataFrame
-        Columns exposure and outcome: shares of both at or below a price, from (0, 0) to (1, 1).
+        Columns ``exposure`` and ``outcome``: their shares at or below a price, from (0, 0) to (1, 1).
     """
     _, code = np.unique(price, return_inverse=True)
     held = np.cumsum(np.bincount(code, weights=weight))
@@ -46,8 +46,8 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
 def gini(price: Array, outcome: Array, weight: Array) -> float:
     """Return the Gini index, 1 − 2 × the area under :func:`lorenz`: 0 for an uninformative price, at most 1.
 
-    Below 0, the highest prices have the least cost (Denuit, Sznajder and Trufin 2019; scikit-learn's Tweedie
-    example).
+    Negative values mean that high prices have low costs (Denuit, Sznajder and Trufin 2019; scikit-learn's
+    Tweedie example).
     """
     curve = lorenz(price, outcome, weight)
     return 1 - 2 * float(np.trapezoid(curve["outcome"], curve["exposure"]))
@@ -61,9 +61,8 @@ def double_lift(
     Returns
     -------
     DataFrame
-        Columns ratio_low, ratio_high (candidate ÷ price), rows, exposure, price, candidate, outcome:
-        means, each as a
-        share of its own mean.
+        Columns ``ratio_low`` and ``ratio_high`` (candidate ÷ price), ``rows``, ``exposure``, and the means
+        ``price``, ``candidate`` and ``outcome``, each divided by its overall mean.
     """
     ratio = (candidate / (weight @ candidate)) / (price / (weight @ price))
     code = bands_of(ratio, weight, n_bands)
@@ -86,7 +85,7 @@ def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
     below = np.cumsum(weight[order])
     cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
     code = np.searchsorted(np.unique(cuts), x, side="left")
-    # A band with too few rows is merged with the next; the last one, with the one before.
+    # A band with too few rows is merged with the next band, and the last band with the previous one.
     place, held = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
     for band, rows in enumerate(np.bincount(code)):
         place[band:] = place[band] + (held >= MIN_SHOWN)
@@ -96,12 +95,12 @@ def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
     return np.unique(place[code], return_inverse=True)[1]
 
 
-#: Deviances by name: the power of Tweedie's family.
+#: Powers of the Tweedie family by the name of the deviance.
 DEVIANCES: Mapping[str, float] = MappingProxyType({"poisson": 1.0, "tweedie": 1.5, "gamma": 2.0})
 
 
 def mean_deviance(outcome: Array, price: Array, weight: Array, *, power: float) -> float:
-    """Return scikit-learn's mean deviance by exposure; NaN if undefined for these prices and outcomes."""
+    """Return scikit-learn's mean deviance, weighted by exposure; NaN if undefined for these values."""
     from sklearn.metrics import mean_tweedie_deviance
 
     if power and (price.min() <= 0 or outcome.min() < 0 or (power >= 2 and outcome.min() <= 0)):
@@ -110,20 +109,21 @@ def mean_deviance(outcome: Array, price: Array, weight: Array, *, power: float) 
 
 
 def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.DataFrame:
-    """Return mean deviances of the outcome from each price, by exposure, as scikit-learn computes them.
+    """Return scikit-learn's mean deviances of the outcome from each price, weighted by exposure.
 
     Parameters
     ----------
     prices
-        Name to price, (n,).
+        Prices (n,) by name.
 
     Returns
     -------
     DataFrame
-        A row a deviance and price: deviance, power, price (its name), value, balanced (of the price at the
-        outcome's level), constant (of the mean outcome) and explained, 1 − balanced ÷ constant: 0 where the
-        price tells no more than the mean, 1 where it tells all. Missing where it is not defined: a price or
-        an outcome below 0, for a gamma one at 0.
+        One row per deviance and price, with the columns ``deviance``, ``power``, ``price`` (its name),
+        ``value``, ``balanced`` (deviance of the price scaled to the level of the outcome), ``constant``
+        (deviance of the mean outcome) and ``explained``, 1 − balanced ÷ constant: 0 if the price is no better
+        than the mean, 1 if it is perfect. Values are missing if undefined, for a price or an outcome below 0,
+        or at 0 for gamma.
     """
     mean = float(weight @ outcome / weight.sum())
     rows = []
@@ -146,8 +146,8 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     """Decompose a price's score into miscalibration and discrimination (Murphy 1973).
 
     The recalibrated price is the isotonic regression of the outcome on the price (Dimitriadis, Gneiting and
-    Jordan 2021). It is fitted on the rows that it is scored on, so that chance adds a little to
-    miscalibration and discrimination; the test of autocalibration does without.
+    Jordan 2021). It is fitted to the rows on which it is scored, so noise slightly increases miscalibration
+    and discrimination. The test of autocalibration does not have this bias.
 
     Parameters
     ----------
@@ -157,10 +157,11 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a score (squared_error and those of :data:`DEVIANCES` that are defined): score, value,
-        miscalibration (value less the recalibrated price's; 0 where rows of one price cost that price),
-        discrimination (the mean outcome's less the recalibrated price's; 0 where prices tell nothing) and
-        uncertainty (the mean outcome's). value = miscalibration − discrimination + uncertainty.
+        One row per score (``squared_error`` and the defined :data:`DEVIANCES`), with the columns ``score``;
+        ``value``; ``miscalibration``, the value minus the score of the recalibrated price (0 if rows with the
+        same price have this mean cost); ``discrimination``, the score of the mean outcome minus that of the
+        recalibrated price (0 if prices are uninformative); and ``uncertainty``, the score of the mean
+        outcome. value = miscalibration − discrimination + uncertainty.
     """
     from sklearn.isotonic import IsotonicRegression
 
@@ -172,7 +173,7 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     for score, power in {"squared_error": 0.0, **DEVIANCES}.items():
         if np.isnan(mean_deviance(outcome, price, weight, power=power)):
             continue
-        # If all of a block cost nothing, the deviances have limits at 0, and are computed just above it.
+        # If a block has no cost, the deviances have limits at 0, so they are computed just above 0.
         least = 1e-12 * float(mean[0]) if power else -np.inf
         of_price, of_recalibrated, of_mean = (
             mean_deviance(outcome, np.maximum(each, least), weight, power=power)
@@ -200,6 +201,6 @@ def drawn_lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     for point in at[1:]:
         if below[point] - below[kept[-1]] >= MIN_SHOWN:
             kept.append(int(point))
-    # The remaining rows join the last step.
+    # The remaining rows are added to the last step.
     kept[-1] = len(curve) - 1
     return curve.iloc[kept].reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""Execute a sweep's plan with its steps computed by other processes (:mod:`fairdash.jobs.parallel`).
+"""Execute the plan of a sweep in several processes (:mod:`fairdash.jobs.parallel`).
 
 <job>/units/task.json   the plan and its options, for the processes
 <job>/units/rows.arrow  the data set, which each process reads once
@@ -44,23 +44,23 @@ def execute_in_parallel(
     on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
     **options: Any,
 ) -> SweepResult:
-    """Execute the plan of a sweep as :func:`execute_sweep` does, to the same bits.
+    """Execute the plan of a sweep in parallel, with exactly the same result as :func:`execute_sweep`.
 
     Parameters
     ----------
     folder
-        Folder of the results of the steps, which all processes see. What is there is not computed again.
+        Folder with the results of the steps, to which all processes need access. Stored results are reused.
     executor, width
-        As :func:`fairdash.jobs.parallel.compute_steps` has them.
+        As in :func:`fairdash.jobs.parallel.compute_steps`.
     progress, on_curve
-        Hear of the work; of training curves when a step is finished.
+        As in :func:`execute_sweep`; training curves are reported when a step is finished.
     options
         ``measures``, ``importance`` and ``references`` of :func:`execute_sweep`.
 
     Raises
     ------
     StorageError
-        The folder can't be written, or the table can't be stored as it is.
+        If the folder cannot be written, or the table cannot be stored unchanged.
     """
     started = time.monotonic()
     _save_task(folder, dataset, plan, options)
@@ -83,14 +83,14 @@ def execute_in_parallel(
 
 
 def compute_step(folder: str, name: str) -> tuple[str, float]:
-    """Compute one step of the sweep in this folder; return the hash of its result and its share of the work.
+    """Compute one step of the sweep in a folder, and return the hash of its result and its share of the work.
 
     Raises
     ------
     Cancelled
-        The job is to stop.
+        If the job has been cancelled.
     LookupError
-        Steps that it needs are missing, or the sweep has no such step.
+        If required steps are missing, or the sweep has no such step.
     """
     place = Path(folder)
     task = _task_of(place)
@@ -108,7 +108,7 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class _Task:
-    """A sweep as a process has it in memory, with the results of steps that were needed."""
+    """Sweep in the memory of a process, with the results of required steps."""
 
     dataset: Dataset
     plan: Sweep
@@ -117,7 +117,7 @@ class _Task:
 
 
 class _Latest(threading.local):
-    """Task that this thread had last, with its folder and the time of its file."""
+    """Latest task of this thread, with its folder and the time of its file."""
 
     key: tuple[Path, int] | None = None
     task: _Task

@@ -1,4 +1,4 @@
-"""Profile predictions along the sensitive attribute: averages of quantile groups, spreads, and who pays."""
+"""Profile predictions along the sensitive attribute: averages, distributions and changes by group."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ def quantile_profile(
     weight: NDArray[np.float64] | None = None,
     units: NDArray[np.intp] | None = None,
 ) -> pd.DataFrame:
-    """Average the test rows' `values` in quantile groups of `s`.
+    """Return the averages of `values` in quantile groups of `s`, on test rows.
 
     Parameters
     ----------
     values : (J, n) array
-        Predictions or residuals of one model a split, for all rows.
+        Predictions or residuals of one model per split, for all rows.
     s : (n,) array
-        The sensitive attribute; groups are cut on all rows, so that they are the same in every split.
+        The sensitive attribute. Groups are defined on all rows, so that all splits have the same groups.
     splits
         J splits; only their test rows are used.
     n_groups
-        Groups wanted; by default up to 20, fewer where a test part has under 20 rows a group.
-        Ties in `s` can leave fewer.
+        Requested number of groups; by default up to 20, with at least 20 rows per group in a test part. Ties
+        in `s` may reduce this number.
     groups
-        (n,) the rows' groups, numbered from 0 without gaps, where they are known already.
+        Group (n,) of each row, numbered from 0 without gaps, if already known.
     weight : (n,) array, optional
-        Exposure: a row counts as often in the averages.
+        Exposure, by which the averages are weighted.
     units : (n,) array, optional
-        Independent unit, 0 … U-1, of each row, such as a policy; each row by default.
+        Number 0 … U-1 of each row's independent unit, such as a policy. By default, each row is a unit.
 
     Returns
     -------
-    DataFrame, one row a group
-        ``group``, ``s_low``, ``s_high``, ``s_mean`` (all rows of the group), ``n`` (test rows, mean over
-        splits), ``mean`` (mean over splits of the group's average), ``error`` (its standard error) and
-        ``low``, ``high``: its 95 % interval by Student's t, for new rows and the models as they were
-        trained. A row that several splits test counts as one observation, not as several.
+    DataFrame, one row per group
+        ``group``, ``s_low``, ``s_high``, ``s_mean`` (all rows of the group), ``n`` (number of test rows, mean
+        over splits), ``mean`` (mean over splits of the group's average), ``error`` (its standard error), and
+        ``low`` and ``high``, its 95 % interval by Student's t. The interval refers to new rows and the given
+        models. A test row of several splits counts as one observation.
     """
     if groups is None:
         fewest = min(len(split.test) for split in splits)
@@ -90,7 +90,8 @@ def blended_profiles(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return ``mean``, ``low`` and ``high`` of :func:`quantile_profile` for blends of two models, (P, G).
 
-    A group's average is linear in the predictions, and its variance quadratic: no blend is made.
+    The average of a group is linear in the predictions and its variance is quadratic, so the blends
+    themselves are not computed.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def blended_profiles(
     shares : (P,) array
         Share of `high` in each blend, 0 to 1.
     splits, groups, weight, units
-        As there.
+        As in :func:`quantile_profile`.
     """
     rows = _TestRows.of(groups, splits, weight, units)
     (mean_low, a), (mean_high, b) = rows.averages(low), rows.averages(high)
@@ -112,18 +113,18 @@ def blended_profiles(
 
 @dataclass(frozen=True, kw_only=True)
 class _TestRows:
-    """Test rows of all splits in their groups: a profile needs only these and the values to average.
+    """Test rows of all splits by group, which a profile requires in addition to the values.
 
     Parameters
     ----------
     groups, each
-        (n,) each row's group, and how much it counts.
+        Group and weight of each row, (n,).
     cells, of_cells
-        (n,) the unit of each row within its group, and (C,) the group of each of these.
+        Unit of each row within its group, (n,), and group of each of these C units, (C,).
     splits
         J splits.
     sizes, totals
-        (J, G) test rows of a group, and how much they count together.
+        Number and total weight of the test rows of each group, (J, G).
     """
 
     groups: NDArray[np.intp]
@@ -162,8 +163,7 @@ class _TestRows:
         )
 
     def averages(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Means of the groups' averages over the splits (G,), and the influence (n,) of each row on its
-        mean."""
+        """Return means of the group averages over splits, (G,), and each row's influence on them, (n,)."""
         means, moves = np.empty_like(self.totals), np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
             own, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
@@ -173,13 +173,13 @@ class _TestRows:
         return pd.DataFrame(means).mean().to_numpy(), moves
 
     def products(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sums over the units of a group of the products of their moves a and b (n,), (G,)."""
+        """Return sums (G,) over the units of each group of the products of their influences a and b (n,)."""
         first, second = (np.bincount(self.cells, weights=each) for each in (a, b))
         used = self.totals.shape[1]
         return np.asarray(np.bincount(self.of_cells, weights=first * second, minlength=used), dtype=float)
 
     def errors(self, squares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Standard errors of the means and half their 95 % intervals, from sums of squared moves (..., G)."""
+        """Return standard errors and half-widths of 95 % intervals, from squared influences (..., G)."""
         used, counts = self.totals.shape[1], np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
             counts[split.test] += self.each[split.test] / self.totals[j, self.groups[split.test]]
@@ -189,7 +189,7 @@ class _TestRows:
         with np.errstate(invalid="ignore", divide="ignore"):
             # Variance of a weighted mean; var/n with a single split and equal weights.
             errors = np.sqrt(squares / seen * observed / (observed - 1))
-            # Units of equal weight that would say as much (Kish 1965).
+            # Equivalent number of units of equal weight (Kish 1965).
             as_good_as = seen / np.bincount(self.of_cells, weights=of_cells**2, minlength=used)
         errors[..., observed < 2] = np.nan
         return errors, stdtrit(np.maximum(as_good_as - 1, 1), 0.975) * errors
@@ -202,13 +202,13 @@ def group_averages(
     weight: NDArray[np.float64] | None = None,
     units: NDArray[np.intp] | None = None,
 ) -> pd.DataFrame:
-    """Return :func:`quantile_profile` of one column `values` (n,) over all rows."""
+    """Return the :func:`quantile_profile` of one column `values` (n,) over all rows."""
     rows = np.arange(len(s))
     return quantile_profile(values[None], s, [Split(train=rows[:0], test=rows)], weight=weight, units=units)
 
 
 def _group_count(n_rows: int) -> int:
-    """Number of groups with about ROWS_PER_GROUP rows each, within the limits of a chart."""
+    """Return the number of groups with about ROWS_PER_GROUP rows each, within the limits of a chart."""
     return int(np.clip(n_rows // ROWS_PER_GROUP, 2, MAX_NUMBER_OF_GROUPS))
 
 
@@ -230,22 +230,22 @@ def transfers_by_group(
     Parameters
     ----------
     before, after
-        Split to predictions (n,) of all rows; splits that one of them lacks are left out.
+        Predictions (n,) of all rows by split. Only splits in both mappings are used.
     s : (n,) array
-        The sensitive attribute; groups are cut on all rows, equal values are never parted.
+        The sensitive attribute. Groups are defined on all rows, and equal values share a group.
     splits
         All splits of the run.
     weight : (n,) array, optional
-        Exposure: a prediction counts as often.
+        Exposure, by which predictions are weighted.
     groups
-        (n,) the rows' groups, numbered from 0 without gaps, where they are known already.
+        Group (n,) of each row, numbered from 0 without gaps, if already known.
 
     Returns
     -------
-    DataFrame, one row a group, means over the splits
+    DataFrame, one row per group, with means over the splits
         ``group``, ``s_low``, ``s_high``, ``n`` (test rows), ``heads`` (their exposure), ``before`` and
-        ``after`` (average prediction), ``total`` (Σ w·(after − before), so that all groups together give the
-        change of the whole sum) and ``per_head`` (``total`` divided by ``heads``).
+        ``after`` (average prediction), ``total`` (Σ w·(after − before), whose sum over groups is the total
+        change) and ``per_head`` (``total`` divided by ``heads``).
     """
     used = sorted(before.keys() & after.keys())
     each = np.ones(len(s)) if weight is None else weight
@@ -286,7 +286,7 @@ def merged_groups(
 ) -> NDArray[np.intp]:
     """Return quantile groups, merged with neighbours until each has `fewest` rows in every part.
 
-    A single group is left where the parts are too small for two.
+    If the parts are too small for two groups, there is a single group.
     """
     groups = quantile_groups(s, n_groups)
     count = int(groups.max()) + 1
@@ -297,7 +297,7 @@ def merged_groups(
         gathered += rows[group]
         if gathered >= fewest:
             number, gathered = number + 1, 0
-    # The remaining rows belong to the last whole group.
+    # The remaining rows are added to the last complete group.
     joined = np.minimum(joined, max(number - 1, 0))
     return joined[groups]
 
@@ -318,17 +318,16 @@ def densities(
     Parameters
     ----------
     values, s : (n,) arrays
-        Predictions or residuals of some rows, and their sensitive attribute; at most 4,000 of them, drawn at
-        random, are used.
+        Predictions or residuals, and the sensitive attribute. At most 4,000 rows are used, drawn at random.
     grid
-        Where the densities are wanted, in the units of `values`.
+        Points at which densities are computed, in the units of `values`.
 
     Returns
     -------
-    DataFrame, one row a group and grid point
-        ``group`` ("low", "middle", "high"; fewer where ties or few rows leave fewer), ``s_low``, ``s_high``,
-        ``n``, ``mean``, ``x``, ``density`` (integrates to 1), ``is_constant``: the group's values lie within
-        one step of the grid; its density is then 0 everywhere but in one cell.
+    DataFrame, one row per group and grid point
+        ``group`` ("low", "middle" and "high", or fewer groups because of ties or few rows), ``s_low``,
+        ``s_high``, ``n``, ``mean``, ``x``, ``density`` (with integral 1), and ``is_constant``, True if the
+        values of the group are within one step of the grid. The density is then positive in one cell only.
     """
     from scipy.stats import gaussian_kde
 
@@ -346,7 +345,7 @@ def densities(
             density = np.zeros(len(grid))
             density[np.abs(grid - own.mean()).argmin()] = 1 / step
         else:
-            # Scott's bandwidth, but no narrower than the grid: a kernel between two grid points would be
+            # Scott's bandwidth, but at least the grid step, because a kernel between two grid points would be
             # invisible.
             width = max(len(own) ** -0.2, step / float(own.std(ddof=1)))
             density = gaussian_kde(own, bw_method=width)(grid)
@@ -373,6 +372,6 @@ def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = np.quantile(together, [0.005, 0.995])
     margin = 0.08 * (high - low)
     if is_rounding(low, high, eps=SINGLE):
-        # Rounding digits are not a spread.
+        # A spread of rounding size counts as none.
         margin = 0.5 * max(abs(low), abs(high)) or 0.5
     return np.linspace(low - margin, high + margin, N_POINTS)

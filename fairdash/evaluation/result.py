@@ -1,4 +1,4 @@
-"""Result of a sweep: trained models, their figures beside floors, and predictions for every row."""
+"""Result of a sweep: trained models, their assessment, and predictions for every row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairdash.training.splits import Split
 from fairdash.training.splits import corrected_standard_error as corrected_standard_error
 from fairdash.training.sweep import STANDARD, Sweep
 
-#: Probability of saying that a useless model has learned something.
+#: Level of the test whether a model is better than the average.
 ALPHA = 0.05
 
 
@@ -30,13 +30,13 @@ class Gain:
     Parameters
     ----------
     error
-        The model's loss on the test rows divided by the average's on the same rows, mean over the splits:
-        1 is no gain, 0 is perfect.
+        Loss of the model divided by that of the training average on the same test rows, as a mean over the
+        splits. 1 is no gain and 0 is perfect.
     error_se
-        Its standard error: Nadeau and Bengio's over several splits, and never below what the rows' own noise
-        would leave if the splits shared no row.
+        Standard error of `error` by Nadeau and Bengio over several splits. It is at least the standard error
+        from the noise of the rows if the splits shared no rows.
     is_beyond_noise
-        Whether the gain is larger than chance makes it in 5 % of samples.
+        Whether the gain is significant at the 5 % level.
     """
 
     error: float
@@ -52,23 +52,22 @@ def gain_over_mean(
     loss: Loss,
     weight: NDArray[np.float64] | None = None,
 ) -> Gain:
-    """Return the gain of each split's model over the training average, by the training loss.
+    """Return the gain over the training average of the models of all splits, by the training loss.
 
     Parameters
     ----------
     target : (n,) array
     predictions
-        Split to the predictions (n,) of its model.
+        Predictions (n,) of the model of each split, by split number.
     splits
         All splits of the run.
     weight : (n,) array, optional
-        Exposure: a row counts as often.
+        Exposure, by which rows are weighted.
 
     Notes
     -----
-    The test is one-sided and normal, on the differences of the two losses, which share the test rows' own
-    hardness. The rows' noise bounds its standard error from below, because two or three splits can agree by
-    chance.
+    The test is a one-sided normal test of the differences between the two losses on the same rows. The noise
+    of the rows is a lower bound of its standard error, because two or three splits may agree by chance.
     """
     from scipy.stats import norm
 
@@ -79,7 +78,7 @@ def gain_over_mean(
         mean = np.full(len(target), np.average(target[train], weights=mass[train]))
         of_model, of_mean = (loss.deviances(target[rows], guess[rows]) for guess in (y_pred, mean))
         base = np.average(of_mean, weights=mass[rows])
-        if base == 0:  # a constant target: there is nothing to gain
+        if base == 0:  # with a constant target, no gain is possible
             return Gain(error=1.0, error_se=0.0, is_beyond_noise=False)
         each = (of_mean - of_model) / base
         gains.append(np.average(each, weights=mass[rows]))
@@ -100,18 +99,18 @@ def gain_over_mean(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SweepResult(TrainedModels):
-    """Result of a sweep: trained models, their figures, and predictions for every row.
+    """Result of a sweep: trained models, their assessment, and predictions for every row.
 
     Parameters
     ----------
     sweep
         Executed plan.
     frames
-        Map of objectives to the figures of every trained model, one row per model, part, measure and
-        sensitive column, as returned by :func:`fairdash.evaluation.assess_predictions`. Models trained for
-        one objective are assessed under both.
+        Map of objectives to tables with one row per trained model, part, measure and sensitive column, as
+        returned by :func:`fairdash.evaluation.assess_predictions`. Models trained for one objective are
+        assessed under both.
     paths
-        Map of objectives to the figures of every point on the curve, likewise, as returned by
+        Map of objectives to tables of all points on the trade-off curve, as returned by
         :func:`fairdash.evaluation.assess_curve`.
     target
         Target of the predicted rows, (n,).
@@ -124,12 +123,12 @@ class SweepResult(TrainedModels):
     units
         Map of columns to units, where known.
     references
-        Test figures of prices that use s, as in :class:`fairdash.api.ReferenceResult`; None if not computed.
+        Test results of prices that use s, as in :class:`fairdash.api.ReferenceResult`; None if not computed.
     price
-        Least cost of exact independence in each split, (J,), in units of ``mse``; None without references.
+        Minimum cost of exact independence in each split, (J,), in units of ``mse``; None without references.
     baselines
-        Map of objectives to the test figures of :data:`fairdash.training.baselines.BASELINES`, and to test
-        and validation figures of tariffs.
+        Map of objectives to test results of :data:`fairdash.training.baselines.BASELINES`, and to test and
+        validation results of tariffs.
     gain
         Gain of the standard model over the training average.
     versions
@@ -183,16 +182,16 @@ class SweepResult(TrainedModels):
 
     @property
     def objective(self) -> str:
-        """Id of the objective of training."""
+        """Return the id of the objective of training."""
         return self.sweep.objective
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """Figures of every trained model under the objective of training: a row a model and part."""
+        """Return the results of all models under the training objective, one row per model and part."""
         return wide(self.frames[self.objective])
 
     def _repr_html_(self) -> str:
-        """Show the models' test figures, averaged over the splits, in a notebook."""
+        """Return HTML for a notebook with test results of the models, averaged over the splits."""
         means = summarise_splits(self.frames[self.objective], test_to_train=self.test_to_train)
         test = wide(means[means["part"] == "test"]).dropna(axis=1, how="all")
         shown: str = test.to_html(index=False, float_format="{:.4g}".format)
@@ -200,24 +199,24 @@ class SweepResult(TrainedModels):
 
     @property
     def test_to_train(self) -> float:
-        """Number of test rows divided by the number of training rows of a split."""
+        """Return the number of test rows divided by the number of training rows of a split."""
         return len(self.splits[0].test) / len(self.splits[0].train)
 
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """Figures of prices that use s, separate from models that do not.
+    """Results of prices that use s, separate from models that do not.
 
     Parameters
     ----------
     figures
-        As :func:`fairdash.evaluation.assess_predictions` gives them; ``method`` is an id of
+        Result of :func:`fairdash.evaluation.assess_predictions`, where ``method`` is an id of
         :data:`fairdash.training.references.REFERENCES` and ``lam`` a strength from 0 to 1.
     predictions, members, splits
         As in :class:`fairdash.SweepResult`; the splits are those of a sweep with the same seed.
     price
-        (J,) what exact independence adds to the error at least, in units of ``mse``: estimated on each
-        split's test rows against a model that is told s; see
+        Minimum increase of the error due to exact independence, (J,), in units of ``mse``, estimated on the
+        test rows of each split by comparison with a model that uses s; see
         :func:`fairdash.training.references.trained.train_references`.
     """
 
@@ -229,12 +228,12 @@ class ReferenceResult:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The figures, a row a price and part."""
+        """Return the results, one row per price and part."""
         return wide(self.figures)
 
 
 def gain_of_standard(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
-    """Gain of the standard models that did not diverge over the average; None without any."""
+    """Return the gain of the standard models that did not diverge over the average; None without any."""
     members = trained.members
     own = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(own):

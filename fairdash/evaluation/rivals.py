@@ -1,4 +1,4 @@
-"""Two simple repairs by quantile bands of the sensitive attribute: what any other method has to beat."""
+"""Simple repairs by quantile bands of the sensitive attribute, as minimum standards for other methods."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from fairdash.training.references.repair import fit_repair
 
 Array = NDArray[np.float64]
 
-#: Bands of s with about as many rows each, fewer where values are tied.
+#: Number of bands of s with about equal numbers of rows; ties may reduce it.
 _BANDS = 10
-#: Ranks at which a band's quantiles are kept.
+#: Ranks at which the quantiles of a band are stored.
 _RANKS = np.linspace(0, 1, 201)
 
 
 class _BandRepair:
-    """Repair that moves a price along its band's own law; it needs s for the price.
+    """Repair of prices by the distribution of prices in each band of s, which requires s for new prices.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class _BandRepair:
     """
 
     lams: ClassVar[tuple[float, ...]] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    #: X is one column, the price to repair.
+    #: True, because X is one column, the price to repair.
     repairs: ClassVar[bool] = True
     multivariate: ClassVar[bool] = False
 
@@ -39,12 +39,12 @@ class _BandRepair:
         self.lam = lam
 
     def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
-        """Learn each band's quantiles and average; OptionError for several columns of s."""
+        """Fit the quantiles and average of each band; OptionError for several columns of s."""
         price, s = np.ravel(X), _one(sensitive_features)
         self.edges_ = np.unique(np.quantile(s, np.arange(1, _BANDS) / _BANDS))
         codes = np.searchsorted(self.edges_, s)
         there, counts = np.unique(codes, return_counts=True)
-        # A band between tied values has no rows, so it uses the next one's law.
+        # A band between tied values has no rows, so it uses the distribution of the next band.
         self.place_ = np.searchsorted(there, np.arange(len(self.edges_) + 1)).clip(max=len(there) - 1)
         self.quantiles_ = np.stack([np.quantile(price[codes == code], _RANKS) for code in there])
         self.means_ = np.array([price[codes == code].mean() for code in there])
@@ -62,17 +62,17 @@ class _BandRepair:
 
 
 class BandBarycentre(_BandRepair):
-    """Move each price to the barycentre's quantile at its rank within the band of s.
+    """Repair that moves each price to the barycentre's quantile at its rank within the band of s.
 
-    Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”, Theorem 2.3, with bands in the place
-    of classes: (Σ_b p_b Q_b) ∘ F_s(price).
+    The formula is Theorem 2.3 of Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”, with
+    bands instead of classes: (Σ_b p_b Q_b) ∘ F_s(price).
     """
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
         common, repaired = self.shares_ @ self.quantiles_, np.empty_like(price)
         for k, own in enumerate(self.quantiles_):
             rows = band == k
-            # Beyond the band's ends, a price keeps its distance to them.
+            # A price beyond the ends of its band keeps its distance from the end.
             beyond = price[rows] - price[rows].clip(own[0], own[-1])
             rank = np.interp(price[rows], own, _RANKS)
             repaired[rows] = np.interp(rank, _RANKS, common) + beyond
@@ -80,7 +80,7 @@ class BandBarycentre(_BandRepair):
 
 
 class BandRatio(_BandRepair):
-    """Divide each price by its band's average, p E[p] / E[p given s], or subtract if one is not above 0."""
+    """Repair that scales prices to p E[p] / E[p given s], or subtracts averages if one is not positive."""
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
         overall, own = self.shares_ @ self.means_, self.means_[band]
@@ -88,9 +88,9 @@ class BandRatio(_BandRepair):
 
 
 class Repair:
-    """Move each price to its rank in one law common to all s, with a smooth law along s.
+    """Repair that moves each price to its rank in one distribution for all s, with a smooth law along s.
 
-    fairdash's :class:`fairdash.FairPostprocessor` where s is known.
+    It applies :class:`fairdash.FairPostprocessor` with known s.
     """
 
     lams, repairs, multivariate = _BandRepair.lams, True, True
@@ -99,7 +99,7 @@ class Repair:
         self.lam = lam
 
     def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
-        """Learn the law of prices along s."""
+        """Fit the distribution of prices along s."""
         s = np.asarray(sensitive_features, dtype=float)
         self.attributes_ = attributes(s.T)
         is_set = [bool(np.isin(s[:, own], (0, 1)).all()) for own in self.attributes_]
@@ -112,7 +112,7 @@ class Repair:
         return self.repair_.predict(np.ravel(X), self._codes(s), self.lam)
 
     def _codes(self, s: Array) -> Array:
-        """Return the columns with classes as one code each."""
+        """Return the columns, with the classes of an attribute as one code column."""
         codes = [s[:, own] @ np.arange(1, 1 + len(own)) for own in self.attributes_]
         return np.column_stack(codes)
 

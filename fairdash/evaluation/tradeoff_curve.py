@@ -1,4 +1,4 @@
-"""Trade-off curve from the standard model to the fairest, through trained models and blends between them.
+"""Trade-off curve from the standard model to the fairest model, through trained models and blends.
 
 >>> [point.lam for point in curve_points("hgr_nn", [1.0, 4.0], between=1)]
 [0.0, 0.5, 1.0, 2.0, 4.0]
@@ -41,10 +41,10 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
-#: Stops of the slider, about this number at most; equally many between any two trained weights.
+#: Approximate maximum number of slider positions, with equally many between any two trained weights.
 MAX_STOPS = 45
 MAX_BETWEEN = 4
-#: Figures of a blend that are interpolated between its neighbours'.
+#: Results of a blend that are interpolated between those of its neighbours.
 _BETWEEN = [FLOOR, FLOOR_Q95, EDGE]
 
 
@@ -56,9 +56,9 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
     lams
         Trained weights λ ≥ 0, in any order.
     between
-        Blends between two trained weights; by default none for tariffs, whose blends have no relativities to
-        be filed, and else up to 4, fewer with many weights. Their λ are even on a logarithmic scale, from 0
-        to the first one on a linear one.
+        Number of blends between two trained weights. By default, it is 0 for tariffs, because blends have no
+        relativities to file, and otherwise up to 4, with fewer for many weights. The λ of blends are evenly
+        spaced on a logarithmic scale, and on a linear scale from 0 to the first trained weight.
     """
     trained = sorted({0.0, *lams})
     if between is None:
@@ -76,7 +76,7 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
 
 @lru_cache(maxsize=32)
 def points_of_plan(plan: Sweep, method: str) -> tuple[ModelKey, ...]:
-    """Return the points of a method's path in a plan: with blends, unless the plan is of tariffs."""
+    """Return the points of a method's path in a plan, with blends unless the plan is for tariffs."""
     return curve_points(method, plan.lams, between=0 if FAIR_TARIFF in plan.methods else None)
 
 
@@ -85,14 +85,14 @@ def blend(
 ) -> NDArray[np.float64]:
     """Return the predictions of a point: ``(1 - share) * low + share * high``; exactly `low` if `share` is 0.
 
-    Its squared error is at most the shares' mean of its neighbours' (the square is convex): a blend may show
-    more dependence than both, but never more error.
+    Its squared error is at most the weighted mean of its neighbours' squared errors, because the square is
+    convex. A blend may have more dependence than both neighbours, but never a larger squared error.
     """
     return low + share * (high - low)
 
 
 def _short(lam: float, low: float, high: float) -> float:
-    """λ with as few digits, three or more, as tell it from both neighbours and the next blends."""
+    """Return λ with the fewest digits, at least three, that distinguish it from neighbouring points."""
     digits = 3 if high - low > 0.02 * high else 6
     return float(f"{lam:.{digits}g}")
 
@@ -116,22 +116,22 @@ def assess_curve(
     Parameters
     ----------
     dataset, predictions, members, splits, objective, loss, measures, random_state, progress
-        As in :func:`fairdash.evaluation.assess_predictions`; `members` has the standard model of each split.
+        As in :func:`fairdash.evaluation.assess_predictions`; `members` includes each split's standard model.
     frame
         Result of that function for these models.
     unit
-        Asked for each method.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`), with one step per method.
 
     Returns
     -------
-    DataFrame, one row a method, stop, split, part, measure and sensitive column
+    DataFrame, one row per method, point, split, part, measure and sensitive column
         ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`fairdash.training.methods.ModelKey`),
-        ``split``, ``part`` ("validation" or "test"), ``diverged`` (False: stops beside a model that diverged
-        are left out), ``n``, and measures and figures as in `frame`. At a trained weight these are the
-        frame's own; those of a blend are computed from its predictions, but its floors and edge lie between
-        its neighbours', by its share, and it has no p-values (NaN) but that of the verdict: its own values
-        stand among those that the standard model's shuffles give, since what independence gives to ranks
-        hardly depends on whose ranks they are. λ = 0 stands in every method's path and is the standard model.
+        ``split``, ``part`` ("validation" or "test"), ``diverged`` (always False, because blends with a
+        diverged model are omitted), ``n``, and measures and results as in `frame`. Trained weights have the
+        results of `frame`. Values of a blend are computed from its predictions. Its floors and edge are
+        interpolated between its neighbours. Its p-values are NaN, except for the verdict, which compares its
+        values with the permutations of the standard model, because the null distribution of ranks hardly
+        depends on the model. The path of every method starts at λ = 0, the standard model.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
@@ -193,7 +193,7 @@ def assess_curve(
 
 @dataclass(frozen=True)
 class _Blends:
-    """Predictions (K, n) of blends at the requested rows only, because all would not fit in memory."""
+    """Predictions (K, n) of blends, computed only at the requested rows to save memory."""
 
     predictions: NDArray[np.float64]
     low: Sequence[int]
@@ -211,7 +211,7 @@ class _Blends:
 
 
 class _BlendVerdicts:
-    """The verdicts of one method's blends: their own values among those of a trained model's shuffles."""
+    """Verdicts of a method's blends, based on the permutations of a trained model."""
 
     def __init__(
         self,
@@ -220,12 +220,12 @@ class _BlendVerdicts:
         splits: Sequence[Split],
         shuffled: dict[tuple[int, int], Nulls] | None,
     ) -> None:
-        """`shuffled` keeps what was read of a split's model's shuffles; without it there are no verdicts."""
+        """Store the judge and `shuffled`, a cache of permuted values by model; None disables verdicts."""
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
         self._of_stops: dict[tuple[Cell, float], list[NDArray[np.float64]]] = defaultdict(list)
 
     def read(self, blended: Any, stops: Sequence[float], j: int, model: int) -> None:
-        """Take in the blends (K, n) of split j, whose λ are `stops`; the shuffles are those of `model`."""
+        """Add blends (K, n) of split j with the weights λ in `stops`, using the permutations of `model`."""
         if self._shuffled is None or not len(blended):
             return
         if (j, model) not in self._shuffled:
@@ -235,13 +235,13 @@ class _BlendVerdicts:
         for cell, values in at_hand.items():
             null = self._shuffled[j, model][cell][:, :, 0, 1:]
             if np.isnan(null).any():
-                # The sensitive column has one value in these rows.
+                # The sensitive column is constant in these rows.
                 continue
             for k, stop in enumerate(stops):
                 self._of_stops[cell, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
 
     def write(self, path: pd.DataFrame, cells: Sequence[Cell], values: NDArray[np.float64]) -> None:
-        """Write the verdicts of the collected splits into the values (K, M, F) of the method's path."""
+        """Write the verdicts over all added splits into the values (K, M, F) of the method's path."""
         blends = ((path["share"] > 0) & (path["part"] == "test")).to_numpy()
         for (cell, stop), of_splits in self._of_stops.items():
             at = np.flatnonzero(blends & (path["lam"] == stop).to_numpy())
@@ -251,7 +251,7 @@ class _BlendVerdicts:
 def curve_predictions(
     predictions: NDArray[np.float64], members: pd.DataFrame, point: ModelKey
 ) -> dict[int, NDArray[np.float64]]:
-    """Return a map of splits to predictions (n,) at a point, without splits where a neighbour diverged."""
+    """Return the predictions (n,) at a point by split, without splits in which a neighbour diverged."""
     found = {}
     for split in np.unique(members["split"]):
         place = _places(members, point.method, split)
@@ -262,8 +262,8 @@ def curve_predictions(
 
 
 def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
-    """Trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
-    # On arrays, because every move of the page's slider needs every split.
+    """Map each trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
+    # Arrays are faster than frames, and each slider move on the page calls this for every split.
     names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
     whole = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
     own, standard = whole & (names == method), rows[whole & (names == STANDARD)]
@@ -277,14 +277,14 @@ Choice = tuple[ModelKey, bool]
 
 
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
-    """Return the most accurate point with dependence at most `at_most`, or else the least dependent one.
+    """Return the most accurate point with dependence at most `at_most`, or else the least dependent point.
 
-    And whether it has at most that.
+    The second result is whether its dependence is at most `at_most`.
 
     Parameters
     ----------
     path
-        Validation rows' means over the splits, as :func:`fairdash.evaluation.summarise_splits` gives them.
+        Means over the splits on validation rows, from :func:`fairdash.evaluation.summarise_splits`.
     """
     return _best(of_measure(path, measure), of_measure(path, error), limit=at_most)
 
@@ -292,7 +292,7 @@ def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str 
 def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
     """Return the least dependent point with error at most `growth` (0.1 for 10 %) above the standard model's.
 
-    λ = 0 always qualifies where `growth` is 0 or more.
+    λ = 0 always qualifies if `growth` is at least 0.
     """
     errors = of_measure(path, error)
     standard = errors.loc[errors["lam"] == 0, "value"].iloc[0]
@@ -300,10 +300,10 @@ def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: 
 
 
 def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
-    """Return the point furthest below the line between the most accurate and the least dependent one.
+    """Return the point furthest below the line between the most accurate and the least dependent point.
 
-    Both axes count from 0 to 1 between those two. Satopää et al. (2011), "Finding a 'kneedle' in a
-    haystack". Where no stop lies below the line there is no knee: the standard model is given, and
+    Both axes are scaled to 0 to 1 between these two points (Satopää et al. 2011, "Finding a 'kneedle' in a
+    haystack"). If no point is below the line, there is no knee, and the result is the standard model and
     False.
     """
     tables = [of_measure(path, each) for each in (error, measure)]
@@ -321,7 +321,7 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
 
 
 def _best(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
-    """Return the point with the smallest objective within the limit, or else the nearest to the limit."""
+    """Return the point with the smallest `wanted` within the limit, or the point nearest to the limit."""
     is_within = limited["value"] <= limit
     if not is_within.any():
         return _at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
@@ -336,19 +336,19 @@ def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
 def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
     """Return the rows of trained models among all points (:func:`fairdash.evaluation.assess_curve`).
 
-    Every method's path begins with the standard model; it is taken once, from the path of `standard_of`.
+    The path of every method starts with the standard model, which is included once, from `standard_of`.
     """
     trained = paths[paths["share"] == 0]
     return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:
-    """Mark points that no other point dominates: as small in both, smaller in one.
+    """Mark points that no other point dominates, by being no larger in both and smaller in one.
 
     Parameters
     ----------
     error, dependence : (K,) arrays
-        Smaller is better in both. A point with a NaN is never efficient and beats none.
+        Values for which smaller is better. A point with a NaN is never efficient and dominates no point.
 
     Returns
     -------
@@ -368,14 +368,14 @@ def hypervolume(error: ArrayLike, dependence: ArrayLike, *, corner: tuple[float,
     Parameters
     ----------
     error, dependence : (K,) arrays
-        Smaller is better in both; values below 0 count as 0, points with a NaN not at all.
+        Values for which smaller is better. Values below 0 count as 0, and points with a NaN are ignored.
     corner
-        Error and dependence, both above 0, beyond which a point counts for nothing.
+        Positive error and dependence beyond which points are ignored.
 
     Returns
     -------
     float
-        0: no point lies within the box; 1: one lies at (0, 0). Larger is better.
+        0 if no point is within the box, 1 if a point is at (0, 0). Larger is better.
     """
     points = np.column_stack([np.asarray(error, dtype=float), np.asarray(dependence, dtype=float)])
     points = np.maximum(points[np.isfinite(points).all(axis=1)], 0.0)

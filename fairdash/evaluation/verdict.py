@@ -1,17 +1,16 @@
-"""Verdict from one test: do all splits together show more dependence than expected by chance?
+"""Test whether all splits together show more dependence than expected by chance.
 
 The verdict is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
-averaged over the splits. In addition, every measure in a figure has its own test and an edge from its null
-distribution.
+averaged over the splits. In addition, each measure has its own test, and an edge from its null distribution.
 
-The splits of a run share rows, so their figures are not independent, and a majority of single tests misses a
-link that all rows together show. Here s is permuted once over all rows of the table, every split uses its own
-test rows of that permuted column, and the statistic is the mean over the splits. For each permutation, the
-rows of a part are ranked by the permuted column and get the part's own values of s in that order. A part
-therefore keeps its values, and a row in several parts gets nearly the same value in each. Related rows
-exchange their values as whole groups over the whole table (:class:`fairdash.dependence.grouping.Blocks`). In
-tables of more than 20,000 rows the verdict uses one random sign per row or group instead, the same in all
-parts.
+The splits of a run share rows, so their results are not independent, and most tests of single splits would
+miss a link that all rows together show. In this test, s is permuted once over all rows of the table, every
+split uses its test rows of the permuted column, and the statistic is the mean over the splits. For each
+permutation, the rows of a part are ranked by the permuted column and receive the part's values of s in this
+order. A part therefore keeps its values, and a row in several parts gets nearly the same value in each.
+Related rows exchange their values as whole groups over the whole table
+(:class:`fairdash.dependence.grouping.Blocks`). In tables with more than 20,000 rows, the verdict uses one
+random sign per row or group instead, with the same signs in all parts.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from fairdash.dependence.omnibus import ALPHA as ALPHA
 from fairdash.dependence.omnibus import least_p
 from fairdash.evaluation.figures import BY, EDGE, VALUE, VERDICT, Cell, P
 
-#: Places of the fields of :class:`Verdict` among the figures of a row.
+#: Columns of the fields of :class:`Verdict` in the results of a row.
 VERDICT_AT = [P, BY, VALUE, EDGE]
 _ROUNDING = 1e-9
 
@@ -44,25 +43,25 @@ def part_permutations(
     seed: int,
     groups: NDArray[np.intp] | None = None,
 ) -> NDArray[np.intp]:
-    """Return permutations of a part's rows that follow from permutations of the whole table.
+    """Return permutations of the rows of a part that follow from permutations of the whole table.
 
     Parameters
     ----------
     s : (n,) array
-        The sensitive column of all rows, the same in every call that is to be joint.
+        The sensitive column of all rows, the same in all calls with shared permutations.
     rows : (m,) array
         Row numbers of the part.
     count
-        Number of permutations; the first ones do not depend on it.
+        Number of permutations; the first permutations do not depend on it.
     seed
-        Of the whole table's permutations; the same in every call that is to be joint.
+        Seed of the permutations of the whole table, the same in all calls with shared permutations.
     groups : (n,) array, optional
-        Group, 0 … G-1, of each row of the table.
+        Group number 0 … G-1 of each row of the table.
 
     Returns
     -------
     (count, m) array
-        Indices into `rows`, each row a permutation.
+        Indices into `rows`; each row of the array is a permutation.
     """
     permutations = np.empty((count, len(rows)), dtype=np.intp)
     generators = (np.random.default_rng([seed, b]) for b in range(count))
@@ -71,7 +70,7 @@ def part_permutations(
         for b, rng in enumerate(generators):
             permutations[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
         return permutations
-    # Like by_rank, without a sort for each: every row of the table marks its own place.
+    # This is equivalent to by_rank, but marking positions in the whole table avoids a sort per permutation.
     place, wanted = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
     place[np.argsort(s, kind="stable")] = np.arange(len(s))
     marked = np.empty(len(s), dtype=np.intp)
@@ -82,9 +81,9 @@ def part_permutations(
     return permutations
 
 
-#: Null values of a stack of models in one part of one split: a measure and its column to an array (W, K, B).
-#: W = 2 with weights, which stay with u or move with s, 1 without; K models; B permutations of the whole
-#: table, the same in every split.
+#: Null values of K models in one part of a split, as an array (W, K, B) for each measure and column. With
+#: weights, W = 2: they stay with u, or move with s. Without weights, W = 1. The B permutations of the whole
+#: table are the same in all splits.
 Nulls = dict[Cell, NDArray[np.float64]]
 
 
@@ -96,26 +95,26 @@ def add_verdicts(
     *,
     signed: Collection[Cell],
 ) -> None:
-    """Write the verdict, and the test of each measure's mean over the splits, into the values.
+    """Write the verdict and the test of each measure's mean over the splits into the values.
 
     Parameters
     ----------
     models, cells, values
-        As :func:`fairdash.evaluation.figures.tidy` takes them; in each split and part the models stand in the
-        order of the nulls.
+        As in :func:`fairdash.evaluation.figures.tidy`. In each split and part, the models have the order of
+        the nulls.
     nulls
-        Split and part to the values under independence; parts without permutations are left out. Of the
-        verdict, what its measures say of each order of each sensitive column, (W, M, K, B + 1), as
-        :func:`fairdash.dependence.omnibus.permuted_values` gives it.
+        Values under independence by split and part; parts without permutations are omitted. For the verdict,
+        these are the values of its measures for each order of each sensitive column, (W, M, K, B + 1), as
+        returned by :func:`fairdash.dependence.omnibus.permuted_values`.
     signed
-        The cells whose sign is a direction: the size of the mean is what is tested.
+        Cells whose sign is a direction, for which the test uses the absolute value of the mean.
 
     Notes
     -----
-    The edge is the largest mean over the splits that is no link at 5 %, and p the permutation p-value of the
-    mean; they are alike in all splits of a method, weight and part. With weights each is the larger of two,
-    see :meth:`fairdash.dependence.api.Estimator.null`. Models that diverged are left out of the means. NaN
-    where there are no permutations.
+    The edge is the largest mean over the splits without a link at 5 %, and p is the permutation p-value of
+    the mean. Both are the same in all splits of a method, weight and part. With weights, each is the larger
+    of two; see :meth:`fairdash.dependence.api.Estimator.null`. Diverged models are omitted from the means.
+    Without permutations, both are NaN.
     """
     place = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
     groups = models.groupby(["method", "lam", "part"], sort=False).indices.values()
@@ -127,7 +126,7 @@ def add_verdicts(
         )
         members = [(place[at[i]], keys[i]) for i in kept]
         for m, cell in enumerate(cells if members else ()):
-            # A column of one value in a part's rows has no dependence there.
+            # Dependence on a column that is constant in a part is undefined there.
             found = _defined([nulls[key][cell][..., k, :] for k, key in members if cell in nulls[key]])
             if not found:
                 continue
@@ -145,18 +144,18 @@ def _defined(values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]
 
 
 class Verdict(NamedTuple):
-    """Omnibus test of measures averaged over the splits; its figures are at :data:`VERDICT_AT`.
+    """Result of the omnibus test of measures averaged over the splits, stored in :data:`VERDICT_AT`.
 
     Attributes
     ----------
     p_value
-        In [1 / (1 + B), 1]; with weights the larger of two. 1 where the predictions are constant.
+        In [1 / (1 + B), 1]; with weights, the larger of two. 1 if the predictions are constant.
     by
-        Place among the measures of the one that shows a link best: the first that has the least p-value.
+        Index of the measure with the strongest evidence: the first one with the smallest p-value.
     value
-        Its mean over the splits.
+        Mean of this measure over the splits.
     edge
-        The largest size of such a mean that would be no link at 5 %, by this measure alone.
+        Largest absolute mean without a link at 5 %, by this measure alone.
     """
 
     p_value: float
@@ -171,8 +170,8 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
     Parameters
     ----------
     values
-        For each split the measures of each order, (W, M, B + 1), the order at hand first; the same orders of
-        the whole table in all splits.
+        Values of the measures for each order, (W, M, B + 1), the observed order first, for each split. All
+        splits use the same orders of the whole table.
 
     """
     means = np.mean(values, axis=0)
@@ -186,23 +185,24 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
 
 
 def is_link(p_value: float) -> bool:
-    """Return whether a verdict shows a link, at 5 %; the mean of equal numbers may be rounded."""
+    """Return whether a verdict shows a link at 5 %, with a tolerance for the rounding of a mean."""
     return p_value <= ALPHA + _ROUNDING
 
 
 def told_apart(path: pd.DataFrame) -> NDArray[np.bool_]:
-    """Mark the points of one method's path through which a line may go, as noise can tell them apart.
+    """Mark the points of a method's path that differ by more than noise, so that a line may connect them.
 
-    From the standard model on, a trained point is marked if its dependence is lower than that of the last
-    marked one by more than noise: by more than the measure's edge exceeds its floor, and by more than 1.96
-    standard errors of the difference. These count both points as independent, which is cautious as they share
-    their splits. With one split no standard error is known. Blends are marked between two marked neighbours.
+    Starting from the standard model, a trained point is marked if its dependence is lower than that of the
+    last marked point by more than noise. The difference must exceed the distance from the measure's floor to
+    its edge, and 1.96 standard errors of the difference. The standard error treats both points as
+    independent, which is conservative, because they share their splits. With one split, no standard error is
+    known. Blends between two marked neighbours are marked.
 
     Parameters
     ----------
     path
-        Means of a measure over the splits, in the order of λ: columns ``share``, ``value``, ``se``, ``floor``
-        and ``edge``.
+        Means of a measure over the splits in the order of λ, with the columns ``share``, ``value``, ``se``,
+        ``floor`` and ``edge``.
     """
     columns = (path[figure].to_numpy(dtype=float) for figure in ("value", "se", "floor", "edge"))
     value, se, floor, edge = (np.nan_to_num(each) for each in columns)
@@ -223,13 +223,12 @@ def edge_and_p(value: float, permuted: NDArray[np.float64]) -> tuple[float, floa
     Parameters
     ----------
     permuted : (W, B) array
-        Null values, in W ways; the larger edge and p-value count.
+        Null values of W null distributions. The larger edge and p-value count.
 
     Notes
     -----
-    p = (1 + b) / (1 + B) with b of B null values reaching the value. The edge is the null value that is
-    reached by just too many, so that a value beyond it has p ≤ 0.05 and no other has; infinite where B < 19
-    permutations can't reach 5 %.
+    p = (1 + b) / (1 + B), where b of B null values reach the value. The edge is the null value such that
+    exactly the values above it have p ≤ 0.05. It is infinite if B < 19 permutations cannot reach 5 %.
     """
     count = permuted.shape[1]
     allowed = math.floor(ALPHA * (count + 1) + 1e-9) - 1

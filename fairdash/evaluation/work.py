@@ -22,37 +22,37 @@ from fairdash.training.splits import TEST_SHARE
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.training.sweep import STANDARD, Sweep, trains_for_set_aside
 
-#: Time of a normal core as a share of :func:`fairdash.training.stack_trainer.seconds_of`.
+#: Time on a normal core as a share of :func:`fairdash.training.stack_trainer.seconds_of`.
 _OF_A_SLOW_CORE = 0.5
-#: Share of the models' training that the search for settings takes.
+#: Time of the search for settings as a share of the training time of the models.
 _TUNING = 0.05
-#: Seconds of benchmarks and tariffs for a row and split; of a measured row, of one that is permuted, and of
-#: one that the verdict is of, for each model, all measures together.
+#: Seconds per row and split for baselines and tariffs; and seconds per model for a measured row, a permuted
+#: row and a row of the verdict, with all measures together.
 _BESIDE, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
-#: Rows that :func:`slowness` times, and seconds that they take a core of usual speed.
+#: Number of rows in the task of :func:`slowness`, and its seconds on a normal core.
 _ROWS_OF_A_LAYER, _SECONDS_OF_A_LAYER = 512, 0.01
-#: Share of a run's time that references take.
+#: Share of the time of a run for references.
 _REFERENCES = 0.2
 
 
 class Work:
-    """Estimated work of a run, part by part.
+    """Estimated work of each part of a run.
 
     Parameters
     ----------
     n_rows, n_splits
-        Rows that it sees, and its splits.
+        Numbers of rows used and of splits.
     training
-        Seconds of its networks on a slow core (:func:`fairdash.training.stack_trainer.seconds_of`);
-        None where it fits tariffs instead.
+        Seconds for training the networks on a slow core
+        (:func:`fairdash.training.stack_trainer.seconds_of`); None if the run fits tariffs instead.
     models, blends
-        Models of a split, and places between them that are measured.
+        Numbers of models and of assessed blends per split.
     orders
-        Permutations behind a floor, both ways of the weights.
+        Number of permutations for a floor, including both null distributions with weights.
     pilot
-        Seconds that finding weights takes a slow core.
+        Seconds for the pilot on a slow core.
     is_tuned, confirms, is_preview, with_references
-        Parts of the run.
+        Whether the run includes these parts.
     """
 
     def __init__(
@@ -89,21 +89,21 @@ class Work:
 
     @property
     def seconds(self) -> float:
-        """Total time on one core of usual speed."""
+        """Return the total seconds on one core of normal speed."""
         return sum(self._seconds.values())
 
     def done(self, part: str, share: float = 0.0) -> float:
-        """Return the share of the total that is done, in [0, 1], when `share` of this part is done."""
+        """Return the completed share of the total work, in [0, 1], if `share` of this part is completed."""
         parts = list(self._seconds)
         before = sum(self._seconds[each] for each in parts[: parts.index(part)])
         return (before + share * self._seconds[part]) / self.seconds
 
 
 def slowness() -> float:
-    """Return this core's time for a task as a multiple of a usual core's.
+    """Return the time of this core for a task as a multiple of a normal core's time.
 
-    It is the best of several tries, as other work may be over soon. They need no further memory, which takes
-    some threads longer to get.
+    The result is the smallest time of several tries, because other processes may slow down single tries. The
+    tries allocate no memory, which takes longer in some threads.
     """
     rng = np.random.default_rng(0)
     rows, weights, layer = (
@@ -129,7 +129,7 @@ def work_of_plan(
     is_preview: bool = False,
     references: bool = False,
 ) -> Work:
-    """Estimate the work of a plan on these rows; arguments as in :func:`execute_sweep`."""
+    """Estimate the work of a plan on a data set; arguments as in :func:`execute_sweep`."""
     models, n = plan.models(), dataset.n_rows
     test, has_weight = max(min(round(TEST_SHARE * n), MAX_ROWS), 1), dataset.weight is not None
     orders = permutations_behind_floor(test, n_permutations, has_weight=has_weight)
@@ -150,5 +150,5 @@ def work_of_plan(
 
 
 def piloted_method(plan: Sweep) -> str | None:
-    """Return the method that the plan's pilot trains, its first fair one; None if it asks for no pilot."""
+    """Return the method that the pilot trains, the first fair method; None if the plan needs no pilot."""
     return next((each for each in plan.methods if each != STANDARD), None) if plan.find_lams else None

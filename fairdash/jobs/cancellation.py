@@ -1,7 +1,7 @@
-"""Request that a job stops, see whether one was requested, and who works in a job's folder.
+"""Request that a job stops, check for such a request, and find the process that runs a job.
 
-<job>/cancel        there from the request to stop until the job is resumed
-<job>/worker.lock   held by the process that works at the job, which process.json names
+<job>/cancel        exists from the request to stop until the job is resumed
+<job>/worker.lock   held by the process that runs the job, which process.json names
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SECONDS_TO_STOP, SECONDS_TO_BE_GONE = 8.0, 10.0
 
 
 def request_stop(folder: Path) -> None:
-    """Ask whatever works in a job's folder to stop; StorageError if the folder can't be written."""
+    """Ask the processes of a job to stop; StorageError if the folder can't be written."""
     try:
         (folder / CANCEL).touch()
     except OSError as error:
@@ -48,12 +48,12 @@ def withdraw_stop(folder: Path) -> None:
 
 
 def is_stop_requested(folder: Path) -> bool:
-    """Return whether the job is to stop, or is deleted."""
+    """Return whether the job has to stop, or is deleted."""
     return (folder / CANCEL).exists() or not folder.is_dir()
 
 
 class StopCheck:
-    """Look for a request to stop several times a second, however often it is called.
+    """Look for a request to stop several times a second, independent of the number of calls.
 
     Parameters
     ----------

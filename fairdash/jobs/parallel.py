@@ -1,15 +1,15 @@
 """Compute the steps of a job in other processes, through any executor, or on several machines.
 
 The job's own process runs the program again and again (:class:`fairdash.jobs.steps.Replay`). Each time it
-submits the steps that have become computable, until none is missing. A step is a call of a module-level
-function with two texts, the job's folder and the step's name. It returns the hash of what it has stored
-there. No rows, states or predictions are sent.
+submits the steps that can now be computed, until none is missing. A step is a call of a module-level function
+with two texts, the job's folder and the step's name. It returns the hash of the result stored there. No rows,
+states or predictions are sent.
 
-<job>/units/progress/   what each step is doing and how far it is, while it is computed
+<job>/units/progress/   current activity and progress of each running step
 
-The process that has the job submits its steps through a :class:`QueueExecutor`. The worker of any machine
-takes them from the queue into its own pool of processes (:class:`StepPool`). The database holds the name of a
-step, and the hash of what it has found.
+The process of the job submits its steps through a :class:`QueueExecutor`. The worker of any machine takes
+them from the queue into its own pool of processes (:class:`StepPool`). The database holds the name of a step
+and the hash of its result.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class StepProgress:
     Parameters
     ----------
     replay
-        The job's steps; the one that it is to compute is the target.
+        The job's steps; the target is the step to compute.
     """
 
     def __init__(self, replay: Replay) -> None:
@@ -74,7 +74,7 @@ class StepProgress:
         make_parents(self._place)
 
     def __call__(self, doing: str, fraction: float) -> None:
-        """Report the job's progress as far as this step computes it; raise Cancelled on a request to stop."""
+        """Report the progress of this step; raise Cancelled on a request to stop."""
         if not self._replay.is_computing:
             return
         if self._first is None:
@@ -111,26 +111,26 @@ def compute_steps(
     Parameters
     ----------
     program
-        Returns the job's result; all that is costly in it is a step.
+        Function that returns the job's result; each costly part is a step.
     folder
         Folder of the results of its steps, which all processes of the executor see.
     step
         Computes a step; a function of a module.
     executor
-        Executor, or what makes one of the job's own, again where its processes have died.
+        Executor, or a function that creates one for the job, and again if its processes die.
     width
-        Number of steps that the executor computes at once. It is given no more, so that the next one is the
-        first in the order of the program, and not one that was possible earlier.
+        Number of steps that the executor computes at once. It gets no more steps, so that the next step is
+        always the first one in the order of the program.
     progress
-        Called several times a second with what is being done and the share of the work; what it raises, such
-        as Cancelled, ends the job.
+        Called several times a second with the current activity and the completed share; an exception from it,
+        such as Cancelled, stops the job.
     on_result
-        Called once for each finished step, those from before included.
+        Called once for each finished step, including earlier ones.
 
     Raises
     ------
     RunError
-        The processes die again and again.
+        The processes die repeatedly.
     """
     replay = Replay(folder)
     for name in list(replay.index):
@@ -162,7 +162,7 @@ def compute_steps(
                 n_broken += 1
                 if n_broken > MAX_BROKEN or not is_own:
                     raise RunError.of(
-                        "The processes that compute this were ended again and again",
+                        "The processes that compute this were stopped repeatedly",
                         "Close other programs, or take a sample of the rows: the memory may not suffice.",
                     ) from error
                 log.warning("a process has ended; unfinished steps are computed again")
@@ -178,7 +178,7 @@ def compute_steps(
 
 
 def _progress(folder: Path, names: Iterable[str], doing: str) -> tuple[str, float]:
-    """Return what the running steps are doing, and the share of the work that they have done."""
+    """Return the activities of the running steps, and the share of the work that they have completed."""
     total = 0.0
     for name in names:
         try:
@@ -202,7 +202,7 @@ def local_pool(count: int, folder: Path) -> ProcessPoolExecutor:
 
 
 def warm_up() -> None:
-    """Import what steps need in the process that those of a pool are forked from, where there is one."""
+    """Import the modules that steps need in the process from which a pool is forked, if there is one."""
     if _context().get_start_method() == "forkserver":
         forkserver.ensure_running()
 
@@ -215,13 +215,13 @@ def _context() -> BaseContext:
 
 
 def _begin(folder: str) -> None:
-    """Limit a process of the pool, and have it end in time."""
+    """Limit the memory of a pool process, and make it stop in time."""
     limit_memory()
     threading.Thread(target=_end_in_time, args=(Path(folder),), daemon=True).start()
 
 
 def _end_in_time(folder: Path) -> None:
-    """End this process with the one that it belongs to, however that ends, or once the job is to stop."""
+    """Stop this process when its parent ends, for any reason, or when the job has to stop."""
     parent = multiprocessing.parent_process()
     while parent is not None and parent.exitcode is None:
         parent.join(SECONDS_BETWEEN_LOOKS)
@@ -252,7 +252,7 @@ class QueueExecutor(Executor):
         threading.Thread(target=self._follow, daemon=True).start()
 
     def submit(self, _: Any, /, *args: Any, **__: Any) -> Future[Any]:
-        """Put a step on the queue, unless it is there since an earlier process had this job."""
+        """Put a step on the queue, unless an earlier process of this job did so."""
         _, name = args
         id = f"{self._job}-step-{sha256(name.encode())[:16]}"
         queue.retry_until_available(lambda: queue.enqueue_step(id, self._place, name, owner=self._owner))
@@ -273,7 +273,7 @@ class QueueExecutor(Executor):
 
 
 def _settle(future: Future[Any], found: WorkflowStatus) -> None:
-    """Hand on what a step has found, or what it says of its failure."""
+    """Pass on the result of a step, or its error message."""
     digest, share, failure, problems = found.output or ("", 0.0, "", [])
     if digest:
         future.set_result((digest, share))
@@ -304,7 +304,7 @@ class StepPool:
         self._lock = threading.Lock()
 
     def compute(self, place: str, name: str) -> list[Any]:
-        """Compute a step; return the hash of its result and its share, then what went wrong, in words."""
+        """Compute a step; return the hash of its result, its share, and any error in words."""
         folder = data_folder(place) / "units"
         try:
             for _ in range(MAX_BROKEN):
@@ -316,7 +316,7 @@ class StepPool:
                         raise Cancelled from None
                     with self._lock:
                         self._folder = None if self._pool is pool else self._folder
-            raise RunError.of("The processes of a machine were ended again and again", "Give it more memory.")
+            raise RunError.of("The processes of a machine were stopped repeatedly", "Give it more memory.")
         except FairdashError as error:
             return ["", 0.0, str(error), [to_plain(each) for each in error.problems]]
         except Cancelled:
@@ -334,7 +334,7 @@ class StepPool:
             return self._pool
 
     def close(self) -> None:
-        """End the processes when they have done what they were given."""
+        """Stop the processes after their current tasks."""
         if self._pool is not None:
             self._pool.shutdown(wait=False)
             self._pool = None

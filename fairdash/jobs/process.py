@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 def start_detached(module: str, argument: str, *, log: Path) -> None:
-    """Run ``python -m module argument`` in a session of its own, and append its output to `log`.
+    """Run ``python -m module argument`` in a separate session, and append its output to `log`.
 
-    The process continues when the browser, the tab or the app is closed. `argument` must be fairdash's own
-    (hex digits): nothing that a user typed.
+    The process continues when the browser, the tab or the app is closed. `argument` must come from fairdash
+    (hex digits), never from user input.
     """
     with log.open("ab") as out:
         process = subprocess.Popen(  # noqa: S603 (our own module, no shell)

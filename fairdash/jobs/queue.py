@@ -1,13 +1,14 @@
 """Queue of all jobs: a client of DBOS Transact.
 
-<home>/jobs.sqlite               what waits, is at work and has ended
-<home>/workers/<queue>.todo         there while the queue may hold jobs
-<home>/workers/<queue>.lock         held by the process that works at a queue on this machine
-<home>/workers/<queue>.log          what it printed; with several machines the name of each stands before
+<home>/jobs.sqlite               waiting, running and ended jobs
+<home>/workers/<queue>.todo         exists while the queue may contain jobs
+<home>/workers/<queue>.lock         held by the process that runs a queue on this machine
+<home>/workers/<queue>.log          its output; with several machines the file name begins with that of the
+                                    machine
 
 ``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that share one home. The
-database holds ids and states, but no rows of data. DBOS takes 0.4 s to import, so jobs that have ended are
-not looked up here.
+database holds ids and states, but no rows of data. Importing DBOS takes 0.4 s, so ended jobs are not looked
+up here.
 """
 
 from __future__ import annotations
@@ -82,9 +83,9 @@ class QueueState:
     Parameters
     ----------
     state
-        WAITING, AT_WORK, STOPPED by somebody's wish or by an error that has been noted, or another.
+        WAITING, AT_WORK, STOPPED on request or by a recorded error, or another state.
     ahead
-        Ids of the jobs ahead of it in its queue, if it waits, the first one first.
+        Ids of the jobs ahead of it in its queue, in order, if it waits.
     """
 
     state: str
@@ -120,7 +121,7 @@ def client() -> DBOSClient:
     Raises
     ------
     AwayError
-        It does not answer.
+        The database does not respond.
     StorageError
         It can't be opened, or the home can't be written.
     """
@@ -143,7 +144,7 @@ def submit(
     Parameters
     ----------
     place
-        ``"<room>/<id>"``, as :func:`fairdash.cli.worker.carry_out` has it.
+        ``"<room>/<id>"``, as in :func:`fairdash.cli.worker.carry_out`.
     queue_name
         One of QUEUES.
     owner
@@ -151,11 +152,11 @@ def submit(
     part
         Part of the job, for the process.
     id
-        The name in the line; that of the place by default.
+        Name in the queue; by default that of the place.
     now
-        Whether a process is to be started for it; if not, somebody has to :func:`start_worker` for one.
+        Whether to start a process for it; otherwise the caller must call :func:`start_worker`.
     again
-        Whether nobody holds it: what counts as being at work is on its way out.
+        Whether no process holds the job, so that a state of being at work is out of date.
     """
     from dbos import EnqueueOptions
 
@@ -178,7 +179,7 @@ def state_of(id: str) -> QueueState | None:
 
 
 def states_of(ids: Collection[str]) -> dict[str, QueueState]:
-    """Return the states of those jobs that are, or were, in the queue."""
+    """Return the states of the jobs that are, or were, in the queue."""
     if not ids or (not is_shared() and not data_folder("jobs.sqlite").is_file()):
         return {}
     found = _workflows(workflow_ids=list(ids))
@@ -200,7 +201,7 @@ def active(queue_name: str | None) -> list[WorkflowStatus]:
 
 
 def enqueue_step(id: str, place: str, name: str, *, owner: str) -> None:
-    """Put a step of a job on the queue of steps, in place of an earlier one that has ended."""
+    """Put a step of a job on the queue of steps, replacing an earlier attempt that has ended."""
     from dbos import EnqueueOptions
 
     found = steps_of([id])
@@ -214,7 +215,7 @@ def enqueue_step(id: str, place: str, name: str, *, owner: str) -> None:
 
 
 def steps_of(ids: Collection[str]) -> list[WorkflowStatus]:
-    """Return the states of steps, with what they have found."""
+    """Return the states of steps, with their results."""
     with in_words():
         return client().list_workflows(workflow_ids=list(ids), load_input=False) if ids else []
 
@@ -245,7 +246,7 @@ def give_up(id: str, *, begun: int | None) -> None:
 
 
 def cancel(ids: Iterable[str]) -> None:
-    """Prevent any further unit of these jobs from starting."""
+    """Prevent further units of these jobs from starting."""
     known = [id for id, at in states_of(list(ids)).items() if at.is_active]
     if known:
         with in_words():
@@ -312,7 +313,7 @@ def lock_of(queue_name: str) -> Path:
 def worker_at(queue_name: str) -> str:
     """Return the name of this machine's process for a queue; with SQLite there is one machine.
 
-    ``FAIRDASH_MACHINE`` says it where several have one host name.
+    ``FAIRDASH_MACHINE`` sets it if several machines have the same host name.
     """
     if not is_shared():
         return queue_name
@@ -341,10 +342,10 @@ def in_words() -> Iterator[None]:
         ):
             raise AwayError.of(
                 "the job database can't be reached",
-                "See that the PostgreSQL of FAIRDASH_DATABASE answers. Jobs at work wait for it.",
+                "Check that the PostgreSQL of FAIRDASH_DATABASE answers. Jobs at work wait for it.",
             ) from error
         hint = (
-            "See that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."
+            "Check that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."
             if is_shared()
             else f"See that {data_folder('jobs.sqlite')} can be written. If it is damaged, move it away."
         )
@@ -392,7 +393,7 @@ def heartbeat(name: str) -> None:
 
 
 def n_processes() -> int:
-    """Return how many processes the live workers have for steps, on machines of one kind."""
+    """Return the number of processes that live workers have for steps, on machines of the same kind."""
     from sqlalchemy import text
 
     def ask() -> int:
@@ -407,7 +408,7 @@ def n_processes() -> int:
 def take_over(queue_name: str) -> int:
     """Return the jobs of dead workers to a queue, and return their number.
 
-    While the database was away no worker could report: ask only when it has been there for SECONDS_TO_LIVE.
+    During a database outage no worker can report, so call this only after SECONDS_TO_LIVE of operation.
     """
     from sqlalchemy import text
 

@@ -5,7 +5,7 @@ computes it. :class:`Checkpoints` compute only results that are not stored yet: 
 last finished step. :class:`Replay` lets other processes compute them (:mod:`fairdash.jobs.parallel`) and
 raises :class:`MissingSteps` with the names of all that can be computed now.
 
-<job>/units/<sha256>    result of a step, by content: synced, and checked on reading
+<job>/units/<sha256>    result of a step, stored by content, synced, and checked on reading
 <job>/units/index.json  name of each finished step, with the hash of its result and its share of the work
 
 >>> from_files(to_files({"rows": np.arange(3), "rule": "the smallest"}))
@@ -45,8 +45,8 @@ T = TypeVar("T")
 class Unit(Protocol):
     """Interface that returns the result of the step called `name`, from `compute` if it is not known yet.
 
-    A job asks for its steps under names that follow from its plan and its data alone, for none of them twice,
-    and for each after those whose results it needs. What `compute` raises comes through.
+    The names of a job's steps depend only on its plan and its data. A job asks for each step once, after the
+    steps whose results it needs. Exceptions of `compute` are passed on.
     """
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
@@ -74,7 +74,7 @@ def within(unit: Unit, part: str) -> Unit:
 
 
 def _root_of(unit: Unit) -> tuple[Unit, str]:
-    """Steps of the whole job, and what stands before the names of this part."""
+    """Steps of the whole job, and the prefix of the names of this part."""
     prefix = ""
     while isinstance(unit, _Within):
         prefix = f"{unit.part}/{prefix}"
@@ -83,7 +83,9 @@ def _root_of(unit: Unit) -> tuple[Unit, str]:
 
 
 class MissingSteps(BaseException):
-    """Steps without a result, all of which can be computed now; no error, and not to be caught as one."""
+    """Steps without a result, all of which can be computed now; this is not an error and must not be caught
+    as one.
+    """
 
     def __init__(self, *names: str) -> None:
         super().__init__(*names)
@@ -91,7 +93,7 @@ class MissingSteps(BaseException):
 
 
 class StepDone(BaseException):
-    """Result of the step that a process was asked for: its hash. Nothing after it needs to be computed."""
+    """Hash of the result of the step that a process was asked for. Nothing after it needs to be computed."""
 
     def __init__(self, digest: str) -> None:
         super().__init__(digest)
@@ -99,14 +101,14 @@ class StepDone(BaseException):
 
 
 class Branch(Generic[T]):
-    """Part of a job that does not need the branches beside it; evaluated once, when its result is read.
+    """Part of a job that is independent of the other branches; evaluated once, when its result is read.
 
     Parameters
     ----------
     unit
         The job's steps.
     task
-        Computes the result, which must not be changed afterwards.
+        Function that computes the result, which must not be changed afterwards.
     parts
         First parts of the names of its steps.
     is_kept
@@ -122,7 +124,7 @@ class Branch(Generic[T]):
         self._missing: MissingSteps | None = None
 
     def result(self) -> T:
-        """Result of the branch; MissingSteps if steps of it have to be computed first."""
+        """Result of the branch; MissingSteps if some of its steps have to be computed first."""
         if self._missing is not None:
             raise self._missing
         if not self._results:
@@ -142,7 +144,7 @@ class Branch(Generic[T]):
 
     @property
     def holds_target(self) -> bool:
-        """Return whether it has the one step that this process is to compute."""
+        """Return whether it contains the step that this process has to compute."""
         target = "" if self._replay is None else self._replay.target
         return bool(target) and any(f"{target}/".startswith(f"{part}/") for part in self._parts)
 
@@ -161,9 +163,9 @@ def gather(*branches: Branch[Any]) -> list[Any]:
 
 
 def reused(unit: Unit, name: str, make: Callable[[], T]) -> T:
-    """Return what was made under this name for this part of the job, or make it.
+    """Return the object cached under this name for this part of the job, or create it.
 
-    Of each name the last part's is kept as long as the job's program is run again.
+    For each name, the object of the last part is kept while the job's program is run again.
     """
     unit, prefix = _root_of(unit)
     if not isinstance(unit, Replay):
@@ -180,14 +182,14 @@ def independent(unit: Unit, tasks: Mapping[str, Callable[[], T]]) -> list[T]:
 
 
 class Checkpoints:
-    """Store of step results: a step that has none is computed here.
+    """Store of step results; a step without a result is computed here.
 
     Parameters
     ----------
     folder
         Folder of the results.
     check
-        Called before each step; what it raises ends the job.
+        Called before each step; an exception from it stops the job.
     """
 
     def __init__(self, folder: Path, *, check: Callable[[], None] = lambda: None) -> None:
@@ -236,8 +238,8 @@ class Checkpoints:
 class Replay(Checkpoints):
     """Store of step results that computes at most one step, its target.
 
-    The program of a job is run again whenever a result was added, so what it has found in memory stays: the
-    results of unfinished branches, then those of branches.
+    The program of a job is run again whenever a result was added. Results of unfinished branches, and then
+    results of branches, therefore stay in memory.
 
     Parameters
     ----------
@@ -270,13 +272,13 @@ class Replay(Checkpoints):
         return self._loaded[name]
 
     def raise_if_still_missing(self, parts: tuple[str, ...]) -> None:
-        """Raise MissingSteps if no step that a branch was waiting for is there, or to be computed."""
+        """Raise MissingSteps if no step that a branch waits for is available or to be computed."""
         names = self.missing.get(parts, ())
         if names and not any(name in self.index or name == self.target for name in names):
             raise MissingSteps(*names)
 
     def kept(self, parts: tuple[str, ...], task: Callable[[], T]) -> T:
-        """Result of a branch, computed once; what was in memory for its parts leaves it then."""
+        """Result of a branch, computed once; the memory of its parts is then released."""
         if parts not in self._branches:
             found = task()
             own = tuple(f"{part}/" for part in parts)
@@ -312,7 +314,7 @@ def load(folder: Path, digest: str) -> dict[str, bytes]:
     Raises
     ------
     AlteredError
-        They are gone, or not as they were written.
+        The files are missing or were changed.
     """
     try:
         content = (folder / digest).read_bytes()
@@ -329,7 +331,7 @@ def to_files(found: Found) -> dict[str, bytes]:
     Raises
     ------
     ValueError
-        Something would not come back as it is: :func:`from_files` has to give the very same values.
+        A value would not be restored exactly; :func:`from_files` must return the same values.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import save
@@ -347,9 +349,9 @@ def to_files(found: Found) -> dict[str, bytes]:
             pd.testing.assert_frame_equal(again[name], frame, check_exact=True, check_freq=False)
         same = all(_is_same(again[name], array) for name, array in arrays.items())
     except (AssertionError, TypeError, ValueError, KeyError, NotImplementedError, SafetensorError) as error:
-        raise ValueError("what a step has found can't be stored as it is") from error
+        raise ValueError("the result of a step can't be stored") from error
     if not same or list(map(str, plain)) != list(plain):
-        raise ValueError("what a step has found can't be stored as it is")
+        raise ValueError("the result of a step can't be stored")
     return files
 
 
@@ -367,7 +369,7 @@ def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Return whether two arrays have the same bits, block by block: they may be gigabytes."""
+    """Return whether two arrays have the same bits, block by block, because they may have gigabytes."""
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
     one, other = a.reshape(-1), b.reshape(-1)

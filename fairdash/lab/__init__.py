@@ -1,6 +1,6 @@
 """Studies of the estimators on distributions with known dependence.
 
-A study is a generator that yields its progress and its tables so far. Pages run it in a separate process
+A study is a generator that yields its progress and the tables so far. Pages run it in a separate process
 (:mod:`fairdash.lab.studies`); the command line and benchmarks may call it directly.
 """
 

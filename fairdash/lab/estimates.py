@@ -28,7 +28,7 @@ class Progress:
     Parameters
     ----------
     fraction
-        Share done, 0 to 1.
+        Completed share, 0 to 1.
     doing
         Current step, in plain words.
     tables
@@ -41,9 +41,9 @@ class Progress:
 
 
 def studied(*, quick: bool | None = None) -> tuple[str, ...]:
-    """Return the ids of the measures for continuous variables, only the quick or the slow ones on request.
+    """Return the ids of the measures for continuous variables, optionally only the quick or the slow ones.
 
-    Those that are shown on request alone are not among them.
+    Measures that are shown only on request are excluded.
     """
     return tuple(
         id
@@ -53,7 +53,7 @@ def studied(*, quick: bool | None = None) -> tuple[str, ...]:
 
 
 def coefficients() -> tuple[str, ...]:
-    """Return the ids of the measures between 0 and 1, which alone share an axis with HGR (paper)."""
+    """Return the ids of the measures between 0 and 1, the only ones that share an axis with HGR (paper)."""
     return tuple(id for id in studied() if REGISTRY[id].upper == 1)
 
 
@@ -100,8 +100,11 @@ def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_sta
 
 
 def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
-    """Rows sorted by v, and u as ordinal ranks, as a Python port of RDC has them: ties follow the order of
-    the rows. The R code that its authors printed, ``rank(u) / length(u)``, averages ties."""
+    """Rows sorted by v, and u as ordinal ranks, as in a Python port of RDC, in which ties follow the order of
+    the rows.
+
+    The authors' R code, ``rank(u) / length(u)``, averages ties.
+    """
     order = np.argsort(v, axis=-1, kind="stable")
     u, v = np.take_along_axis(u, order, axis=-1), np.take_along_axis(v, order, axis=-1)
     ranks = np.argsort(np.argsort(u, axis=-1, kind="stable"), axis=-1, kind="stable")
@@ -185,18 +188,18 @@ def scene_estimates(
     scene
         Rows to use.
     ids
-        Measures; all the quick ones by default.
+        Measures; by default all quick ones.
     n_permutations
-        Permutations of V behind each floor.
+        Permutations of V for each floor.
     floors
-        Floors that are known already, by id: mean and 95 % quantile.
+        Floors that are already known, by id: mean and 95 % quantile.
 
     Returns
     -------
     DataFrame
         ``id``; ``value``; ``floor`` and ``floor_q95``, the mean and the 95 % quantile of the same estimator
-        with V permuted (of its size, where the sign is a direction); ``published``, the value as the
-        estimator was published, missing where fairdash does the same.
+        with V permuted (of its absolute value, if the sign is a direction); ``published``, the value of the
+        estimator as published, missing if fairdash uses the same.
     """
     chosen = studied(quick=True) if ids is None else ids
     known = dict(floors or {})
@@ -212,8 +215,8 @@ def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> di
     Returns
     -------
     dict
-        By id: values as fairdash uses the estimator and as it was published, NaN where that is the same;
-        (K,) both, and those that :func:`scene_estimates` gives at each level.
+        By id: values as fairdash uses the estimator and as published, NaN if both are the same; (K,) each,
+        equal to those of :func:`scene_estimates` at each level.
     """
     draws = [replace(scene, noise=noise).draw() for noise in noises]
     u, v = (np.concatenate(each) for each in zip(*draws, strict=True))
@@ -250,7 +253,7 @@ def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]
     Yields
     ------
     Progress
-        ``readings`` as :func:`scene_estimates` has it; ``curves`` as :func:`learned_curves`.
+        ``readings`` as in :func:`scene_estimates`; ``curves`` as in :func:`learned_curves`.
     """
     ids = studied(quick=False)
     rows: list[pd.DataFrame] = [pd.DataFrame(columns=COLUMNS)]

@@ -40,7 +40,7 @@ class LessonScene:
     right
         The correct choice.
     learned
-        The recap's sentence.
+        Sentence of the recap.
     """
 
     title: str
@@ -63,22 +63,22 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
         "2": LessonScene(
             title="2 Straighten the cloud",
             question="Which two functions turn this cloud into a line?",
-            guesses=("None: it is a hump", "f alone, of age", "f of age and g of the price"),
+            guesses=("None, because it is a hump", "f alone, of age", "f of age and g of the price"),
             right="f of age and g of the price",
             learned="HGR is the correlation after the best transformation of both variables.",
         ),
         "3": LessonScene(
             title="3 Memorising noise",
             question="An adversary reports 0.7. Is that high?",
-            guesses=("Yes, a strong link", "It depends on rows and steps", "No, it is always that"),
+            guesses=("Yes, a strong link", "It depends on rows and steps", "No, 0.7 is normal"),
             right="It depends on rows and steps",
             learned="Only a value above the noise floor is evidence of a link.",
         ),
         "4": LessonScene(
             title="4 The duel",
             question="How does a predictor become fair?",
-            guesses=("It forgets age", "An adversary hunts it", "It adds noise"),
-            right="An adversary hunts it",
+            guesses=("It forgets age", "An adversary looks for a link", "It adds noise"),
+            right="An adversary looks for a link",
             learned="An adversary trains a predictor to be fair. A new estimator then judges it.",
         ),
         "5": LessonScene(
@@ -143,7 +143,7 @@ _CELLS = 20_000
 
 
 def curve_scene(points: Points) -> Scene:
-    """Return rows about the curve."""
+    """Return rows around the curve."""
     return Scene(pattern=POINTS, points=points, n=CURVE_ROWS, noise=CURVE_NOISE)
 
 
@@ -336,8 +336,9 @@ OBJECTIVES = {
 def payers_points(objective: str) -> pd.DataFrame:
     """Return one row per weight, 0 first: ``lam``, ``rmse`` in € and ``hgr``, means over the splits.
 
-    And ``rmse_se``, ``hgr_se``, their standard errors; ``edge``, what independence stays below in 95 % of
-    cases; ``rmse_of_average``, the error in € of predicting the average for everyone.
+    It also has ``rmse_se`` and ``hgr_se``, their standard errors; ``edge``, the value that independence does
+    not exceed in 95 % of cases; and ``rmse_of_average``, the error in € of predicting the average for
+    everyone.
     """
     return select("payers", objective=objective).sort_values("lam", ignore_index=True)
 
@@ -345,7 +346,7 @@ def payers_points(objective: str) -> pd.DataFrame:
 def payers_floor(objective: str) -> float:
     """Return the noise floor for sentence and picture, the mean of the weights' edges.
 
-    Each weight's edge estimates the same thing from shuffles of its own.
+    The edges of all weights estimate the same quantity from different shuffles.
     """
     return float(payers_points(objective)["edge"].mean())
 
@@ -365,7 +366,7 @@ def payers_ages(objective: str) -> pd.DataFrame:
 
 
 def payers_sentence(objective: str, lam: float) -> str:
-    """Say who pays what at this weight, against the standard model, in Markdown."""
+    """State who pays how much at this weight, compared with the standard model, in Markdown."""
     point, standard = (row_of(payers_points(objective), "lam", each) for each in (lam, 0.0))
     ada, ben = (f"{name} ({age})" for name, age in PEOPLE.items())
     if lam == 0:

@@ -36,7 +36,7 @@ class Noise:
     estimates
         As :func:`fairdash.lab.scene_estimates` gives them.
     groups
-        Those that are drawn, with the exact value at this level.
+        Groups to draw, with the exact value at this level.
     """
 
     estimates: pd.DataFrame
@@ -49,9 +49,9 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
     Parameters
     ----------
     scene
-        Its noise is among :data:`NOISES`.
+        Scene whose noise is in :data:`NOISES`.
     levels
-        One for each of them.
+        One level for each of them.
     """
     at = NOISES.index(scene.noise)
     rows, of_rows = _moving_rows(scene, theme=theme)
@@ -105,10 +105,10 @@ def _cells(estimates: pd.DataFrame, ids: Sequence[str]) -> list[tuple[str, str]]
 
 
 def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the rows, the curve and the axis that holds both.
+    """Return the rows, the curve and the axis that includes both.
 
-    More noise is more of the same noise: V = F + σ ε. On the scale of heavy tails its logarithm is such a
-    sum. So what is sent are F, ε and their shares at each stop.
+    Noise is scaled, V = F + σ ε, and with heavy tails the logarithm of V is such a sum. The browser therefore
+    receives F, ε and their shares at each stop.
     """
     u, _ = scene.draw()
     even = replace(scene, heavy_tails=False)

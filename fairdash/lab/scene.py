@@ -56,10 +56,10 @@ class Scene:
     noise
         Standard deviation of the noise, at least 0.
     ties
-        Share of the rows on which U is exactly 0, in [0, 1): as with claims, most of which are zero.
+        Share of the rows in which U is exactly 0, in [0, 1), as with claims, most of which are zero.
     heavy_tails
-        Whether U and V are drawn on a scale of heavy tails: increasing maps of both, with U and a normal V
-        becoming lognormal(0, 2). Maximal correlation, χ² and mutual information are those of the pattern.
+        Whether U and V have heavy tails, through increasing maps of both that turn U and a normal V into
+        lognormal(0, 2). Maximal correlation, χ² and mutual information are those of the pattern.
     seed
         Number of the draw.
     """
@@ -106,7 +106,7 @@ class Scene:
 
     @property
     def shape(self) -> Pattern:
-        """Pattern F of the untied uniform variable: with noise it has the law of V."""
+        """Pattern F of the uniform variable without ties; with noise it has the distribution of V."""
         named = self.named
         if self.ties == 0:
             return named
@@ -124,8 +124,10 @@ class Scene:
         return np.sign(u) * beyond
 
     def draw(self, *, repeats: int = 1) -> tuple[Array, Array]:
-        """Samples of U and V, (repeats, n) each. More noise is more of the same noise: equal seeds give
-        equal U and equal ε ÷ σ."""
+        """Samples of U and V, (repeats, n) each.
+
+        Noise is only scaled: equal seeds give equal U and equal ε ÷ σ.
+        """
         u, v = draw(self.shape, self.noise, self.n, repeats=repeats, random_state=self.seed)
         return self.scale_u(self._tied(u)), self.scale_v(v)
 
@@ -159,7 +161,7 @@ class Example:
     Parameters
     ----------
     id
-        A name of its own, for keys and tests.
+        Unique name, for keys and tests.
     measure
         Id of the estimator.
     button
@@ -169,7 +171,7 @@ class Example:
     scene
         The scene.
     also
-        Ids of others that fail on it.
+        Ids of other estimators that fail on it.
     """
 
     id: str

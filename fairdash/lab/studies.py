@@ -45,17 +45,16 @@ _FORMAT = 4
 
 @dataclass(frozen=True)
 class Study:
-    """Computation on one scene, or on the normal laws.
+    """Computation on one scene, or on normal distributions.
 
     Parameters
     ----------
     kind
         A key of :data:`KINDS`, or :data:`PROXIES`.
     scene
-        What it is about; of ``"gaussians"``, ``"fig2"`` and ``"divergences"`` only the number of rows and
-        the seed.
+        Its scene; ``"gaussians"``, ``"fig2"`` and ``"divergences"`` use only the number of rows and the seed.
     source
-        The recipe of the data set that it is about, as JSON; of ``"proxies"``, which has no scene.
+        Recipe of its data set, as JSON, for ``"proxies"``, which has no scene.
     sensitive
         Sensitive column, for ``"proxies"``.
     """
@@ -105,13 +104,13 @@ def noise_axis_study(
     Parameters
     ----------
     scenes
-        Patterns, numbers of rows (the same for all) and first seeds; their noise does not matter.
+        Patterns, numbers of rows (the same for all) and first seeds; their noise has no effect.
     noises
         Noise levels.
     repeats
-        Data sets a level.
+        Data sets per level.
     ids
-        Measures; by default all that run from 0 to 1. A divergence has no place on the axis of HGR.
+        Measures; by default all between 0 and 1. Divergences do not fit on the axis of HGR.
 
     Yields
     ------
@@ -197,19 +196,19 @@ def power_study(
 ) -> Iterator[Progress]:
     """Estimate the detection rate of every estimator at every noise level.
 
-    At each level ``repeats`` data sets are drawn. The U of one with the V of the next and of the one after
-    are independent and have the same margins: their values are the estimator's under independence.
-    A link is detected in a data set if p = (1 + how many of those reach its value) / (1 + their number) is at
+    At each level ``repeats`` data sets are drawn. The U of one data set is independent of the V of the next
+    two and has the same margins, so these pairs give the estimator's values under independence. A link is
+    detected in a data set if p = (1 + number of such values that reach its value) / (1 + their number) is at
     most 5 %.
 
     Parameters
     ----------
     scene
-        Pattern and number of rows; its noise does not matter.
+        Pattern and number of rows; its noise has no effect.
     noises
         Noise levels.
     repeats, slow_repeats
-        Data sets a level, for quick and for slow measures (at least 10: fewer independent pairs can't show
+        Data sets per level, for quick and for slow measures (at least 10: fewer independent pairs can't show
         5 %).
     ids
         Measures; by default :func:`compared`.
@@ -301,7 +300,7 @@ def gaussian_study(
     rhos
         Correlations in [−1, 1].
     n, repeats
-        Rows a data set, data sets a correlation.
+        Rows per data set, data sets per correlation.
     ids
         Measures; by default all that estimate one of the three.
     seed
@@ -327,7 +326,7 @@ def means_along_rho(values: pd.DataFrame, *, base: str) -> pd.DataFrame:
     Parameters
     ----------
     values
-        As :func:`gaussian_study` gives them; those of our own way are taken.
+        As returned by :func:`gaussian_study`; our own form of each estimator is used.
 
     Returns
     -------

@@ -1,11 +1,12 @@
 """Exact values for a pattern with noise, by quadrature, and for bivariate normal distributions.
 
-This module also checks the supplement's proposition "Mutual Information vs χ²" for these laws, which says:
-HGR² ≤ 1 − 2^(−2I), which is ≤ χ² for χ² ≥ t ≈ 0.345 and ≥ χ² below, by way of I ≤ log(1 + χ²).
+This module also checks the supplement's proposition "Mutual Information vs χ²" for these distributions. It
+states that HGR² ≤ 1 − 2^(−2I), and that this term is ≤ χ² for χ² ≥ t ≈ 0.345 and ≥ χ² below, because I ≤
+log(1 + χ²).
 
-For a bivariate normal law 1 + χ² = 1/(1 − ρ²), so I = ½ ln(1 + χ²) nats, and everything is a function of χ²
-alone. With I in bits 2^(−2I) = 1 − ρ². The bound *equals* HGR² and is below χ² for every ρ, so no threshold
-exists. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
+For a bivariate normal distribution 1 + χ² = 1/(1 − ρ²), so I = ½ ln(1 + χ²) nats, and everything is a
+function of χ² alone. With I in bits 2^(−2I) = 1 − ρ². The bound *equals* HGR² and is below χ² for every ρ, so
+no threshold exists. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
 """
 
 from __future__ import annotations
@@ -67,12 +68,12 @@ class Truth:
 def truth_of(shape: Pattern, *, noise: float) -> Truth:
     """Return the exact quantities for a pattern with noise of standard deviation ``noise``.
 
-    V depends on U through W = F(U) alone. The law of W is cut into cells of equal probability, V lies on a
-    regular grid, and Q(w, v) = p(w, v) / √(p(w) p(v)): HGR is its second singular value (Witsenhausen 1975),
-    χ² the sum of its squares less 1, and the second singular vectors are f and g.
+    V depends on U through W = F(U) alone. The distribution of W is cut into cells of equal probability, V is
+    on a regular grid, and Q(w, v) = p(w, v) / √(p(w) p(v)): HGR is its second singular value (Witsenhausen
+    1975), χ² is the sum of its squares minus 1, and the second singular vectors are f and g.
 
-    Where there is no noise every function of W has the correlation 1 with itself; f is then W, standardised.
-    χ² and mutual information of a pattern of few values are those of W itself.
+    Without noise, every function of W has correlation 1 with itself, and f is then W, standardised. χ² and
+    mutual information of a pattern of few values are those of W itself.
 
     Raises
     ------
@@ -123,7 +124,7 @@ def _best(given: Array, p_v: Array) -> tuple[Array, Array]:
 
 
 def _of_values(w: Array) -> tuple[float, float]:
-    """χ² and mutual information of W with itself: finite where it has few values."""
+    """χ² and mutual information of W with itself, finite if it has few values."""
     counts = np.unique(np.round(w, 9), return_counts=True)[1]
     if len(counts) > _FEW_VALUES:
         return math.inf, math.inf
@@ -173,7 +174,7 @@ def printed_threshold() -> float:
 
 
 def bound_crossing(base: str) -> float:
-    """Return the χ² where the bound 1 − 2^(−2 log(1 + χ²)) crosses χ²; in bits the golden ratio less 1."""
+    """Return the χ² at which the bound 1 − 2^(−2 log(1 + χ²)) equals χ²; in bits the golden ratio minus 1."""
     return float(brentq(lambda x: float(upper(np.array(x), base)) - x, 0.05, 5.0))
 
 

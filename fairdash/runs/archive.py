@@ -1,12 +1,12 @@
 """Export and import a run as one file: a zip that contains its checked files and nothing else.
 
 run.json       its id
-spec.json      what it had to do, without whose it was
-status.json    how it ended
-name.json      what the user calls it, if anything
-log.jsonl      who did what with it until then; log.json seals its end
-confirmations.json  what the rows set aside have shown, if they were opened
-result/        what it has found; first/ where there is the preview alone
+spec.json      its plan, without the owner
+status.json    its outcome
+name.json      the user's name for it, if any
+log.jsonl      the log until then; log.json seals its end
+confirmations.json  results on the rows set aside, if they were opened
+result/        its results; first/ if there is only the preview
 sha256.json    the SHA-256 of each of these
 
 The same run always gives the same bytes. Files are stored uncompressed, so an archive can't unpack to more
@@ -67,11 +67,11 @@ class ImportedRun:
     Parameters
     ----------
     run
-        The run, here.
+        The local run.
     id
         Id of the run where it was exported.
     was_here
-        Whether it was here already, so that nothing was written.
+        Whether it already existed here, so that nothing was written.
     """
 
     run: Run
@@ -92,11 +92,11 @@ def export_run(run: Run) -> bytes:
     Raises
     ------
     RunError
-        It is still at work, has found nothing, or is damaged.
+        The run is still in progress, has no results, or is damaged.
     """
     status, look = run.status, run.available_result
     if not status.is_over:
-        raise RunError.of("this run is still at work", "Wait until it has finished, or stop it.")
+        raise RunError.of("this run is still in progress", "Wait until it has finished, or stop it.")
     if look is None:
         raise RunError.of("this run has no results to export", "Resume it, or start it again.")
     # Damaged files are named, and not exported.
@@ -122,7 +122,7 @@ def export_run(run: Run) -> bytes:
 def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
     """Import a file written by :func:`export_run`, after checking its files against their hashes.
 
-    Where another run, or somebody else's, has its id here, it gets one that follows from its content.
+    If another run here already has its id, it gets an id derived from its content.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
     Raises
     ------
     RunError
-        It is no such file, not as it was written, too large, or holds no run that is over.
+        The file is not such an archive, was changed, is too large, or contains no finished run.
     StorageError
         The folder can't be written, or the disk is full.
     """
@@ -154,7 +154,9 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> ImportedRun:
 
 
 def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, str]:
-    """A run's id and its spec.json as this owner's, if its files are all a run's; nothing is kept before."""
+    """A run's id and its spec.json for this owner, if all its files belong to a run; nothing is stored
+    before.
+    """
     try:
         about = read_json(files[_ABOUT], most_bytes=MAX_JSON)
         require(isinstance(about, dict) and about.get("fairdash_run") == FORMAT, "it has another format")
@@ -179,7 +181,7 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
 
 
 def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
-    """Write a run's folder: all of it or nothing; False if another process was there first."""
+    """Write a run's folder completely or not at all; False if another process wrote it first."""
     make_parents(place)
     try:
         with whole_folder(place) as new:
@@ -205,7 +207,7 @@ def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
 
 
 def _spec_of(text: str, owner: str) -> str:
-    """Return a run's spec.json as that of this owner; as it is where it was theirs."""
+    """Return a run's spec.json for this owner, unchanged if it already belonged to them."""
     content = open_sealed_text(text)
     return text if content.get("owner", LOCAL) == owner else sealed_text({**content, "owner": owner})
 
@@ -216,7 +218,7 @@ def _packed(files: Mapping[str, bytes]) -> bytes:
 
 
 def _unpacked(content: bytes) -> dict[str, bytes]:
-    """The files in it, if they are what was put in, byte by byte; no path leads out of the run's folder."""
+    """The files in it, if they are unchanged byte by byte; no path leads out of the run's folder."""
     if len(content) > LARGEST:
         raise RunError.of(
             f"this file has {megabytes(len(content), decimals=0)}, more than {LARGEST // 10**6:,}",

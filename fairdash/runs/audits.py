@@ -1,8 +1,8 @@
 """Stored audits: their plans and results.
 
-<home>/audits/<id>/spec.json   which table, which columns, and which gap is allowed: fixed before results
-<home>/audits/<id>/model.onnx  the model whose price is audited, if it is one
-<home>/audits/<id>/result/     what was found, as :meth:`fairdash.AuditResult.save` writes it
+<home>/audits/<id>/spec.json   table, columns and allowed gap, fixed before results
+<home>/audits/<id>/model.onnx  the audited model, if there is one
+<home>/audits/<id>/result/     the result, as :meth:`fairdash.AuditResult.save` writes it
 
 The other files are a run's; see :mod:`fairdash.runs.store`. The audited table may contain a run's own
 predictions for its test rows; it then belongs to the run's owner.
@@ -48,7 +48,7 @@ class AuditSpec(JobSpec):
     plan
         Roles of columns, the primary criterion and the thresholds.
     model
-        The model whose price is audited; None for a column's.
+        The audited model; None for a price column.
     source, created
         As in :class:`fairdash.runs.store.JobSpec`; only the source's table is used, not its roles.
     """
@@ -79,7 +79,7 @@ class AuditJob(Job[AuditSpec]):
         return {"model": content, **kept.options}
 
     def write_result(self, result: AuditResult) -> None:
-        """Store the result, all of it or nothing."""
+        """Store the result completely or not at all."""
         with self._result_folder() as folder:
             result.save(folder)
 
@@ -106,8 +106,8 @@ def create_audit(
 ) -> AuditJob:
     """Create and queue an audit, which records its plan before any process takes it.
 
-    `model` is a model's file; it and what follows are as in :func:`fairdash.audit`. StorageError if it is too
-    large, or can't be kept.
+    `model` is a model's file; this and the following parameters are as in :func:`fairdash.audit`.
+    StorageError if it is too large, or can't be stored.
     """
     spec, files = AuditSpec(source=source, plan=plan, owner=owner), {}
     if model is not None:
@@ -135,11 +135,12 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
     Parameters
     ----------
     run
-        Where the prices are from: the table goes with it, and with the file that it was trained on.
+        Run that produced the prices; the table is deleted with the run, and with the file of its training
+        data.
     dataset
         The data of the run.
     price
-        Price of the rows of `dataset` that have one, by their place there.
+        Price of the rows of `dataset` that have one, by position.
     title
         Name of the table.
     owner
@@ -150,7 +151,7 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
     RunError
         The run was trained on other data.
     StorageError
-        The table can't be kept.
+        The table can't be stored.
     """
     run.check_data(dataset)
     places = price.index.to_numpy(dtype=np.intp)
@@ -170,7 +171,8 @@ def keep_priced(run: Run, dataset: Dataset, price: pd.Series, *, title: str, own
 
 
 def price_of_test_rows(predictions: Mapping[int, Array], tests: Sequence[NDArray[np.int64]]) -> pd.Series:
-    """Return each test row's prediction from the first split that tests it: no model has seen that row.
+    """Return each test row's prediction from the first split that tests it, by a model not trained on this
+    row.
 
     Parameters
     ----------

@@ -1,20 +1,20 @@
 """Bundle a refitted model or a fair tariff in one zip that opens anywhere and executes nothing.
 
-Of a model:
+Bundle of a model:
 model.safetensors   the model, as :meth:`fairdash.training.regressor.FairRegressor.save` writes it
 model.json          its card: data, roles, settings, seeds, versions, figures and limits
 model_card.md       the card in words, under the field's headings
-load_model.py       the few lines that load it and predict for a table
+load_model.py       a short script that loads it and predicts for a table
 README.txt          the same in plain words
 
-Of a tariff:
-tariff.xlsx, tariff.csv   the table of relativities, by which :func:`fairdash.rate` rates
-glm.csv                   the tariff at λ = 0 of the same factors, to compare with
+Bundle of a tariff:
+tariff.xlsx, tariff.csv   the table of relativities, for :func:`fairdash.rate`
+glm.csv                   the tariff at λ = 0 with the same factors, for comparison
 tariff.json               its card
 model_card.md             the card in words
-README.txt                how to rate by it, in plain words
+README.txt                how to rate with it, in plain words
 
-Of a repaired price:
+Bundle of a repaired price:
 repaired_prices.csv   the price of each row before and after, by strength, with s at pricing and without
 repair.csv            dependence, error and changes by strength
 repair.json           its card
@@ -64,8 +64,8 @@ A model made with fairdash {fairdash}
 
 What is in here
   model.safetensors   the model: numbers and names, and nothing that can be executed
-  model.json          what it was fitted on, how, what to expect of it, and its limits
-  model_card.md       the same in words, with what you have yet to write of it
+  model.json          its data, method, expected accuracy and limits
+  model_card.md       the same in words, with fields for you to complete
   load_model.py       predicts for the rows of a table
 
 How to use it
@@ -80,7 +80,7 @@ How to use it
 
   The table needs the columns that model.json names under "data", "roles", "features", under the same
   names and in the same units, prepared as the notes there say. Columns may stand in any order, others may
-  be there too, and the sensitive ones are not needed. predictions.csv then holds a number a row.
+  be there too, and the sensitive ones are not needed. predictions.csv then has one number per row.
 
 How it was made
   It was fitted on all {rows:,} rows of the data set{set_aside}, with the weight
@@ -95,11 +95,11 @@ A tariff made with fairdash {fairdash}
 
 What is in here
   tariff.xlsx, tariff.csv   the table of relativities: everything needed for rating
-  glm.csv                   the same factors at lambda = 0: a GLM, to compare with
-  tariff.json               what it was fitted on, how, what to expect of it, and its limits
-  model_card.md             the same in words, with what you have yet to write of it
+  glm.csv                   the same factors at lambda = 0: a GLM, for comparison
+  tariff.json               its data, method, expected accuracy and limits
+  model_card.md             the same in words, with fields for you to complete
 
-How to rate by it
+How to rate with it
 {formula}
 
 With fairdash {fairdash}:
@@ -139,7 +139,8 @@ _LIMITS_OF_TARIFF = (
 )
 _LIMITS_OF_REPAIR = (
     "The repair of each row was fitted on other rows. To price new rows, fit fairdash.FairPostprocessor.",
-    "Without the sensitive attribute at pricing, the price follows it as far as other columns reveal it.",
+    "Without the sensitive attribute at pricing, the price follows it to the extent that other columns "
+    "reveal it.",
     "It repairs the dependence on this attribute only. Other attributes and combinations may show more.",
     "It claims no compliance with any rule.",
 )
@@ -155,7 +156,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
     Parameters
     ----------
     card
-        As :func:`card_of` gives it.
+        As returned by :func:`card_of`.
     """
     set_aside = card["data"]["rows_set_aside_to_stop_early"]
     included = card["data"]["rows_of_the_confirmation_included"]
@@ -168,7 +169,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
     readme = _README_OF_MODEL.format(
         fairdash=__version__,
         rows=card["data"]["rows"],
-        set_aside=f" but {set_aside:,} that told when to stop" if set_aside else "",
+        set_aside=f" but {set_aside:,} used for early stopping" if set_aside else "",
         confirmation=textwrap.fill(confirming, 100) + "\n" if confirming else "",
         lam=card["model"]["lam"],
         limits=_lines(card["limits"], first="  - "),
@@ -235,9 +236,9 @@ def card_of(
     model
         Fitted on the rows of `dataset`.
     plan
-        The sweep whose settings and seed it has.
+        The sweep with its settings and seed.
     run
-        Id of the run that carried the sweep out.
+        Id of the run that executed the sweep.
     figures
         Figures shown to the user, by name: numbers, texts, or None.
     """
@@ -299,7 +300,7 @@ def card_of_tariff(
 def card_of_repair(
     table: AuditTable, plan: AuditPlan, figures: pd.DataFrame, *, audit: str, title: str
 ) -> dict[str, Any]:
-    """Describe a repaired price as :func:`card_of` does; `figures` has a row a way and strength."""
+    """Describe a repaired price as :func:`card_of` does; `figures` has one row per way and strength."""
     from fairdash.auditing.models.averages import reach_in_words  # with measures that other cards don't need
 
     ways = figures[figures["strength"] == 1].set_index("s at pricing").drop(columns="strength")

@@ -26,16 +26,16 @@ def parse_comparison(
     Parameters
     ----------
     run
-        One that has something to look at.
+        A run with results.
     method, lam
-        Point B: the first fair method, and the middle of the trained weights, unless named.
+        Point B; by default the first fair method and the middle of the trained weights.
     against
         Point A: ``"standard"``, or method and weight such as ``"hgr_nn:0.5"``.
     objective, sensitive
-        The one that was trained for and the first column, unless named.
+        By default the objective of training and the first column.
     measure
-        Id of the measure in view; :data:`fairdash.evaluation.DEFAULT_MEASURE`, or the first that the run has
-        figures of.
+        Id of the measure shown; :data:`fairdash.evaluation.DEFAULT_MEASURE`, or the first for which the run
+        has figures.
 
     Raises
     ------

@@ -29,7 +29,7 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
     Raises
     ------
     RunError
-        The file is not as it was written, or tells of fewer openings than the log.
+        The file was changed, or records fewer openings than the log.
     """
     try:
         content = read_sealed(run.folder / CONFIRMATIONS)
@@ -48,13 +48,13 @@ def confirm_run(
 ) -> Confirmation:
     """Confirm a selected point on a run's holdout rows, and store the result.
 
-    The same point again gives what is kept. Parameters as in
+    A repeated request for the same point returns the stored result. Parameters as in
     :func:`fairdash.evaluation.confirmation.confirm_point`; the objective that was trained for by default.
 
     Raises
     ------
     RunError
-        The run is not done, has set no rows aside, or its openings are not as they were written.
+        The run is not finished, has set no rows aside, or its openings were changed.
     OptionError
         There is no such point, or a model beside it diverged.
     StorageError

@@ -4,8 +4,9 @@ Runs contain the target and the sensitive columns of every row, models contain t
 searches and studies contain figures. Deleting a file therefore deletes them as well. If several users have
 the same file, each deletes only their own copy and results.
 
-<home>/uploads/<sha256>[.<owner>].deleting   there while that is under way, so that it is ended if cut off
-<home>/deleted   written anew after each deletion: processes that keep tables in memory look
+<home>/uploads/<sha256>[.<owner>].deleting   exists during a deletion, so that an interrupted deletion is
+                                             completed
+<home>/deleted   rewritten after each deletion, and checked by processes with tables in memory
 
 Long-running processes enforce the terms even if nobody visits.
 """
@@ -56,9 +57,9 @@ class DerivedFiles:
     jobs
         Folders of each kind of job.
     sources
-        Files that say how to read it and which column plays which part.
+        Recipes for reading it, with the roles of its columns.
     tables
-        Hashes of the tables that were made of it here, to be audited, each with its owner.
+        Hashes of the tables made from it for audits, each with its owner.
     """
 
     jobs: Mapping[type[Job[Any]], tuple[Path, ...]]
@@ -79,7 +80,8 @@ class DerivedFiles:
 def made_from(digest: str, *, owner: str = LOCAL) -> DerivedFiles:
     """Find everything an owner derived from the file with this hash, including damaged items that name it.
 
-    What others have made from the same file is theirs, and studies belong to all who hold it.
+    Work that other users derived from the same file belongs to them, and studies belong to all users of the
+    file.
 
     Raises
     ------
@@ -102,7 +104,7 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
     Raises
     ------
     StorageError
-        Something can't be deleted, or a process can't be stopped; all else is deleted then.
+        Something can't be deleted, or a process can't be stopped; everything else is still deleted.
     """
     check_sha256(digest)
     mark = _mark(digest, owner)
@@ -152,7 +154,8 @@ def delete_run(run: Run) -> None:
     Raises
     ------
     StorageError
-        Something can't be deleted, or a process can't be stopped. The run is there until its models are gone.
+        Something can't be deleted, or a process can't be stopped. The run exists until its models are
+        deleted.
     """
     with _deleting(run.folder):
         # The models first: the run's id leads to them.
@@ -163,7 +166,7 @@ def delete_run(run: Run) -> None:
 
 @contextmanager
 def _deleting(place: Path) -> Iterator[None]:
-    """Say what can't be deleted; have other processes look once it is over, however it ends."""
+    """Report what can't be deleted, and notify other processes at the end in any case."""
     try:
         yield
     except FairdashError:
@@ -178,7 +181,7 @@ def _deleting(place: Path) -> Iterator[None]:
 
 
 def _delete_made(made: DerivedFiles) -> None:
-    """Delete all of it, in the line too; StorageError, once all else is gone, of what does not stop."""
+    """Delete everything, including queue entries; StorageError at the end for work that does not stop."""
     in_line = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
     # Where the disk is full the line can't be written before there is room again, which this makes.
     with suppress(StorageError):
@@ -199,7 +202,7 @@ def delete_expired(*, now: datetime | None = None) -> int:
     Parameters
     ----------
     now
-        The time to go by, with its zone; the present by default.
+        The current time, with its zone; by default that of the system.
 
     Returns
     -------
@@ -228,7 +231,7 @@ def last_deletion() -> bytes:
 
 
 class _Seen:
-    """The last deletion that this process knows of."""
+    """The last deletion that this process has noticed."""
 
     deletion: bytes | None = None
 
@@ -236,8 +239,8 @@ class _Seen:
 def enforce() -> int:
     """Delete expired files with everything derived from them, and return their number.
 
-    Takes out of this process's memory what any process has deleted. Several processes may call it at
-    once: one of them does it. What can't be deleted is said in the log, and tried again at the next call.
+    It also removes data deleted by other processes from this process's memory. If several processes call it
+    at once, only one does the work. Failed deletions are logged and tried again at the next call.
     """
     n_over = 0
     try:
@@ -263,9 +266,9 @@ def keep_enforcing(
     Parameters
     ----------
     seconds
-        Between two times.
+        Interval.
     then
-        Action after each.
+        Action after each time.
 
     Returns
     -------
@@ -314,7 +317,7 @@ def _names(path: Path, words: str) -> bool:
 
 
 def _tables_in(sources: Iterable[Path], origin: str, owner: str) -> Iterator[tuple[str, str]]:
-    """The tables that were made of a run or a file, which their recipes name."""
+    """Tables made from a run or a file, as named by their recipes."""
     for path in sources:
         try:
             recipe = json.loads(path.read_bytes())
@@ -326,7 +329,7 @@ def _tables_in(sources: Iterable[Path], origin: str, owner: str) -> Iterator[tup
 
 
 def _owner_in(spec: Path) -> str | None:
-    """Owner of the job; None if unreadable, when nobody could open it."""
+    """Owner of the job; None if unreadable."""
     try:
         return str(json.loads(spec.read_bytes()).get("owner", LOCAL))
     except (OSError, ValueError, AttributeError, RecursionError):

@@ -45,8 +45,8 @@ def start_run(
 ) -> Run:
     """Queue a plan; `first` is a smaller sweep as a preview, on `first_share` of the rows.
 
-    Where the same owner's same plan is at work on the same data already, that run: several pages that ask at
-    once share it. So does its id, which follows from all of these.
+    If the same plan of the same owner is already in progress on the same data, that run is returned, so
+    simultaneous requests share it. The id depends on all of these.
     """
     spec = RunSpec(
         source=source,
@@ -139,7 +139,7 @@ def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
     Parameters
     ----------
     again
-        Whether no process has it, whatever the queue says.
+        Whether no process has it, regardless of the queue's state.
     """
     spec, place = job.spec, f"{job.folder_name}/{job.id}"
     first = (

@@ -25,9 +25,9 @@ class RunList:
     Parameters
     ----------
     runs
-        Those that can be read, the newest first.
+        Readable runs, the newest first.
     damaged
-        Ids of those that can't; their files are left as they are.
+        Ids of unreadable runs, whose files are left unchanged.
     """
 
     runs: tuple[Run, ...]
@@ -87,7 +87,7 @@ def newest(kind: type[SomeJob], is_it: Callable[[Any], bool], *, owner: str) -> 
 
 
 def _found(kind: type[SomeJob], owner: str | None) -> tuple[tuple[SomeJob, ...], tuple[str, ...]]:
-    """Jobs of a kind, the newest first, and the ids of those that can't be read."""
+    """Jobs of a kind, the newest first, and the ids of unreadable jobs."""
     found, damaged = [], []
     for job in jobs_of(kind, owner=owner):
         try:

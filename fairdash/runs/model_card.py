@@ -32,7 +32,7 @@ def model_card(card: Mapping[str, Any]) -> str:
     Parameters
     ----------
     card
-        As :func:`fairdash.runs.bundle.card_of` gives it, or that of a tariff or a repaired price; its
+        As returned by :func:`fairdash.runs.bundle.card_of`, or the card of a tariff or a repaired price; its
         ``governance`` has the answers to :data:`fairdash.auditing.filing.document.FIELDS` that there are.
     """
     known, answers = _known(card), card.get("governance", {})
@@ -52,7 +52,7 @@ def escaped(text: object) -> str:
 
 
 def _known(card: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Heading to what is known."""
+    """Map of headings to known content."""
     model = card.get("model") or card.get("tariff") or card["repair"]
     data, figures, roles = card["data"], card["figures"], card["data"]["roles"]
     kind = model.get("method_title", "Fair tariff: an additive model with a table of relativities")

@@ -55,14 +55,14 @@ class ModelSpec(JobSpec):
     Parameters
     ----------
     plan
-        The sweep that it was found in: its settings, objective, seed and device are the refit's.
+        The sweep of the model; the refit uses its settings, objective, seed and device.
     run
-        Id of the run that carried the sweep out.
+        Id of the run that executed the sweep.
     point
-        Method and weight λ ≥ 0, which may lie between those of the plan.
+        Method and weight λ ≥ 0, which may be between those of the plan.
     figures
-        What the user was shown of this model, by name: numbers, texts, or None. They go into its card as
-        estimates from the splits. Numbers that are not finite are kept as None.
+        Figures of this model shown to the user, by name: numbers, texts, or None. They go into its card as
+        estimates from the splits. Numbers that are not finite are stored as None.
     source, created
         As in :class:`fairdash.runs.store.JobSpec`.
     """
@@ -86,18 +86,18 @@ def refit(
 ) -> FairRegressor:
     """Fit the model of `spec` to all rows.
 
-    With early stopping in the plan, some rows tell when to stop: the plan's share of validation rows, or a
-    tenth.
+    With early stopping in the plan, some rows determine when to stop: the plan's share of validation rows, or
+    a tenth.
 
     Parameters
     ----------
     on_step
-        Called with the share done, 0 to 1; what it raises ends the fit.
+        Called with the completed share, 0 to 1; an exception from it stops the fit.
 
     Raises
     ------
     RunError
-        The training stopped being finite.
+        The training diverged.
     DataError, OptionError
         As :meth:`fairdash.training.regressor.FairRegressor.fit`.
     """
@@ -227,7 +227,7 @@ class ModelJob(Job[ModelSpec]):
     def test_premiums(self, *, n_splits: int, n_rows: int) -> NDArray[np.float64] | None:
         """Return predictions for the splits' test rows at the selected λ, (n_splits, n_rows), NaN elsewhere.
 
-        None if the data have no existing price, and for tariffs from versions that did not store this;
+        None if the data have no existing price, and for tariffs from versions that did not store them;
         RunError if damaged.
         """
         import pandas as pd

@@ -5,16 +5,16 @@
 
 The other files are a run's; see :mod:`fairdash.runs.store`.
 
-<home>/searches/<id>/spec.json   what to look for, and in which data
-<home>/searches/<id>/result/     what was found
+<home>/searches/<id>/spec.json   target and data of the search
+<home>/searches/<id>/result/     its result
 
 The other files are a run's; see :mod:`fairdash.runs.store`. Searches are separate from runs, because they
 leave no models to inspect.
 
-<cache>/studies/<key>/spec.json       what to do
-<cache>/studies/<key>/<table>.parquet what it has found so far
+<cache>/studies/<key>/spec.json       definition of the study
+<cache>/studies/<key>/<table>.parquet results so far
 
-The other files are a run's; see :mod:`fairdash.runs.store`. Anything here can be computed again.
+The other files are a run's; see :mod:`fairdash.runs.store`. Everything here can be computed again.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RepairSpec(AuditSpec):
     audit
         Id of the audit.
     plan
-        The audit's, with one sensitive attribute.
+        Plan of the audit, with one sensitive attribute.
     source, created
         As in :class:`fairdash.runs.audits.AuditSpec`.
     """
@@ -131,7 +131,7 @@ class SearchSpec(JobSpec):
     kind
         Object of the search: ``"settings"`` or ``"lam"``.
     plan
-        How.
+        Plan of the search.
     source, created
         As in :class:`fairdash.runs.store.JobSpec`.
     """
@@ -149,7 +149,7 @@ class SearchJob(Job[SearchSpec]):
     queue_name = queue.LONG
 
     def write_result(self, result: SearchResult) -> None:
-        """Store the result, all of it or nothing."""
+        """Store the result completely or not at all."""
         about = {name: getattr(result, name) for name in _PLAIN}
         about["settings"] = None if result.best is None else to_plain(result.best)
         with self._result_folder() as folder:

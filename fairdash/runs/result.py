@@ -63,7 +63,7 @@ class About:
 
     @classmethod
     def known(cls, values: Any) -> dict[str, Any]:
-        """Return those values of a file that this version knows."""
+        """Return the values of a file that this version knows."""
         if not isinstance(values, dict):
             raise ValueError("not a JSON object")
         return {each.name: values[each.name] for each in fields(cls) if each.name in values}
@@ -130,7 +130,7 @@ def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
-    """Write those that there are, which may be most of what the memory holds."""
+    """Write the existing arrays, which may fill most of the memory."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
@@ -224,7 +224,9 @@ def _optional(folder: Path, name: str) -> pd.DataFrame | None:
 
 
 def _table(folder: Path, name: str) -> pd.DataFrame:
-    """Return a table as its columns say; what a file says to pandas could make any other one of it."""
+    """Return a table by its columns alone, because pandas metadata in a file could turn it into another
+    table.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -241,7 +243,7 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
     Raises
     ------
     StorageError
-        The disk won't; what is there stays as it is.
+        The disk can't be written; the existing content is unchanged.
     """
     before = path.stat().st_size if path.exists() else 0
     try:

@@ -95,14 +95,14 @@ def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, l
     Parameters
     ----------
     files
-        Path in the run's folder to content, seals and hashes checked.
+        Path in the run's folder to content, with seals and hashes already checked.
     look
-        The folder of what it has found.
+        Folder of the results.
 
     Raises
     ------
     SchemaError
-        Says what is wrong.
+        Describes the problem.
     """
     require(status.state != DONE or look == RESULT, "it is done, and has no result")
     require(0 <= status.fraction <= 1 and status.seconds >= 0, "its times are not valid")
@@ -123,7 +123,7 @@ def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, l
 
 
 class _Result:
-    """The files of a result, checked one after the other: each is measured by those before it."""
+    """The files of a result, checked one after the other, each against those before it."""
 
     def __init__(self, files: Mapping[str, bytes], spec: RunSpec, plan: Sweep) -> None:
         self.files, self.spec, self.plan = files, spec, plan
@@ -190,7 +190,7 @@ class _Result:
         return about
 
     def _rows(self, content: bytes) -> list[dict[str, int]]:
-        """Each split's parts, with the number of their rows."""
+        """Parts of each split, with the number of their rows."""
         about, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
         price = Array(dtype="float64", shape=(n_splits,), may_lack=True, is_needed=False)
         arrays = read_arrays(
@@ -226,7 +226,7 @@ class _Result:
         return counts
 
     def _figures(self, name: str) -> tuple[pd.DataFrame, list[Cell]]:
-        """Return the models of a table of figures, a row a model and part, and what each has figures of."""
+        """Return the models of a table of figures, one row per model and part, and the measures of each."""
         try:
             frame, cells, values = untidy(self._table(name))
         except ValueError as error:
@@ -283,7 +283,7 @@ class _Result:
             _has_rows(own, ["lam", "split", "part"], wanted, "a stop lacks a split or part")
 
     def _points(self, name: str) -> None:
-        """Baselines or references: each once a split, on its test rows; tariffs also on validation rows."""
+        """Baselines or references: each once per split, on its test rows; tariffs also on validation rows."""
         frame, cells = self._figures(name)
         if name == "references":
             require(not frame.empty, "it has no rows")
@@ -362,7 +362,7 @@ def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
 
 
 def _check_log(files: Mapping[str, bytes], openings: int) -> None:
-    """Lines that can't be read are told of where the log is shown; those that can are of the right types."""
+    """Unreadable lines are reported where the log is shown; readable lines must have the right types."""
     for name in LOG_FILES:
         require(len(files.get(name, b"")) <= MAX_JSON, f"{name} is too long")
     opened = 0
@@ -388,13 +388,13 @@ def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
 
 
 def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], what: str) -> None:
-    """Raise a SchemaError that says `what` unless each wanted row stands there once, and no other."""
+    """Raise a SchemaError that states `what` unless exactly the expected rows occur, each once."""
     found = _keys(frame, columns)
     require(set(found) == wanted and len(found) == len(wanted), what)
 
 
 def _are_of_rows(arrays: Mapping[str, Any], n: int) -> None:
-    """Raise a SchemaError unless each array has an entry a row, and weights are above 0."""
+    """Raise a SchemaError unless each array has one entry per row, and weights are above 0."""
     for name, values in arrays.items():
         if name not in (PRICE, "price"):
             of_rows = -1 if name in ("predictions", "part") else 0

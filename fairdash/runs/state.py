@@ -1,9 +1,9 @@
-"""State of a job: its progress and how it ended, written by the process that has it, and read by pages.
+"""State of a job: its progress and outcome, written by its process and read by pages.
 
-<job>/status.json   progress, or how the job ended; sealed (:mod:`fairdash.storage.bundle`)
+<job>/status.json   progress, or outcome of the job;
 
-Whether a job waits or runs is the queue's to say (:mod:`fairdash.jobs.queue`), and whether it is to stop its
-folder's (:mod:`fairdash.jobs.cancellation`).
+sealed (:mod:`fairdash.storage.bundle`) The queue knows whether a job waits or runs
+(:mod:`fairdash.jobs.queue`), and the job's folder whether it has to stop (:mod:`fairdash.jobs.cancellation`).
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ class RunStatus:
     state
         ``"queued"``, ``"running"``, ``"done"``, ``"cancelled"`` or ``"failed"``.
     doing
-        Current step, or what it waits for, in plain words.
+        Current step, or the reason for waiting, in plain words.
     fraction
-        Share of the work done, 0 to 1.
+        Completed share of the work, 0 to 1.
     seconds
-        Since the worker began.
+        Time since the worker began.
     seconds_left
-        Range of the estimate; None while there is nothing to estimate from.
+        Range of the estimate; None without an estimate.
     message
-        Why it failed, for the user.
+        Reason of the failure, for the user.
     before
         Number of jobs ahead of it, while it is queued.
     """
@@ -93,7 +93,7 @@ def write_status(folder: Path, status: RunStatus) -> None:
 
 
 def current_status(job: Job[Any]) -> RunStatus:
-    """Progress of a job: from its file once it is over, else from the queue."""
+    """Progress of a job: from its file if it has ended, otherwise from the queue."""
     status = job.stored_status()
     if status.is_over:
         return status
@@ -122,7 +122,7 @@ def current_status(job: Job[Any]) -> RunStatus:
 
 
 def _waits_for(job: Job[Any], ahead: Sequence[str]) -> str:
-    """Return what the job waits for; jobs of other owners are counted, and not named."""
+    """Return the reason for waiting; jobs of other owners are counted but not named."""
     from fairdash.runs.worker import open_job
 
     if not ahead:
@@ -139,12 +139,12 @@ def _waits_for(job: Job[Any], ahead: Sequence[str]) -> str:
 
 
 class JobContext:
-    """Context of a job at work: its owner, its progress, and whether it is to stop.
+    """Context of a running job: its owner, its progress, and whether it has to stop.
 
     Parameters
     ----------
     ends
-        Whether the job is over when the work is.
+        Whether the job ends with this work.
     """
 
     def __init__(self, job: Job[Any], *, ends: bool = True) -> None:
@@ -174,7 +174,7 @@ class JobContext:
         self._retry(lambda: write_status(self.job.folder, status))
 
     def progress(self, doing: str, fraction: float) -> None:
-        """Report that `fraction` of the work is done; raise Cancelled if the user wants to stop."""
+        """Report that `fraction` of the work is completed; raise Cancelled if the user wants to stop."""
         self.check()
         if time.monotonic() - self.last < SECONDS_BETWEEN_REPORTS:
             return
@@ -183,10 +183,10 @@ class JobContext:
         self._write(doing, fraction, left)
 
     def _seconds_left(self, fraction: float) -> tuple[float, float] | None:
-        """Range of the time left; None in the first seconds, if nothing estimates it.
+        """Range of the time left; None in the first seconds without an estimate.
 
-        It reaches over what the paces of the last minutes say, and over the estimate of before until enough
-        of the work is done.
+        It covers the estimates from the pace of the last minutes, and the initial estimate until enough of
+        the work is completed.
         """
         now = time.monotonic()
         recent = [(at, done) for at, done in self.paced if at >= now - SECONDS_OF_PACE[-1]]
@@ -207,7 +207,7 @@ class JobContext:
         Raises
         ------
         Cancelled
-            The user wants it stopped, found or not.
+            The user wants to stop it.
         StorageError
             There was no space for SECONDS_TO_RETRY.
         """
@@ -219,7 +219,7 @@ class JobContext:
         self._retry(write, wait=wait)
 
     def _write(self, doing: str, fraction: float, left: tuple[float, float] | None) -> None:
-        """Write how far it is; a disk that is full for a moment must not end what can go on without."""
+        """Write the progress; a temporarily full disk must not stop the work."""
         status = RunStatus(
             state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds(), seconds_left=left
         )

@@ -1,19 +1,19 @@
 """Store runs in one folder each, with atomic file writes and without pickle.
 
-<home>/runs/<id>/spec.json       what to do: data, plan
-<home>/runs/<id>/status.json     how far it is
-<home>/runs/<id>/name.json       what the user calls it, if anything
-<home>/runs/<id>/curves.jsonl    training curves, a line a λ and epoch; in the result when it is there
+<home>/runs/<id>/spec.json       data and plan
+<home>/runs/<id>/status.json     progress
+<home>/runs/<id>/name.json       the user's name for it, if any
+<home>/runs/<id>/curves.jsonl    training curves, one line per λ and epoch; later part of the result
 <home>/runs/<id>/first/          a preview of the result, if the run begins with one
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
-<home>/runs/<id>/units/          what it has found so far, by content, until the result is there
-<home>/runs/<id>/confirmations.json  what the rows set aside have shown (:mod:`fairdash.runs.confirmations`)
-<home>/runs/<id>/log.jsonl       who did what with it (:mod:`fairdash.storage.log`)
-<home>/runs/<id>/cancel          there if the user asked to stop
-<home>/runs/<id>/worker.lock     held by the process that is at it; which one, process.json says
+<home>/runs/<id>/units/          results of finished steps, by content, until the result exists
+<home>/runs/<id>/confirmations.json  results on the rows set aside (:mod:`fairdash.runs.confirmations`)
+<home>/runs/<id>/log.jsonl       log of the run (:mod:`fairdash.storage.log`)
+<home>/runs/<id>/cancel          exists if the user asked to stop
+<home>/runs/<id>/worker.lock     held by the process of the run, which process.json names
 
 Task, progress and results of a run are sealed (:mod:`fairdash.storage.bundle`). The order of the jobs, and
-the units done, are in the queue (:mod:`fairdash.jobs.queue`).
+the finished units, are in the queue (:mod:`fairdash.jobs.queue`).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class JobSpec:
     source
         Recipe for its data set.
     created
-        When it was asked for, ISO 8601, UTC; now unless told.
+        Time of the request, ISO 8601, UTC; by default the current time.
     owner
         Owner of the job.
     """
@@ -96,7 +96,7 @@ class JobSpec:
         datetime.fromisoformat(self.created)
 
     def load(self) -> Dataset:
-        """Load the data set; raise its source's errors, also if the job's owner does not hold the file."""
+        """Load the data set; raise its source's errors, also if the job's owner does not have the file."""
         return self.source.load(owner=self.owner)
 
 
@@ -109,9 +109,9 @@ class RunSpec(JobSpec):
     plan
         The sweep.
     first
-        A smaller sweep to begin with, so that there is soon something to look at.
+        A smaller sweep at the beginning, as a quick preview.
     first_share
-        The share of the rows that it sees, drawn at random: above 0, 1 for all of them.
+        Share of the rows for this sweep, drawn at random: above 0, 1 for all rows.
     defaults
         Defaults from :func:`fairdash.training.defaults.current_defaults` at that time.
     """
@@ -123,7 +123,7 @@ class RunSpec(JobSpec):
 
     @property
     def share_of_first(self) -> float:
-        """Share of the work that the preview takes, 0 to 1: it grows with models, epochs and rows."""
+        """Share of the work that the preview takes, 0 to 1; it grows with models, epochs and rows."""
         first = 0.0 if self.first is None else self.first_share * work_of(self.first.models())
         return first / (first + work_of(self.plan.models()))
 
@@ -139,9 +139,10 @@ class Job(Generic[Spec]):
     queue_name: str = queue.QUICK
 
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
-        """Open the job; RunError if there is none of this id that is the owner's.
+        """Open the job; RunError if the owner has no job with this id.
 
-        Without an owner it may be anyone's, for workers and deletion; pages and commands pass theirs.
+        Without an owner, jobs of all owners are opened, for workers and deletion; pages and commands pass an
+        owner.
         """
         self.id = job_id
         self.folder = self.home() / job_id
@@ -163,9 +164,9 @@ class Job(Generic[Spec]):
     def create(
         cls, spec: Spec, *, id: str | None = None, files: Mapping[str, bytes] = MappingProxyType({})
     ) -> Self:
-        """Create and queue a job; `files` are what it needs besides, by name.
+        """Create and queue a job; `files` are further files that it needs, by name.
 
-        Where there is one of this `id` already, that one: of several who ask at once one makes it.
+        If a job with this `id` exists, it is returned, so simultaneous requests create only one.
         """
         id = id or secrets.token_hex(6)
         place = cls.home() / id
@@ -218,7 +219,7 @@ class Job(Generic[Spec]):
         return status if status.is_over else None
 
     def stored_status(self) -> RunStatus:
-        """Status in its file, whether or not its worker lives; RunError if it can't be read."""
+        """Status in its file, independent of its worker; RunError if it can't be read."""
         try:
             return read_status(self.folder)
         except (OSError, ValueError, RecursionError) as error:
@@ -249,7 +250,7 @@ class Job(Generic[Spec]):
 
     @contextmanager
     def _result_folder(self, name: str = RESULT) -> Iterator[Path]:
-        """Folder for the result, all of which is kept, or nothing; StorageError if the disk is full."""
+        """Folder for the result, stored completely or not at all; StorageError if the disk is full."""
         with whole_folder(self.folder / name) as folder:
             yield folder
             seal(folder)
@@ -258,7 +259,7 @@ class Job(Generic[Spec]):
             shutil.rmtree(self.units, ignore_errors=True)
 
     def write_files(self, files: Mapping[str, bytes]) -> None:
-        """Store the result, a map of names to content: all of it or nothing."""
+        """Store the result, a map of names to content, completely or not at all."""
         with self._result_folder() as folder:
             for name in files:
                 write_whole(folder / name, files[name])
@@ -271,7 +272,9 @@ class Job(Generic[Spec]):
             raise self.damaged(name) from error
 
     def _checked(self, name: str = RESULT) -> Path:
-        """Return the result's folder, whose files are as they were written; RunError if they are not."""
+        """Return the result's folder after checking that its files are unchanged; RunError if they were
+        changed.
+        """
         folder = self.folder / name
         try:
             check(folder)
@@ -337,7 +340,7 @@ class Run(Job[RunSpec]):
 
     @property
     def other_defaults(self) -> str:
-        """Sentence about values that were defaults but are not today; empty for none."""
+        """Sentence about former default values; empty if there are none."""
         return self.spec.plan.other_defaults(self.spec.defaults)
 
     def add_curve(self, curve: pd.DataFrame) -> None:
@@ -345,7 +348,7 @@ class Run(Job[RunSpec]):
         add_curve(self.folder / CURVES, curve)
 
     def curves(self) -> pd.DataFrame:
-        """All training curves so far; no rows before the first epoch is done."""
+        """All training curves so far; no rows before the first epoch has finished."""
         kept = (self.folder / RESULT / CURVES, self.folder / CURVES)
         return read_curves(next((each for each in kept if each.exists()), None))
 
@@ -361,7 +364,7 @@ class Run(Job[RunSpec]):
         return spec.first if self.available_result == FIRST and spec.first is not None else spec.plan
 
     def write_result(self, result: SweepResult, *, first: bool = False) -> None:
-        """Store the result, or its preview, all of it or nothing."""
+        """Store the result, or its preview, completely or not at all."""
         with self._result_folder(FIRST if first else RESULT) as folder:
             write_result(result, folder)
             if not first and (self.folder / CURVES).exists():
@@ -370,7 +373,7 @@ class Run(Job[RunSpec]):
             (self.folder / CURVES).unlink(missing_ok=True)
 
     def check_data(self, dataset: Dataset) -> None:
-        """Raise RunError if the run was trained on other data, as an imported one may have been."""
+        """Raise RunError if the run was trained on other data, which is possible for an imported run."""
         check_data(self.folder / (self.available_result or RESULT), dataset)
 
     def read_result(self) -> SweepResult:

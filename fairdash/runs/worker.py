@@ -1,7 +1,7 @@
 """Execute one run, search, model or audit in the process that took it (:mod:`fairdash.cli.worker`).
 
 Only that process writes to the job's folder, apart from the request to stop. The steps of a long run are
-computed by processes of its own (:mod:`fairdash.jobs.parallel`), with the same results.
+computed by separate processes (:mod:`fairdash.jobs.parallel`), with the same results.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bo
     Parameters
     ----------
     ends
-        Whether the job is over with it, however it goes.
+        Whether the job ends with it in any case.
     """
     try:
         with job.lock(seconds=SECONDS_FOR_THE_LOCK):
@@ -244,7 +244,7 @@ WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
 
 
 def executor_for(run: Run, dataset: Dataset) -> tuple[Callable[[], Executor], Callable[[], int]] | None:
-    """Return what makes the executor of a run's steps, and its width; None to compute them here."""
+    """Return a function that creates the executor of a run's steps, and its width; None for no executor."""
     from fairdash.jobs.parallel import QueueExecutor, local_pool
 
     spec = run.spec
@@ -263,7 +263,7 @@ def is_worth_sharing(dataset: Dataset, plan: Sweep) -> bool:
 
 
 def processes_for(dataset: Dataset, plan: Sweep) -> int:
-    """Return how many processes share a run: as many as cores and memory allow, and 1 for a short run."""
+    """Return the number of processes of a run: as many as cores and memory allow, and 1 for a short run."""
     if os.environ.get("FAIRDASH_NO_STANDBY") or not is_worth_sharing(dataset, plan):
         return 1
     numbers = TABLES_IN_MEMORY * dataset.features.size + len(plan.models()) * dataset.n_rows

@@ -36,7 +36,7 @@ def sha256(content: bytes) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file in hex, whatever its size."""
+    """Return the SHA-256 of a file of any size in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -75,14 +75,15 @@ def write_whole(path: Path, content: bytes | Callable[[str], None], *, hint: str
     Parameters
     ----------
     content
-        Of the file, or what writes it under a name of an empty one: gigabytes need not be in memory twice.
+        Content of the file, or a function that writes it to a given path, which avoids a second copy of
+        gigabytes in memory.
     hint
         Advice for the user if writing fails.
 
     Raises
     ------
     StorageError
-        The folder can't be written, or the disk is full; nothing is left behind then.
+        The folder can't be written, or the disk is full; no partial file remains.
     """
     make_parents(path, hint=hint)
     try:
@@ -110,7 +111,7 @@ def make_parents(path: Path, *, hint: str = WRITABLE) -> None:
     Raises
     ------
     StorageError
-        It can't be made.
+        It can't be created.
     """
     folder = path.parent
     if folder.is_dir():
@@ -134,7 +135,7 @@ def delete_unfinished(*, now: float) -> None:
     Parameters
     ----------
     now
-        Seconds since the epoch: what was changed in the hour before may still be written.
+        Seconds since the epoch; files changed in the last hour may still be in use.
     """
     for folder in map(data_folder, _PERSONAL):
         for path in (*folder.glob(".*"), *folder.glob("*/.*")):
@@ -154,7 +155,7 @@ def make_private() -> tuple[Path, ...]:
     Raises
     ------
     StorageError
-        Their rights can't be taken: the folders belong to another account.
+        The access can't be removed, because the folders belong to another account.
     """
     if os.name == "nt":
         return ()

@@ -1,8 +1,8 @@
 """File bundles that detect altered bytes: in a zip, in a folder, or in one file.
 
-a zip              :func:`pack` writes the same bytes for the same files; :func:`unpack` believes little
+a zip              :func:`pack` writes the same bytes for the same files; :func:`unpack` checks everything
 sha256.json        in a zip or a folder: path of every other file → its SHA-256
-<file>.json        "sha256" among its entries, of all the others
+<file>.json        its entry "sha256" covers all other entries
 
 An altered file is named, and its content is not shown.
 """
@@ -48,7 +48,7 @@ class AlteredError(ValueError):
 
 
 class BundleError(ValueError):
-    """This is no zip of ours; says why, for the end of a sentence."""
+    """The zip was not written by fairdash; the reason fits the end of a sentence."""
 
 
 def pack(
@@ -58,16 +58,16 @@ def pack(
     time: tuple[int, int, int, int, int, int] = NO_TIME,
     is_packed: bool = False,
 ) -> bytes:
-    """Zip files in the order of their names, without times or marks of the system.
+    """Zip files in the order of their names, without times or system attributes.
 
     Parameters
     ----------
     mode
         Permissions of the unpacked files.
     time
-        When they were made.
+        Time stamp of the files.
     is_packed
-        Whether they take less room in it than outside.
+        Whether to compress them.
     """
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
@@ -84,12 +84,12 @@ def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str,
     Parameters
     ----------
     largest
-        Bytes that may come out of it in all; by default no more than it has, which packs nothing.
+        Largest total size after unpacking; by default that of the zip, which permits no compression.
 
     Raises
     ------
     BundleError
-        It is no zip, damaged, or holds too much.
+        The file is not a zip, is damaged, or is too large.
     """
     if content.count(_ENTRY) > MAX_FILES:
         raise BundleError("and has too many parts")
@@ -132,9 +132,9 @@ def changed(there: Mapping[str, str], noted: bytes) -> list[str]:
     Parameters
     ----------
     there
-        Name to hash, as they are.
+        Map of names to current hashes.
     noted
-        As :func:`sealing` wrote it. What can't be read has changed itself.
+        Text written by :func:`sealing`. An unreadable text counts as changed.
     """
     try:
         hashes = json.loads(noted)
@@ -167,7 +167,7 @@ def check(folder: Path) -> None:
     Raises
     ------
     AlteredError
-        Files have changed, are gone, or were added, or the seal is gone.
+        Files were changed, removed or added, or the seal is missing.
     OSError
         The folder can't be read.
     """
@@ -184,7 +184,7 @@ def whole_folder(place: Path) -> Iterator[Path]:
     Raises
     ------
     StorageError
-        The disk won't, the folder around it is gone, or another process was there first.
+        The disk can't be written, the parent folder is missing, or another process wrote it first.
     """
     new = place.with_name(f".{secrets.token_hex(6)}")
     try:
@@ -225,9 +225,9 @@ def open_sealed_text(text: str) -> dict[str, Any]:
     Raises
     ------
     AlteredError
-        It is not as it was written, or has no hash.
+        The text was changed, or has no hash.
     ValueError
-        It is no JSON object.
+        It is not a JSON object.
     """
     content = json.loads(text)
     if not isinstance(content, dict):

@@ -1,7 +1,7 @@
 """Log of a run, with one line per event that includes the hash of the previous line.
 
 <run>/log.jsonl   the lines
-<run>/log.json    how many there are and the hash of the last one, sealed (:mod:`fairdash.storage.bundle`)
+<run>/log.json    number of lines and hash of the last one, sealed (:mod:`fairdash.storage.bundle`)
 
 A line that was altered, inserted or removed breaks the chain. This detects faults and accidents, but not
 someone who can write all of the home's files.
@@ -39,11 +39,11 @@ class Event:
     Parameters
     ----------
     when
-        ISO 8601, UTC.
+        Time, ISO 8601, UTC.
     who
         An owner, or ``"worker"``.
     what
-        In plain words.
+        Action in plain words.
     details
         Further details: data, columns, file.
     """
@@ -67,9 +67,9 @@ class Log:
     Parameters
     ----------
     events
-        The oldest first; those whose lines can be read.
+        Readable events, the oldest first.
     is_whole
-        Whether all is as it was written.
+        Whether the log is unchanged.
     """
 
     events: tuple[Event, ...] = ()

@@ -45,13 +45,13 @@ class Column:
     kind
         TEXT, NUMBER, WHOLE or FLAG.
     among
-        All that may stand there; None: anything of the kind.
+        Allowed values; None allows all of the kind.
     low, high
-        The least and the greatest number.
+        Smallest and largest number.
     may_lack
         Whether a number may be missing (NaN).
     is_needed
-        Whether the column must be there.
+        Whether the column is required.
     """
 
     kind: str = NUMBER
@@ -69,9 +69,9 @@ class Array:
     Parameters
     ----------
     dtype
-        As numpy calls it.
+        Name of the numpy type.
     shape
-        Numbers of entries; None: whatever there are.
+        Numbers of entries; None allows any.
     low, high, may_lack, is_needed
         As in :class:`Column`.
     """
@@ -85,7 +85,7 @@ class Array:
 
 
 def require(holds: object, what: str) -> None:
-    """Raise a SchemaError that says `what`, unless the condition `holds`."""
+    """Raise a SchemaError that states `what`, unless the condition `holds`."""
     if not holds:
         raise SchemaError(what)
 
@@ -163,7 +163,7 @@ def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int)
     Parameters
     ----------
     columns
-        Name to what stands there; there may be no other.
+        Map of names to requirements; other columns are refused.
     most_rows
         Largest number of rows.
     """

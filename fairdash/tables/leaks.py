@@ -66,7 +66,7 @@ _MIN_CORRELATION = 0.8
 #: Minimum correlation between the difference of two columns and the exposure.
 _SAME_LENGTH = 0.999
 _SAME_LENGTH_OF_DATES = 0.99
-_MIN_BOUNDED = 50
+_MIN_BOUNDED, _ROUNDED = 50, 0.01
 
 #: Cache of results, because a suggestion, a check and the creation of a data set use the same table. It has
 #: only hashes of cells.
@@ -190,14 +190,33 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     for name in of_dates:
         if _is_length(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
             bounds.add(name)
-    for one, other in combinations(placed, 2):
-        if (one in of_dates) != (other in of_dates):
-            continue
+    rows = few[np.isfinite(w[few])]
+    if len(rows) < _MIN_BOUNDED:
+        return tuple(name for name in placed if name in bounds)
+    alike = _squared_links(np.column_stack([each[rows] for each in (w, *placed.values())]))
+    for (i, one), (j, other) in combinations(enumerate(placed), 2):
         edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
+        # Most of very many pairs end here.
+        if (one in of_dates) != (other in of_dates) or alike[i, j] < (edge - _ROUNDED) ** 2:
+            continue
         a, b = placed[one], placed[other]
         if _is_length(b[few] - a[few], w[few], edge, (a[few], b[few])) and _is_length(b - a, w, edge, (a, b)):
             bounds |= {one, other}
     return tuple(name for name in placed if name in bounds)
+
+
+def _squared_links(columns: np.ndarray) -> np.ndarray:
+    """Squared correlation of the first column (n, 1 + p) with the difference of each pair of others, (p, p);
+    NaN or infinite where a cell is missing or the difference is constant."""
+    known = np.where(np.isfinite(columns), columns, np.nan)
+    # A common scale keeps differences, and keeps squares from overflowing.
+    known /= max(float(np.nanmax(np.abs(known))), 1.0)
+    centred = known - known.mean(axis=0)
+    products = centred.T @ centred
+    size, with_first = np.diag(products)[1:], products[0, 1:]
+    spread = (size[:, None] + size - 2 * products[1:, 1:]) * products[0, 0]
+    squares = (with_first[:, None] - with_first) ** 2
+    return np.divide(squares, spread, out=np.full_like(spread, np.inf), where=~(spread <= 0))
 
 
 def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:

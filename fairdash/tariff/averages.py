@@ -34,10 +34,11 @@ class AveragesPenalty:
     """Ψ = (10 Var E[U | s] + (1 + 25 λ) R Var U + λ / 60 Var U) / v, v the variance of the GLM's premium.
 
     E[U | s] is the projection of U on cubic splines of the ranks of s, and R the sum of squared correlations
-    that ``fairdash.training.penalties.closed_forms.CanonicalPenalty`` finds, which sees links that averages
-    don't show; λ counts as 30 there if it is larger. The last part leads to the flat premium; it is left out
-    for residuals, as a flat premium's follow s as the target does. Where relativities are fixed, the last
-    part counts the premium ÷ them: no other factor should undo them but for their link with s.
+    that ``fairdash.training.penalties.closed_forms.CanonicalPenalty`` finds, which detects links that
+    averages don't show; there λ is limited to 30. The last part leads to the flat premium. It is omitted for
+    residuals, because the residuals of a flat premium follow s like the target. If relativities are fixed,
+    the last part uses the premium divided by them, because other factors should offset them only for their
+    link with s.
 
     Parameters
     ----------
@@ -46,15 +47,15 @@ class AveragesPenalty:
     weight
         (n,).
     rows
-        (m,) those of the n rows that it sees.
+        (m,) the rows of the n that it uses.
     number
         float64 or float32.
     premium
-        (m,) the GLM's.
+        (m,) premiums of the GLM.
     ends_flat
         Whether a large λ leads to a flat premium.
     fixed
-        (m,) the product of each row's fixed relativities: with them it leads to these.
+        (m,) the product of each row's fixed relativities; with them a large λ leads to this product.
     """
 
     def __init__(

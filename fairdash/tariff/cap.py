@@ -129,7 +129,8 @@ def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -
             return k
     if not least < income < most:
         raise DataError.of(
-            f"No level keeps the income: with changes of at most {100 * max_change:g} % it is between "
+            f"No common factor keeps the income: with changes of at most {100 * max_change:g} % it is "
+            "between "
             f"{amount(least)} and {amount(most)} per unit of weight, and the new premiums give "
             f"{amount(income)}",
             "Raise max_change, or scale the existing or the new premiums to the same income first.",

@@ -1,4 +1,5 @@
-"""Select the terms of a tariff for a table: breakpoints at quantiles, levels in the data, or the user's own.
+"""Select the terms of a tariff for a table: breakpoints at quantiles, levels in the data, or the user's
+choice.
 
 Relativities that are fixed beforehand, by a regulator or by management, are terms that no fit changes:
 
@@ -53,11 +54,11 @@ class TermOptions:
     Parameters
     ----------
     n_breakpoints
-        Breakpoints of a curve, on quantiles of the training rows; those that coincide count once.
+        Breakpoints of a curve, at quantiles of the training rows; equal breakpoints count once.
     breakpoints
         Column to the breakpoints of its curve.
     bands
-        Column to the inner edges of its bands, or to how many bands of equal weight: no curve then.
+        Column to the inner edges of its bands, or to a number of bands of equal weight, instead of a curve.
     n_bands
         Number of bands of a numeric column in an interaction if `bands` does not say.
     categorical_features
@@ -96,7 +97,7 @@ def choose_terms(
     Raises
     ------
     OptionError
-        An option names a column that is not there, or asks of one what can't be.
+        An option names a missing column, or does not fit its column.
     DataError
         A column has more levels than a tariff can hold.
     """
@@ -212,9 +213,9 @@ def require_fixed(
     Parameters
     ----------
     terms
-        A tariff's; all but fixed ones are passed over.
+        Terms of a tariff; only fixed terms are checked.
     numbers
-        Of the table's rows in the data they are from, from 0; None for their places.
+        Numbers of the table's rows in their data, from 0; None for their positions.
     """
     problems = lacking(
         [term for term in terms if isinstance(term, Factor) and term.kind == FIXED],
@@ -374,7 +375,7 @@ def _factor(
     weight: Array,
     missing: NDArray[np.bool_],
 ) -> Factor:
-    """Return a factor of its values' weights, with one more value where cells are missing."""
+    """Return a factor from the weights of its values, with an additional value if cells are missing."""
     every = np.append(shares, weight[missing].sum()) if missing.any() else shares
     return Factor(
         column=name,
@@ -397,7 +398,9 @@ def _base_number(name: str, wanted: Any) -> float:
 
 
 def _rounded(points: Array) -> tuple[float, ...]:
-    """Each once, with no more digits than tell neighbours apart: by a twentieth of their distance at most."""
+    """Distinct values, with only the digits needed to distinguish neighbours; rounding errors are at most a
+    twentieth of their distance.
+    """
     points = np.unique(points)
     if len(points) > 1:
         points = np.round(points, 1 - math.floor(math.log10(np.diff(points).min())))

@@ -36,7 +36,7 @@ SHEET, WORDS = "Relativities", "How to rate"
 
 
 class _Exact(float):
-    """Number with as many digits as it takes to read it back; XlsxWriter asks for 16, and some need 17."""
+    """Number with enough digits to restore it; XlsxWriter writes 16, and some numbers need 17."""
 
     def __format__(self, _: str) -> str:
         return repr(float(self))
@@ -175,8 +175,9 @@ def _as_kept(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def table_of_cells(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
-    """Return a table of relativities of its cells: empty ones are none, texts as they were, numbers as
-    float64."""
+    """Return a table of relativities from its cells: empty cells are missing, texts unchanged, numbers
+    float64.
+    """
     columns: dict[str, pd.Series] = {}
     for place, name in enumerate(header):
         if name not in (*TEXTS, *NUMBERS, RELATIVITY, POINTS):

@@ -79,25 +79,25 @@ class FitOptions:
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target of
         mean 1 (squared error: of variance 1).
     smooth
-        Weight γ ≥ 0 of the squared second differences of neighbouring values of a number, beside α and on
-        the same scale: of all, or by column, 0 for the others; ``"auto"`` for those that
+        Weight γ ≥ 0 of the squared second differences of neighbouring values of a number, beside α and on the
+        same scale: for all columns, or by column, 0 for the others; ``"auto"`` for those that
         :func:`fairdash.tariff.smoothing.choose_smooth` finds.
     monotone
         Number to +1, where its values may only rise, or −1, where they may only fall; category to its levels
         in an order along which they may only rise.
     credibility
-        Claims at the base's frequency that a value with few claims counts beside its own, K of
-        :mod:`fairdash.tariff.terms`; 0 for none.
+        Claims at the base's frequency added to a value with few claims, K of :mod:`fairdash.tariff.terms`; 0
+        for none.
     balance
         Whether the training rows' premiums add up to their target.
     penalty_rows
-        Most rows that the penalty sees; drawn once, at random.
+        Largest number of rows in the penalty; drawn once, at random.
     max_iter
-        Most steps of the descent.
+        Largest number of steps of the descent.
     tol
-        It is over when five steps have lowered what is minimised by less than this. Where λ is above 1 and
-        the penalty does not end at the flat premium, as none does beside fixed relativities, λ times this: λ
-        Ψ then stays as large as λ.
+        The descent stops when five steps have reduced the objective by less than this. If λ is above 1 and
+        the penalty does not end at the flat premium, as with fixed relativities, the tolerance is λ times
+        this, because λ Ψ then stays as large as λ.
     """
 
     loss: Loss
@@ -142,7 +142,7 @@ class Fitted:
     converged
         (K,).
     glm_steps
-        Newton's steps of the GLM, the last of which is the one that brought nothing.
+        Newton steps of the GLM, including the last step, which did not improve it.
     smooth
         Column of numbers to γ.
     glm
@@ -209,20 +209,20 @@ def fit_stack(
     y
         (n,) in any unit.
     s
-        (n, d) sensitive features; needed where a λ is above 0.
+        (n, d) sensitive features; needed if a λ is above 0.
     sample_weight
         (n,) weights above 0, or None.
     lams
         Weights λ ≥ 0, K of them.
     random_state
-        Seed of the rows that the penalty sees.
+        Seed of the rows in the penalty.
     offset
-        (n,) what fixed relativities add to η (:func:`fairdash.tariff.terms.offset`), or None; it needs a
-        log link.
+        (n,) contribution of fixed relativities to η (:func:`fairdash.tariff.terms.offset`), or None; it needs
+        a log link.
     shape
-        Of the curves; α ‖β‖² alone if None.
+        Shape of the curves; only α ‖β‖² if None.
     start
-        (P + 1,) coefficients near the GLM's, in the loss's units, that its fit begins at; None for none.
+        (P + 1,) initial coefficients of the GLM's fit, in the loss's units; None for none.
     on_step
         As in :func:`fairdash.tariff.stack.minimise`.
     """

@@ -36,10 +36,10 @@ def fit_glm(
 ) -> tuple[Array, int]:
     """Fit the GLM of the loss's family and link; return coefficients (P + 1,), intercept last, and steps.
 
-    By scikit-learn, to x (n, P) and y (n,) in the loss's units; then by Newton's steps as long as the slope
-    gets smaller, so that the result depends on rounding alone.
+    scikit-learn fits x (n, P) and y (n,) in the loss's units. Newton steps follow as long as the slope gets
+    smaller, so that only rounding affects the result.
 
-    It knows no offset (n,): :func:`without_offset` does.
+    scikit-learn supports no offset (n,); :func:`without_offset` replaces it.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import TweedieRegressor

@@ -111,9 +111,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
         ``{"years": -1, "bonus": ["A", "B", "C"]}``; None if there are none. The constraints hold exactly, at
         every λ.
     credibility
-        Number K of claims at the base's frequency that a level, band or pair with few claims counts beside
-        its own (Bühlmann): with E claims expected there, its own claims have the weight E / (E + K). Few are
-        fewer than 30 rows with a claim. 0 for none: a level without claims then gets a relativity near 0.
+        Number K of claims at the base's frequency that are added to a level, band or pair with few claims
+        (Bühlmann): with E claims expected there, its own claims have the weight E / (E + K). Few are fewer
+        than 30 rows with a claim. 0 for none: a level without claims then gets a relativity near 0.
     balance
         Adjust the base so that premiums of the training rows add up to their target.
     tweedie_power
@@ -156,8 +156,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
     Missing cells are a separate level if the column has some in training. Levels are text: 3, 3.0 and "3" are
     the same level. Levels not seen in training get the base, and :meth:`predict` warns of them.
 
-    ``"pearson"`` treats each of several sensitive features by itself, so a link with their combination may
-    remain. ``"jdcov"`` sees up to three together, ``"ccdcov"`` all, and the other penalties every two.
+    ``"pearson"`` treats each of several sensitive features separately, so a link with their combination may
+    remain. ``"jdcov"`` combines up to three features, ``"ccdcov"`` all, and the other penalties every two.
 
     With fixed factors, no λ leads to one flat premium. A large λ leads to a base times the fixed factors if
     these do not follow s. If they do, the other factors offset the link as far as they can. Fixed factors can
@@ -387,11 +387,11 @@ class FairTariff(RegressorMixin, BaseEstimator):
         )
 
     def formula(self) -> str:
-        """Explain how to rate from the table, one sentence per line: few claims and constraints, too."""
+        """Explain how to rate from the table, one sentence per line, including few claims and constraints."""
         words = in_words(self.relativities())
         few = any((each < MIN_CLAIMS).any() for each in self.claims_)
         if few and self.credibility:
-            words += f"\nEach counts {self.credibility:g} further claims at the base's frequency."
+            words += f"\nEach gets {self.credibility:g} additional claims at the base's frequency."
         if self.monotone_cost_ is not None:
             words += f"\n{cost_in_words(self._fit_options().monotone, self.monotone_cost_)}"
         return words
@@ -413,7 +413,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         return find_loss(self.loss, tweedie_power=self.tweedie_power).has_log_link
 
     def _fit_options(self) -> FitOptions:
-        """Options of the fit, checked: OptionError naming all that can't be used."""
+        """Checked options of the fit; the OptionError names all invalid ones."""
         get_entry(PENALTIES, self.penalty, option="penalty")
         get_entry(OBJECTIVES, self.objective, option="objective")
         checks = Checks(OptionError)

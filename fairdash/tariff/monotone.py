@@ -36,15 +36,16 @@ def monotone_cost(
     Parameters
     ----------
     fitted
-        The tariff; what else is given is what it was fitted by.
+        The tariff; the other arguments are those of its fit.
 
     Returns
     -------
     DataFrame
-        A row each for ``training`` and, from 100 rows on, for ``held out``: a fifth of the rows, predicted by
-        tariffs of the others. ``monotone`` and ``free`` are mean deviances ÷ that of one flat premium,
+        One row each for ``training`` and, from 100 rows on, for ``held out``: a fifth of the rows, predicted
+        by tariffs of the others. ``monotone`` and ``free`` are mean deviances ÷ that of one flat premium,
         ``cost`` is their difference, and ``noise`` its standard error over the rows. On training rows a cost
-        at λ = 0 is not below 0; elsewhere it may be: a constraint can predict better, or follow s more.
+        at λ = 0 is not below 0; elsewhere it may be, because a constraint can predict better, or follow s
+        more.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     own = replace(options, smooth=fitted.smooth)

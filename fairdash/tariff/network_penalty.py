@@ -28,7 +28,7 @@ class NetworkPenalty:
     weight
         (n,).
     rows
-        (m,) those of the n rows that it sees.
+        (m,) the rows of the n that it uses.
     number
         float64 or float32.
     """

@@ -1,4 +1,4 @@
-"""Fit tariffs over λ and splits, and return predictions for a front beside a run's own models.
+"""Fit tariffs over λ and splits, and return predictions for a front next to a run's own models.
 
 Terms are chosen on the training rows of each split. All λ of a split form one stack, which starts at the
 split's GLM. The splits are fitted one after another, each as a unit that can be stored, to save memory.
@@ -63,29 +63,29 @@ def fit_tariffs(
     Parameters
     ----------
     lams
-        Weights λ ≥ 0 of the penalty; 0 is the GLM. ``"auto"`` for 0 and eight that :func:`find_lams` spreads
-        over dependence on the first split, or where nothing is to be lost over four decades.
+        Weights λ ≥ 0 of the penalty; 0 is the GLM. ``"auto"`` for 0 and eight weights that :func:`find_lams`
+        spreads over dependence on the first split, or over four decades if there is no dependence to reduce.
     terms
-        How columns become factors; the defaults if None. What is fixed needs a relativity for every row of
-        the data set.
+        How columns become factors; the defaults if None. Fixed factors need a relativity for every row of the
+        data set.
     random_state
-        Seed of the rows that the penalty sees, of those held out, and of those drawn where a split has more
-        than MAX_FITTED_ROWS training rows.
+        Seed of the rows in the penalty, of held-out rows, and of the sample if a split has more than
+        MAX_FITTED_ROWS training rows.
     shrink
         Whether each split chooses `alpha` on its validation rows, or on a fifth of its training rows if it
         has none, instead of that in `options`; see :func:`choose_alpha`.
     on_step
-        Called now and then with the share done, 0 to 1; what it raises ends the fits.
+        Called repeatedly with the completed share, 0 to 1; an exception from it stops the fits.
     unit
-        Asked for ``"tariffs/<split>"``: the tariffs of a split.
+        Computes ``"tariffs/<split>"``, the tariffs of a split.
 
     Returns
     -------
     TrainedModels
-        λ in their order for the first split, then for the next; the method is :data:`FAIR_TARIFF`. Its
-        `members` also say which have ``converged``; none has diverged, as no step is taken that is not
-        finite, and ``best_epoch`` are the steps taken. A level that a split's training rows don't have
-        counts as the base in `predictions`.
+        All λ in order for the first split, then for the next; the method is :data:`FAIR_TARIFF`. Its
+        `members` also state which have ``converged``. None has diverged, because only finite steps are taken,
+        and ``best_epoch`` is the number of steps. A level that a split's training rows don't have counts as
+        the base in `predictions`.
 
     Raises
     ------
@@ -201,22 +201,23 @@ def choose_alpha(
 ) -> float:
     """Select the weight of the squared coefficients, among ``ALPHAS``, by the GLM's error on held-out rows.
 
-    Sixteen breakpoints a number are too many for a thousand policies with a claim in twelve: unshrunk, they
-    follow chance, and λ has that to fight, too.
+    Sixteen breakpoints per column are too many for a thousand policies, one in twelve with a claim. Without
+    shrinkage they fit noise, which the penalty then also has to remove.
 
     Parameters
     ----------
     features
-        All rows, clean.
+        Cleaned features of all rows.
     y, weight
         (n,) target and weights of all rows.
     split
-        With validation rows, on which the deviance is compared; the GLMs are fitted to its training rows.
+        Split with validation rows, on which the deviance is compared; the GLMs are fitted to its training
+        rows.
     options
-        The fit's; its `alpha` is what is looked for. A `smooth` that is to be found is 0 here: it is found
-        beside that α, where a tariff is fitted.
+        Options of the fit, whose `alpha` is selected. An automatic `smooth` is 0 here; it is selected later,
+        when a tariff is fitted with this α.
     random_state
-        Seed of the rows that are taken where there are more than MAX_ROWS.
+        Seed of the sample of rows if there are more than MAX_ROWS.
     """
     train, held_out = split.train, split.validation
     train = at_most(train, MAX_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
@@ -251,10 +252,10 @@ def find_lams(
     Parameters
     ----------
     split
-        Whose training rows are fitted to, and whose validation rows are measured; of many a sample. A fifth
-        of the training rows is measured where it has no validation rows.
+        Split with training rows for the fit, and validation rows for measurement; samples if there are many
+        rows. If it has no validation rows, a fifth of the training rows is measured.
     options
-        Of the fit.
+        Options of the fit.
     count
         Number of weights to find.
 

@@ -123,18 +123,19 @@ def repaired_prices(
     Parameters
     ----------
     strengths
-        From 0, the trees' own price, to 1.
+        Strengths from 0, the trees' own price, to 1.
     on_step
-        Called with the share done, 0 to 1, before and after each split; what it raises ends the fits.
+        Called with the completed share, 0 to 1, before and after each split; an exception from it stops the
+        fits.
     unit
-        Asked for ``"repair/<split>"``.
+        Computes ``"repair/<split>"``.
 
     Returns
     -------
     members, predictions
         Columns ``method`` (:data:`~fairdash.training.references.REPAIR` with s at pricing, or
         :data:`~fairdash.training.references.REPAIR_PROJECTED` without), ``lam`` (the strength), ``split``,
-        ``diverged`` (False); and (K, n) predictions in the target's units, a row of `members` each.
+        ``diverged`` (False); and (K, n) predictions in the target's units, one row of `members` each.
     """
 
     s = one_column_each(dataset.sensitive)

@@ -56,8 +56,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     ``predict(X, sensitive_features=s)`` looks up each price's rank among customers with the same s, and
     replaces the price by the value with that rank in one common distribution (the Wasserstein barycentre).
     ``predict(X)`` does not use s: it returns the projection of the repaired price on x, E[ŷ* | x]. It repairs
-    only as much as x tells about the repair, which may be almost nothing: see `share_without_s_`. With
-    ``projection="network"`` every dependence down to the noise floor can be had without s.
+    only as far as x predicts the repair, which may be almost not at all: see `share_without_s_`. With
+    ``projection="network"``, every dependence down to the noise floor can be reached without s.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     projection
         ``"trees"``, or ``"factors"``: the original price times a tariff of factors
         (:class:`fairdash.FairTariff`, fitted to the ratio with the Poisson deviance), which :meth:`export`
-        writes; or ``"network"``: a :class:`fairdash.FairRegressor` of the features that learns the price
-        with a penalty. A pilot finds its λ. It takes some twenty times as long.
+        writes; or ``"network"``: a :class:`fairdash.FairRegressor` of the features that learns the price with
+        a penalty. A pilot finds its λ. It takes about twenty times as long.
     monotone
         Make the trees rise with the original price if the other columns are equal. Factors always rise with
         it.
@@ -92,16 +92,17 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     ----------
     share_without_s_ : float
         Share of the repair that ``predict(X)`` reaches without s, in [0, 1]: the R² of the change of price
-        that x predicts, without a constant. 0: x tells nothing, and the price hardly changes. 1: x tells
-        everything, and s is not needed. Of trees it is measured on rows held out, and NaN for fewer than 200
-        rows or a price that needs no repair. NaN of a network, which has a goal of its own.
+        that x predicts, without a constant. 0: x predicts nothing, and the price hardly changes. 1: x
+        predicts the repair completely, and s is not needed. For trees it is measured on held-out rows, and
+        NaN for fewer than 200 rows or a price that needs no repair. NaN for a network, which has a different
+        objective.
 
     Notes
     -----
     A number is repaired within each crossing of the classes. The price is then independent of the number and
     the classes together. Several numbers are repaired one after another, in three passes, each within up to
-    ten bands of the others with about 200 rows. What remains is a link within the bands. All projections keep
-    the mean price of the training rows.
+    ten bands of the others with about 200 rows. A link within the bands remains. All projections keep the
+    mean price of the training rows.
 
     Examples
     --------
@@ -282,7 +283,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.alpha_ = float(self.alpha)
 
     def _learns(self) -> bool:
-        """Return whether there is an estimator to be fitted here; sets what makes the price otherwise."""
+        """Return whether an estimator has to be fitted; otherwise set the source of the price."""
         if self.estimator is None:
             return True
         if hasattr(self.estimator, "predict"):
@@ -294,10 +295,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return False
 
     def _calibrated(self, seen: Any, y: Array, weight: Array | None, groups: Any, seed: int) -> Array:
-        """Fit ``estimator_``, the mean of a model a fold; what its repair is calibrated on.
+        """Fit ``estimator_``, the mean of one model per fold, and return the values for calibrating its
+        repair.
 
-        What follows s is the chance part of a model, too: the law of the very price that is charged is
-        repaired. Errors shrink on rows that a model has learned from, so these are of rows left out.
+        The random part of a model also follows s, so the repair uses the distribution of the charged price
+        itself. Errors are smaller on rows used for fitting, so they are computed on held-out rows.
         """
         models, left_out, n_folds = [], np.empty(len(y)), min(self.n_folds, len(y))
         for fold in folds(np.arange(len(y)), n_folds=n_folds, random_state=seed, groups=groups):
@@ -334,7 +336,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return self.estimator_ if isinstance(self.estimator_, str) else None
 
     def _seen(self, X: Any) -> Any:
-        """X as the estimator sees it: of the type that was given, without sensitive columns."""
+        """X as input of the estimator, with its original type and without sensitive columns."""
         table = as_pandas(X)
         if isinstance(table, pd.DataFrame):
             return table.drop(columns=[name for name in self.sensitive_names_ if name in table.columns])
@@ -350,7 +352,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return pd.DataFrame(as_pandas(given)).reset_index(drop=True)
 
     def _numbers(self, raw: pd.DataFrame) -> Array:
-        """Sensitive columns as (n, d) numbers, a class as its place among those of the fit."""
+        """Sensitive columns as (n, d) numbers, with classes as their positions in the fit."""
         numbers: list[Array] = []
         for k, levels in enumerate(self.levels_):
             column = raw.iloc[:, k]
@@ -391,9 +393,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _distilled(
         self, features: pd.DataFrame, price: Array, s: Array, weight: Array | None, seed: int
     ) -> FairRegressor:
-        """Return a network whose dependence lies a share alpha of the way from the price's to the floor.
+        """Return a network whose dependence is a share alpha of the way from that of the price to the floor.
 
-        It does not see the price, because what trees learned by chance would come along.
+        It does not use the price, which would include the noise learned by trees.
         """
         loss = "poisson" if price.min() > 0 else "squared_error"
         y = pd.Series(price, name="price")
@@ -420,8 +422,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return model.fit(features, price, sensitive_features=sensitive, sample_weight=weight)
 
     def _projected(self, table: Array) -> Array:
-        """The repaired price by trees: of the difference from the original one, which steps blur less, but
-        where the price itself has to rise."""
+        """Predict the repaired price by trees: they learn the difference from the original price, which steps
+        distort less, unless the result has to rise with the price.
+        """
         predictions = np.asarray(self.projection_.predict(table), dtype=float)
         return predictions if self.monotone else predictions + table[:, -1]
 
@@ -430,7 +433,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
 
 def _share(left: float, change: float) -> float:
-    """Share of a squared change that is reached, from the remaining change, in [0, 1]."""
+    """Reached share of a squared change, from the remaining change, in [0, 1]."""
     return float(np.clip(1 - left / change, 0.0, 1.0)) if change > 0 else np.nan
 
 

@@ -62,7 +62,7 @@ def relativities_table(
     Parameters
     ----------
     base
-        η of a row that has every base.
+        η of a row with all base levels.
     values
         (n_values,) of each term, on the scale of η.
     claims
@@ -71,13 +71,13 @@ def relativities_table(
     Returns
     -------
     DataFrame
-        A row a value, the base first. Columns: ``factor``, the column of the data; ``kind``, one of
-        :data:`~fairdash.tariff.terms.KINDS` (``fixed`` is a level whose relativity was given); ``level``;
-        ``from`` (inclusive) and ``to`` (exclusive) of a band, empty where it is open; ``at`` of a breakpoint;
+        One row per value, the base first. Columns: ``factor``, the column of the data; ``kind``, one of
+        :data:`~fairdash.tariff.terms.KINDS` (``fixed`` is a level with a given relativity); ``level``;
+        ``from`` (inclusive) and ``to`` (exclusive) of a band, empty if it is open; ``at`` of a breakpoint;
         ``by``, ``by_level``, ``by_from`` and ``by_to``, the other column of an interaction; ``relativity``
-        (log link: a factor) or ``points`` (identity: a summand), of the base the premium itself; ``share`` of
-        the training rows' weight, exposure say; ``claims``, training rows with a claim, empty for the base
-        and for breakpoints.
+        (log link: a factor) or ``points`` (identity: a summand), for the base the premium itself; ``share``
+        of the training rows' weight, such as exposure; ``claims``, training rows with a claim, empty for the
+        base and for breakpoints.
     """
     rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0, "claims": math.nan}]
     given: dict[int, float] = {}
@@ -179,7 +179,7 @@ def in_words(table: pd.DataFrame) -> str:
 
 
 def _with_claims(row: dict[Any, Any]) -> str:
-    """“zone” C (0): a row of a table, and its claims."""
+    """Label of a table's row with its claims, such as “zone” C (0)."""
     parts = [("factor", ""), ("by", "by_")] if row["kind"] == INTERACTION else [("factor", "")]
     named = []
     for column, prefix in parts:
@@ -258,18 +258,18 @@ def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) ->
 
 
 def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], bool]:
-    """Convert a table of relativities back to terms and values, with checks, since people edit tables.
+    """Convert a table of relativities back to terms and values, with checks, because users edit tables.
 
     Returns
     -------
     terms, base, values, multiplies
-        The terms, η of a row that has every base, the values (n_values,) of each term on that scale, and
+        The terms, η of a row with all base levels, the values (n_values,) of each term on that scale, and
         whether premiums are products (log link) or sums.
 
     Raises
     ------
     DataError
-        Names everything in it that can't be.
+        Names all invalid entries.
     """
     table, value = _whole(table)
     multiplies = value == RELATIVITY
@@ -295,7 +295,7 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
 
 
 def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the table with every column, and the name of that of values."""
+    """Return the table with every column, and the name of the column of values."""
     checks = Checks(DataError)
     table = _with_kinds(table)
     there = [name for name in (RELATIVITY, POINTS) if name in table.columns]
@@ -346,19 +346,21 @@ def _check_values(table: pd.DataFrame, value: str) -> None:
     above = " above 0" if value == RELATIVITY else ""
     no_number = ~np.isfinite(table[value]) | (table[value] <= 0 if above else False)
     checks = Checks(DataError)
-    checks.require((kinds == BASE).sum() == 1, "kind", "The tariff's table has not one base", "Keep one row.")
+    checks.require(
+        (kinds == BASE).sum() == 1, "kind", "The tariff's table must have exactly one base", "Keep one row."
+    )
     for column, wrong, what, hint in (
         ("kind", ~kinds.isin(KINDS), f"hold another kind than {', '.join(KINDS)}", "Correct them."),
         (value, no_number, f"hold no number{above}", "Correct them."),
         ("factor", nameless, "name none", "Name the column."),
-        ("level", untold, "do not say of which level or breakpoint they are", _FILL),
+        ("level", untold, "do not name their level or breakpoint", _FILL),
     ):
         checks.require(not wrong.any(), column, f"{_rows_in_words(wrong)} of the tariff's table {what}", hint)
     checks.finish()
 
 
 def _rows_in_words(wrong: pd.Series) -> str:
-    """“Rows 2, 5”: where something is wrong, the header being row 1."""
+    """Name invalid rows, such as “Rows 2, 5”; the header is row 1."""
     rows = np.flatnonzero(wrong)
     return f"Rows {', '.join(str(row + 2) for row in rows[:5])}{', …' if len(rows) > 5 else ''}"
 
@@ -369,7 +371,7 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     own = rows[rows["kind"] != MISSING]
     kinds = own["kind"].unique()
     checks = Checks(DataError)
-    hint = "Keep one row a value, all of one kind."
+    hint = "Keep one row per value, all of the same kind."
     checks.require(len(kinds) <= 1, name, "Its relativities are of several kinds", hint)
     checks.require(len(missing) <= 1, name, "Missing cells have several relativities", hint)
     checks.finish()
@@ -401,7 +403,9 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
 
 
 def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int64]:
-    """Order of bands by their lower edges; DataError if they leave a gap, overlap or end somewhere."""
+    """Order of bands by their lower edges; DataError if they leave a gap, overlap or do not cover all
+    numbers.
+    """
     order = np.argsort(low.fillna(-np.inf).to_numpy(), kind="stable")
     lows, highs = low.to_numpy()[order], high.to_numpy()[order]
     whole = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
@@ -415,7 +419,7 @@ def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int
 
 
 def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[np.int64]]:
-    """Return an interaction, and the place of each of its rows among its values."""
+    """Return an interaction, and the position of each of its rows among its values."""
     first, of_first = _part(name, rows["level"], rows["from"], rows["to"])
     second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
     places = of_first * second.n_places + of_second

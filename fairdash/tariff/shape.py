@@ -48,13 +48,13 @@ MIN_STEP = 1e-9
 class Shape:
     """Penalty β'Qβ + κ ‖min(Gβ, 0)‖²: squared coefficients, second differences, steps of the wrong sign.
 
-    Q is α I + γ S a number, and α I elsewhere; G takes coefficients to the steps of monotone factors from a
-    value to the next in their order, each positive where it goes the right way.
+    Q is α I + γ S for each numeric column, and α I elsewhere. G maps coefficients to the steps of monotone
+    factors from one value to the next, positive in the allowed direction.
 
     Parameters
     ----------
     quadratic
-        Q, (P + 1, P + 1), the intercept last, which nothing holds.
+        Q, (P + 1, P + 1), with the unpenalised intercept last.
     rises
         G, (m, P + 1).
     force
@@ -139,7 +139,7 @@ class Shape:
         return self.force * wrong.T @ wrong
 
     def exact(self, beta: Array) -> Array:
-        """Remove the small remaining violations from β (..., P + 1), by making neighbours equal."""
+        """Remove the small remaining violations from β (..., P + 1) by making neighbours equal."""
         beta = beta.copy()
         rises = np.maximum(beta @ self.rises.T, 0.0)
         rises[rises < MIN_STEP] = 0.0
@@ -175,7 +175,7 @@ def even(terms: Sequence[Term], smooth: float) -> dict[str, float]:
 def _require_curves(
     terms: Sequence[Term], smooth: Mapping[str, float], monotone: Mapping[str, int | Sequence[str]]
 ) -> None:
-    """OptionError naming the columns that can't be smooth or monotone, and what to do about each."""
+    """OptionError that names the columns that can't be smooth or monotone, with a remedy for each."""
     checks = Checks(OptionError)
     factors = {term.column: term for term in terms if isinstance(term, Factor)}
     for name in smooth:
@@ -192,7 +192,7 @@ def _require_curves(
             what = f"“{name}” is in an interaction, whose relativities could undo it"
             hint = f"{leave}, or out of interactions."
         elif is_curve(factors[name]):
-            what, hint = f"“{name}” has no direction", "Give +1 where it may only rise, −1 where only fall."
+            what, hint = f"“{name}” has no direction", "Give +1 if it may only rise, −1 if it may only fall."
             fits = not isinstance(given, (bool, Sequence)) and given in (1, -1)
             checks.require(fits, "monotone", what, hint)
             continue
@@ -205,9 +205,9 @@ def _require_curves(
 
 
 def _order_problem(factor: Factor, given: object) -> tuple[str, str]:
-    """Return the fault in the order of a category's levels, "" without one, and the remedy."""
+    """Return the error in the order of a category's levels, "" without one, and the remedy."""
     name = factor.column
-    hint = f"List its levels, that of the lowest relativity first: {few(factor.cells)}."
+    hint = f"List its levels, starting with the lowest relativity: {few(factor.cells)}."
     if isinstance(given, str) or not isinstance(given, Sequence):
         return f"“{name}” is a category, whose levels have no order", hint
     levels = [level_text(level) for level in given]

@@ -29,9 +29,9 @@ _TOLERANCE = 0.5
 
 
 def drawn_rows(n: int) -> NDArray[np.int64]:
-    """All n rows by chance; every fifth is a fold.
+    """All n rows in random order; every fifth row belongs to a fold.
 
-    The seed is always the same: a tariff that is to be filed comes out alike whenever it is fitted.
+    The seed is fixed, so a tariff for filing is the same in every fit.
     """
     return rng_of(Stream.SHRINKAGE_ROWS, 0).permutation(n)
 
@@ -48,24 +48,25 @@ def choose_smooth(
 ) -> dict[str, float]:
     """Select each numeric column's weight γ of second differences by cross-validation; 0 for too few rows.
 
-    Of :data:`SMOOTHS` it is the smoothest whose deviance on rows held out lies above the least by no more
-    than half a standard error of that difference: within noise it predicts as well, and it turns
-    less often. Factors are chosen one after another, twice: a jump of one leaves the others smooth.
+    It is the smoothest of :data:`SMOOTHS` whose deviance on held-out rows exceeds the smallest by at most
+    half a standard error of that difference. Within noise it predicts equally well, and it changes direction
+    less often. Factors are selected one after another, twice, so a jump in one factor leaves the others
+    smooth.
 
     Parameters
     ----------
     terms
-        Whose design is x; nothing is held monotone here.
+        Terms with design x, without monotone constraints.
     x, y, sample_weight, offset
-        As :func:`fairdash.tariff.fit.fit_stack` has them.
+        As in :func:`fairdash.tariff.fit.fit_stack`.
 
     Notes
     -----
-    The noise of a curve falls with the rows, and so does the γ that suits it: what the folds ask for is
-    scaled from their rows to all. Breiman et al. (1984) bear one standard error, here of paired differences,
-    since deviances of the same rows go up and down together. Of jumps that took too much in simulations;
-    with none, curves that follow chance turn more often. A fold's GLM is fitted once a sweep; for other γ
-    one of Newton's steps follows.
+    The noise of a curve falls with the number of rows, and so does the suitable γ, which is therefore scaled
+    from the rows of the folds to all rows. Breiman et al. (1984) bear one standard error, here of paired
+    differences, since deviances of the same rows go up and down together. Of jumps that took too much in
+    simulations; with none, curves that follow chance turn more often. A fold's GLM is fitted once a sweep;
+    for other γ one of Newton's steps follows.
     """
     n, chosen = len(y), {term.column: _FIRST for term in terms if is_curve(term) and term.n_places > 2}
     rows = drawn_rows(n)[:MAX_ROWS]

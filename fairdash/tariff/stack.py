@@ -1,11 +1,11 @@
 """Objective of K fair tariffs for one table, computed together over all rows.
 
-The default penalty measures, in units of premium, how much the premium's averages follow s. A correlation
-ignores the size of the differences. With a weak signal in the claims, it favours premiums that differ much
-for a few rows and hardly for the rest: they look independent, but predict worse than one flat premium. This
-penalty measures the differences themselves and is 0 for a flat premium. As λ grows, it lowers averages first,
-then other links, and finally the rest of the premium's spread; `python -m benchmarks.tariff_rivals` compares
-the path with simpler methods. The optimiser is L-BFGS for stacks: K smooth problems of one size at once, each
+The default penalty measures, in units of premium, how much average premiums follow s. A correlation ignores
+the size of the differences. With a weak signal in the claims, it favours premiums that differ much for a few
+rows and hardly for the rest: they look independent, but predict worse than one flat premium. This penalty
+measures the differences themselves and is 0 for a flat premium. As λ grows, it lowers averages first, then
+other links, and finally the rest of the premium's spread; `python -m benchmarks.tariff_rivals` compares the
+path with simpler methods. The optimiser is L-BFGS for stacks: K smooth problems of one size at once, each
 with its own steps.
 
 >>> goal = np.array([[1.0, 2.0], [3.0, -1.0]])
@@ -58,10 +58,11 @@ Objective = Callable[[Array, NDArray[np.int64]], tuple[Array, Array]]
 
 
 class TariffStack:
-    """L + (α ‖β‖² and what else shapes curves) / c + λ Ψ of K tariffs, where the deviance is about round.
+    """L + (α ‖β‖² and other penalties on curves) / c + λ Ψ of K tariffs, in coordinates in which the deviance
+    is nearly round.
 
-    These coordinates z = Rβ, with RᵀR the Fisher information of the GLM's deviance in units of the
-    constant's, spare the descent the table's own scales: breakpoints far apart and rare levels.
+    The coordinates z = Rβ, with RᵀR the Fisher information of the GLM's deviance in units of the constant's,
+    remove the scales of the table, such as distant breakpoints and rare levels.
 
     Parameters
     ----------
@@ -76,18 +77,17 @@ class TariffStack:
     start
         (P + 1,) the GLM's coefficients.
     options
-        How they are fitted. A tariff to be balanced is judged with premiums that add up to their target: with
-        a log link that scales premiums, and so changes how residuals depend on s.
+        Options of the fit. A balanced tariff is evaluated with premiums that add up to their target. With a
+        log link this scales premiums and changes the dependence of residuals on s.
     offset
-        (n,) what fixed relativities add to η, or None.
+        (n,) contribution of fixed relativities to η, or None.
     shape
-        Of the curves; α ‖β‖² alone if None.
+        Shape of the curves; only α ‖β‖² if None.
     random_state
-        Seed of the rows that the penalty sees.
+        Seed of the rows in the penalty.
     number
-        What rows are computed in; coordinates and sums of rows are in float64. None for float32 where the
-        penalty sees some rows only: memory takes the time there, and a sample of the rows is not exact to
-        float32's last digits.
+        Type for rows; coordinates and sums over rows are float64. None selects float32 if the penalty uses a
+        sample of the rows, because memory access dominates there and float32 is precise enough for a sample.
     """
 
     def __init__(
@@ -171,15 +171,16 @@ class TariffStack:
     def value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return the objective of the tariffs `which` (M,), (M,), and its slope (M, P + 1) at coordinates z.
 
-        A step too far leads to numbers that are not finite: it is then tried shorter.
+        If a step is so long that numbers are not finite, a shorter one is tried.
         """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._value_and_slope(z, which)
 
     def quadratic_start(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Return both with a parabola in place of the GLM's objective: |z − z of the GLM|².
+        """Return both with a parabola instead of the GLM's objective: |z − z of the GLM|².
 
-        It knows all rows and asks only those that the penalty sees: a start for the descent.
+        It reflects all rows but computes only those in the penalty, which gives a starting point for the
+        descent.
         """
         away = z - self.start[which]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -189,7 +190,7 @@ class TariffStack:
         return (away**2).sum(axis=1) / 2 + psi, away + slope
 
     def _penalty_at(self, seen: Array, lam: Array) -> tuple[Array, Array]:
-        """λ Ψ (M,) at η (M, m) of the rows that the penalty sees, and its slope by η, for λ (M,)."""
+        """λ Ψ (M,) at η (M, m) of the rows in the penalty, and its slope by η, for λ (M,)."""
         premium = self.loss.prediction(seen)
         psi, slope = self.penalty.value_and_slope(self.objective.audit(premium, self.y_seen), lam)
         slope = lam.astype(self.number)[:, None] * slope
@@ -218,7 +219,7 @@ class TariffStack:
     def _deviance(self, at: Array, lacks: Array) -> tuple[Array, Array, Array]:
         """L (M,) with `lacks` (M, 1) added to η, and its gradients, (M, P + 1) and by `lacks` (M, 1).
 
-        By blocks of rows that stay in the processor's cache.
+        It uses blocks of rows that stay in the processor's cache.
         """
         error, slope, total = np.zeros(len(at)), np.zeros(at.shape), np.zeros((len(at), 1))
         for start in range(0, len(self.y), BLOCK):
@@ -242,27 +243,27 @@ def minimise(
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
     """Descend from `start` (K, P) until the last five steps of a problem gained less than `tol` in total.
 
-    `tol` is a number, or one a problem, (K,).
+    `tol` is a number, or one per problem, (K,).
 
-    Settled problems are asked no more. The result does not depend on what else is in the stack, but for
-    rounding.
+    Converged problems are not evaluated again. Up to rounding, the result does not depend on the rest of the
+    stack.
 
     Parameters
     ----------
     on_step
-        Called after every step with the share of `max_iter`; what it raises ends the descent.
+        Called after every step with the share of `max_iter`; an exception from it stops the descent.
 
     Returns
     -------
     x, n_iter, converged
-        Where the descent has ended, (K, P); the steps taken, (K,); and booleans, (K,): False for a problem
-        that had steps left to take, or is not finite at its start.
+        End of the descent, (K, P); number of steps, (K,); and booleans, (K,): False for a problem that had
+        not converged, or is not finite at its start.
 
     Notes
     -----
-    Nocedal and Wright (2006), Algorithms 7.4 and 7.5; a pair whose curvature is not positive is not
-    remembered. Steps are searched for as is fit where the slope jumps, as that of a largest singular value
-    does. Every value is finite that is accepted.
+    Nocedal and Wright (2006), Algorithms 7.4 and 7.5; pairs without positive curvature are not stored. The
+    line search suits slopes with jumps, such as that of a largest singular value. Every accepted value is
+    finite.
     """
     x = start.copy()
     every = np.arange(len(x))
@@ -308,10 +309,10 @@ def minimise_monotone(
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
     """Minimise as :func:`minimise` does, with steps (:class:`fairdash.tariff.shape.Shape`) of at least 0.
 
-    An active set (Nocedal and Wright 2006, Section 16.5): steps that are held at 0 leave a smaller problem
-    without bounds. Where it has settled, those that went below 0 are held, too, and those that it pushes up
-    are let go, until nothing changes; in later rounds none is let go any more. What is newly held begins at
-    the nearest point that holds it: in these coordinates that pools neighbours by their weight.
+    An active set (Nocedal and Wright 2006, Section 16.5): steps fixed at 0 leave a smaller problem without
+    bounds. After it has converged, steps below 0 are fixed, too, and steps that the slope pushes up are
+    released, until nothing changes. Later rounds release none. Newly fixed steps begin at the nearest
+    feasible point, which pools neighbours by their weight in these coordinates.
     """
     x, rises = stack.start.copy(), stack.rises
     held = x @ rises.T < MIN_STEP
@@ -381,10 +382,10 @@ def _search(
     length: Array,
     open_: NDArray[np.int64],
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Find each open problem's step: x, value and slope there, and which have moved.
+    """Find the step of each open problem: x, value and slope there, and which problems have moved.
 
-    A step that brings too little is shortened; one where it still goes down steeply is lengthened. Where
-    trials run out, the last that brought enough is taken (Lewis and Overton 2013, Algorithm 2.6).
+    A step with too little progress is shortened, and a step that still descends steeply is lengthened. If no
+    trials are left, the last step with enough progress is used (Lewis and Overton 2013, Algorithm 2.6).
     """
     new_x, new_value, new_slope = x.copy(), value.copy(), slope.copy()
     moved = np.zeros_like(value, dtype=bool)

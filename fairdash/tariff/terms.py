@@ -1,9 +1,9 @@
 """Terms of a tariff: levels, bands and curves, and the credibility of levels with few claims.
 
-The few claims of a level say little: 124 policies without a claim would get a relativity near 0. Such a level
-counts K further claims at the base's frequency. With E claims expected there, its own claims then have the
-weight E / (E + K). On the scale of η this is a normal prior with variance 1 / K, or the weight K / N of a
-squared coefficient among N claims.
+A few claims carry little information: a level with 124 policies and no claim would get a relativity near 0.
+Such a level therefore gets K additional claims at the base's frequency. With E claims expected there, its own
+claims then have the weight E / (E + K). On the scale of η this is a normal prior with variance 1 / K, or the
+weight K / N of a squared coefficient among N claims.
 
 >>> from fairdash.tariff.terms import LEVEL
 >>> level = Factor(column="zone", kind=LEVEL, cells=("A", "B"), base=0, shares=(0.9, 0.1))
@@ -13,8 +13,8 @@ squared coefficient among N claims.
 ([90.0, 0.0], [0.1])
 
 The terms turn a table into a design matrix. Levels of categories are text, as in the table of relativities
-and its files. A term has *values*, one per breakpoint, band or level and one for missing cells if any, and
-fewer *coefficients*, which are fitted: the zero of each term is the tariff's base.
+and its files. A term has *values*, one per breakpoint, band or level and one for missing cells if any. It has
+fewer fitted *coefficients*, because the zero of each term is the tariff's base.
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"age": [18.0, 40.0, 99.0]})
@@ -53,7 +53,7 @@ CLAIMS_OF_BASE = 10.0
 def claims_of(terms: Sequence[Term], table: pd.DataFrame, y: Array) -> tuple[Array, ...]:
     """Return the rows with a claim (y other than 0) at each value of each term; NaN at breakpoints.
 
-    A row between two breakpoints counts to both.
+    A row between two breakpoints counts for both.
     """
     counts = []
     for term in terms:
@@ -139,24 +139,25 @@ class Factor:
     column
         Its name.
     kind
-        :data:`LEVEL`: a value a level of a category. :data:`FIXED`: likewise, and the relativities are given:
-        no fit changes them, and no coefficient has a part in them. :data:`BAND`: a value a band of a number,
-        from an edge on and up to the next, which is not in it. :data:`BREAKPOINT`: a line from breakpoint to
-        breakpoint over a number, level beyond the first and the last; its coefficients are the steps between
-        them, and what missing cells add to the first: a piecewise-linear embedding (Gorishniy et al. 2022).
+        :data:`LEVEL`: one value per level of a category. :data:`FIXED`: the same, with given relativities
+        that no fit changes and without coefficients. :data:`BAND`: one value per band of a number, including
+        its lower and excluding its upper edge. :data:`BREAKPOINT`: a piecewise linear function of a number,
+        constant beyond the first and the last breakpoint. Its coefficients are the steps between breakpoints
+        and the difference of missing cells from the first: a piecewise-linear embedding (Gorishniy et al.
+        2022).
     cells
-        What its values stand for: levels as text (:func:`level_text`); the inner edges of bands, or
-        breakpoints, ascending.
+        Meaning of its values: levels as text (:func:`level_text`); the inner edges of bands, or breakpoints,
+        ascending.
     base
-        Place of the value that relativities are relative to.
+        Position of the value with relativity 1.
     shares
-        Share of the training rows' weight at each value, missing cells last; they add up to 1. What lies
-        between two breakpoints counts to both, the nearer the more.
+        Share of the training rows' weight at each value, missing cells last; they add up to 1. Rows between
+        two breakpoints count for both, in proportion to nearness.
     has_missing
-        Whether missing cells have a value of their own.
+        Whether missing cells have a separate value.
     relativities
-        Of a fixed factor: one above 0 a level, and that of missing cells last where they have one. The
-        premium is multiplied by them as they are; none of them need be 1.
+        For a fixed factor, one relativity above 0 per level, and that of missing cells last if there is one.
+        They multiply the premium unchanged, and none needs to be 1.
     """
 
     column: str
@@ -227,7 +228,7 @@ class Factor:
         return np.concatenate([line, coefficients[:, steps:]], axis=1)
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """Return each row's part of η, (K, n), by values (K, n_values); 0 for rows without a value."""
+        """Return each row's contribution to η, (K, n), from values (K, n_values); 0 without a value."""
         places = self.places(table)
         values_there = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
         if self.kind != BREAKPOINT:
@@ -246,15 +247,15 @@ class Factor:
 class Interaction:
     """Interaction of two columns: a value per pair of parts, added to their separate effects.
 
-    Pairs with the base of either column have the value 0, and so have pairs that no training row has, cells
-    that are missing, and what is not known.
+    Pairs with the base of either column have the value 0. So do pairs without training rows, missing cells
+    and unknown levels.
 
     Parameters
     ----------
     first, second
         Factors of levels or bands; values of missing cells are not used.
     shares
-        Share of the training rows' weight in each pair, those of the first part of `first` first.
+        Share of the training rows' weight in each pair, in the order of `first`.
     """
 
     first: Factor
@@ -295,7 +296,7 @@ class Interaction:
         return values
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """Return each row's part of η, (K, n), by values (K, n_values); 0 for rows without a value."""
+        """Return each row's contribution to η, (K, n), from values (K, n_values); 0 without a value."""
         return np.insert(values, len(self.shares), 0.0, axis=1)[:, self.places(table)]
 
 
@@ -342,8 +343,8 @@ def base_and_values(
     intercept, coefficients
         (K,) and (K, P).
     to_average
-        Whether values are relative to their average over the training rows, rather than to one of them;
-        those of interactions are not. Fixed values are relative to nothing: they stay as they were given.
+        Whether values are relative to their average over the training rows instead of the base; interactions
+        are always relative to the base. Fixed values stay unchanged.
     """
     base, values = intercept.copy(), []
     for term, block in zip(terms, blocks_of(terms), strict=True):

@@ -32,7 +32,7 @@ class MeanOfModels:
 
 @dataclass(frozen=True, eq=False)
 class EncodedTrees:
-    """Boosted trees that take a table of any columns."""
+    """Boosted trees that accept a table with any columns."""
 
     encoder: FeatureEncoder
     model: Any

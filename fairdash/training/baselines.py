@@ -1,7 +1,7 @@
-"""Benchmarks of every run: the training average, an actuary's linear model, trees and an existing price.
+"""Baselines of every run: the training average, a linear model, boosted trees and an existing price.
 
-A network that does not beat them is not worth the effort. If it does not even beat the average, there is no
-accuracy to lose to fairness. No benchmark trained here uses a sensitive column.
+A network that does not beat the baselines is not worth the effort. If it does not even beat the average,
+there is no accuracy that fairness could cost. No baseline trained here uses a sensitive column.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from fairdash.training.losses import Loss
 from fairdash.training.splits import Split, require_varied_target, with_held_out
 from fairdash.utils.trees import boosted_trees
 
-#: Trees, at most; held-out rows choose how many are used.
+#: Maximum number of trees; held-out rows select the number used.
 MAX_TREES = 150
-#: Trees that are added before each check on the held-out rows, and trees without a lower loss that end the
-#: training.
+#: Number of trees added between checks on the held-out rows, and number of trees without a lower loss after
+#: which training stops.
 TREES_AT_ONCE, PATIENCE = 40, 30
-#: Weights of the squared coefficients that are compared, in units of a row: none to a constant.
+#: Candidate ridge penalties in units of a row, from nearly none to a nearly constant model.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
 MEAN, LINEAR, TREES, PRICE = "mean", "linear", "trees", "existing_prediction"
 
-#: Id in a frame's column ``method`` to its name. The average is the same for everyone: fair, and of no use.
-#: The linear model is ridge regression for the squared error, else a GLM of the loss's family, log link. The
-#: trees follow the loss as well; for Tweedie's they take Poisson's, which aims at the same mean.
-#: The existing prediction is the data set's own column. Where the loss has a log link it is a price, whose
-#: level (expenses, profit, money where claims are counted) is brought to the target's mean on training rows.
+#: Names of the baselines by their id in a frame's column ``method``. The average is the same for everyone, so
+#: it is fair but useless. The linear model is ridge regression for the squared error, and otherwise a GLM of
+#: the loss's family with a log link. The trees use the same loss, except that they replace Tweedie's loss by
+#: Poisson's, which has the same optimal mean. The existing prediction is a column of the data set. If the
+#: loss has a log link, this column is a price. Its level, which may include expenses and profit or be in
+#: another unit than the target, is scaled to the target's mean on the training rows.
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
         MEAN: "Average of the training rows",
@@ -58,28 +59,29 @@ def train_baselines(
     leave_out: Collection[str] = (),
     unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
-    """Fit every baseline to the training rows of each split; none uses a sensitive column.
+    """Fit every baseline to the training rows of each split, without sensitive columns.
 
     Parameters
     ----------
     splits
-        The run's own. Where one has no validation rows, a fifth of its training rows is held out, in whole
-        groups if there are any, to choose how strongly coefficients shrink and how many trees there are; the
-        model is then fitted to all training rows.
+        Splits of the run. Validation rows select the ridge penalty and the number of trees. If a split has
+        none, a fifth of its training rows is held out for this purpose, in whole groups if there are groups.
+        The model is then fitted to all training rows.
     random_state
-        Seed of which rows those are, and of the trees.
+        Seed of the held-out rows and of the trees.
     leave_out
-        Ids of :data:`BASELINES` that are not fitted: trees take a second on some thousand rows, minutes on a
-        million.
+        Ids of :data:`BASELINES` to omit. Trees take about a second on several thousand rows and minutes on a
+        million rows.
     unit
-        Asked for ``"baselines/<number of the split>"``.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`); the steps are named ``"baselines/<number
+        of the split>"``.
 
     Returns
     -------
     members, predictions
-        Columns ``method`` (an id of :data:`BASELINES`; :data:`PRICE` where the data set has one), ``lam``
-        (0), ``split``, ``diverged`` (False); and (K, n) predictions in the target's units, a row of `members`
-        each.
+        Frame with the columns ``method`` (an id of :data:`BASELINES`; includes :data:`PRICE` if the data set
+        has an existing price), ``lam`` (0), ``split`` and ``diverged`` (False); and predictions (K, n) in the
+        target's units, one row per row of `members`.
     """
     members, predictions = [], []
     of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, leave_out=leave_out)
@@ -88,7 +90,7 @@ def train_baselines(
         unit, {str(j): partial(unit, str(j), partial(of_split, split)) for j, split in enumerate(splits)}
     )
     for j, found in enumerate(founds):
-        # Stored baselines come back in another order.
+        # Stored baselines may be in another order.
         for method in (each for each in BASELINES if each in found):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})
             predictions.append(found[method])
@@ -98,7 +100,7 @@ def train_baselines(
 def _of_split(
     dataset: Dataset, split: Split, loss: Loss, random_state: int, *, leave_out: Collection[str]
 ) -> Found:
-    """Id of each baseline to its predictions (n,)."""
+    """Return the predictions (n,) of each baseline by id."""
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
     predictions = {MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train]))}
@@ -120,7 +122,7 @@ def _of_split(
 def _level(
     price: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], loss: Loss
 ) -> float:
-    """Factor that brings a price to the target's mean; 1 without a log link or without positive means."""
+    """Return the factor that scales a price to the target's mean; 1 without a log link or positive means."""
     mean, wanted = np.average(price, weights=weight), np.average(y, weights=weight)
     return float(wanted / mean) if loss.has_log_link and mean > 0 and wanted > 0 else 1.0
 
@@ -128,11 +130,12 @@ def _level(
 def linear_predictions(
     rows: EncodedRows, weight: NDArray[np.float64], split: Split, inner: Split, loss: Loss
 ) -> NDArray[np.float64]:
-    """Return predictions (n,), in the loss's units, of the linear model that validates best on `inner`."""
+    """Return predictions (n,) of the linear model that is best on the validation rows of `inner`."""
     x, held_out, model = rows.x.astype(float), inner.validation, _model(loss)
 
     def fit(alpha: float, train: NDArray[np.int64]) -> None:
-        # A share of the rows' weight; the GLM's own is per unit of weight already.
+        # Ridge penalises the sum over rows, so the penalty is multiplied by their weight; a GLM's is per unit
+        # of weight.
         mass = 1.0 if loss.has_log_link else float(weight[train].sum())
         model.set_params(alpha=alpha * mass).fit(x[train], rows.y[train], sample_weight=weight[train])
 
@@ -146,12 +149,12 @@ def linear_predictions(
 
 
 def _model(loss: Loss) -> Any:
-    """scikit-learn's model."""
+    """Return the scikit-learn model for a loss."""
     from sklearn.linear_model import Ridge, TweedieRegressor
 
     if not loss.has_log_link:
         return Ridge()
-    # Newton's steps settle where L-BFGS needs thousands, in half as many from the last coefficients.
+    # Newton's method converges where L-BFGS needs thousands of steps; a warm start halves the steps.
     return TweedieRegressor(
         power=loss.power, link="log", solver="newton-cholesky", max_iter=1000, tol=1e-6, warm_start=True
     )
@@ -165,9 +168,9 @@ def _trees(
     loss: Loss,
     random_state: int,
 ) -> NDArray[np.float64]:
-    """Predictions (n,) in the loss's units by as many trees as are best on `inner`'s validation rows."""
+    """Return predictions (n,) of boosted trees; the validation rows of `inner` select the number of trees."""
 
-    # The run's own held-out rows stop the training, because scikit-learn's split would divide groups.
+    # The held-out rows of the run stop the training, because scikit-learn's own split would divide groups.
     model = boosted_trees(loss=loss.of_trees, random_state=random_state, warm_start=True)
 
     def grow(train: NDArray[np.int64], count: int) -> None:
@@ -182,7 +185,7 @@ def _trees(
         best = int(np.argmin(losses))
     predictions: NDArray[np.float64]
     if inner.train is split.train:
-        # The same trees, up to the chosen number.
+        # Use the fitted trees up to the selected number.
         predictions = next(islice(model.staged_predict(rows.x), best, None))
     else:
         model.set_params(warm_start=False)

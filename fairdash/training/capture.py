@@ -1,7 +1,7 @@
-"""Record a step once and replay it: a GPU then runs its operations without waiting for the host.
+"""Record a step once and replay it, so that a GPU runs its operations without waiting for the host.
 
-A step of a stack consists of 60 to 2,000 small operations. Launching each of them takes the host longer than
-computing it takes a GPU.
+A step of a stack consists of 60 to 2,000 small operations. The host takes longer to launch an operation than
+a GPU takes to compute it.
 
 >>> total = torch.zeros(1)
 >>> steps = Repeated(lambda: total.add_(1), device="cpu")
@@ -20,9 +20,10 @@ from typing import TypeAlias
 import torch
 
 Step: TypeAlias = Callable[[], object]
-#: Steps that run before one is recorded: libraries set themselves up in them.
+#: Number of steps that run before a step is recorded, so that libraries can initialise.
 _RUNS_BEFORE = 1
-#: Replays that may wait on the GPU. A host that went further ahead would notice a cancellation late.
+#: Maximum number of replays queued on the GPU. With a longer queue, the host would notice a cancellation
+#: late.
 _MAX_AHEAD = 32
 #: Message for a step that could not be recorded.
 NOT_RECORDED = (
@@ -38,10 +39,10 @@ def cuda_graph(step: Step) -> Step:
     Raises
     ------
     RuntimeError
-        An operation can't be recorded, such as one that returns a number to the host.
+        If an operation cannot be recorded, such as one that returns a number to the host.
     """
     graph, ahead = torch.cuda.CUDAGraph(), deque[torch.cuda.Event]()
-    # Other threads of the app may use the GPU meanwhile.
+    # Other threads of the app may use the GPU during recording.
     with torch.cuda.graph(graph, stream=torch.cuda.current_stream(), capture_error_mode="thread_local"):
         step()
 
@@ -55,37 +56,37 @@ def cuda_graph(step: Step) -> Step:
     return replay
 
 
-#: The recorder of each device; on others each operation is launched by itself.
+#: Recorder by device. On other devices, each operation is launched separately.
 RECORDERS: Mapping[str, Callable[[Step], Step]] = {"cuda": cuda_graph}
 
 
 class Repeated:
-    """A step that runs many times on the same tensors, recorded where the device can replay it.
+    """Step that runs many times on the same tensors, recorded if the device can replay it.
 
     Parameters
     ----------
     step
-        Reads and writes tensors that stay in place, and reads no number of the host's that changes.
+        Function that reads and writes tensors at fixed addresses and reads no changing number from the host.
     device
-        Where these tensors are.
+        Device of these tensors.
     """
 
     def __init__(self, step: Step, *, device: str) -> None:
         self._step = self._run = step
         self._record = RECORDERS.get(device)
         self._runs = 0
-        #: True if the device refused to record the step, which is then launched operation by operation.
+        #: True if the device could not record the step, so that each operation is launched separately.
         self.is_refused = False
 
     def __call__(self) -> None:
-        """Run the step once more."""
+        """Run the step once."""
         if self._record is not None and self._runs == _RUNS_BEFORE:
             try:
                 self._run = self._record(self._step)
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
-                # Recording runs nothing: if the step itself is wrong, it raises an error below.
+                # Recording runs nothing, so an error in the step itself is raised below.
                 log.info("The step could not be recorded: %s", error)
                 self.is_refused = True
         self._runs += 1
@@ -94,7 +95,7 @@ class Repeated:
 
 @contextmanager
 def stream_of_its_own(device: str) -> Iterator[None]:
-    """Run the block on a stream of its own, which recording requires, and wait for it at the end."""
+    """Run the block on a separate stream, which recording requires, and wait for it at the end."""
     if device != "cuda":
         yield
         return

@@ -1,8 +1,8 @@
-"""Compare settings on held-out rows in shared stacks: candidates by cross-validation, weight decay by split.
+"""Compare settings on held-out rows: candidates by cross-validation, and weight decays within each split.
 
-No single weight decay suits every table: one that suits a few hundred rows with a strong signal reduces a
+No single weight decay suits every table. A decay that suits a few hundred rows with a strong signal reduces a
 model of rare claims to a constant. Every run therefore begins with an additional stack of standard networks,
-and each split keeps the decay that predicts its own validation rows best. Test rows take no part.
+and each split uses the decay that predicts its validation rows best. Test rows are not used.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
-#: Share of a fold's training rows that decide when to stop; never rows on which the fold is scored.
+#: Share of a fold's training rows that are held out for early stopping; the fold is never scored on them.
 STOPPING_SHARE = 0.2
-#: Share of a search's time that training takes; the rest is measuring.
+#: Share of a search's time for training; the rest is for measuring dependence.
 TRAINING_SHARE = 0.9
-#: A fold with fewer rows has too few for a dependence of its own.
+#: Minimum number of rows of a fold for measuring dependence within it.
 ENOUGH_ROWS = 50
-#: Permutations for a floor; measures that take seconds per value get few.
+#: Number of permutations for a floor, and the smaller number for measures that take seconds per value.
 N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
 
 
@@ -57,19 +57,20 @@ class OutOfFold:
     Parameters
     ----------
     predictions
-        (C, n) in the target's units: row i by the model that was trained without i's fold. NaN for a
-        candidate that diverged.
+        Predictions (C, n) in the target's units. Row i is predicted by the model trained without the fold of
+        i. NaN for a candidate that diverged.
     loss
-        (C, F): mean loss of each fold's rows, divided by that of the mean of the rows it was trained on:
-        0 is perfect, 1 is what a constant reaches. NaN for a candidate that diverged.
+        Mean loss on each fold's rows, (C, F), divided by the loss of a constant model, which predicts the
+        mean of the training rows. 0 is perfect and 1 is the constant model. NaN for a candidate that
+        diverged.
     diverged
-        (C,) True if training or predictions stopped being finite in any fold.
+        Whether training or predictions became non-finite in any fold, (C,).
     held_out
         Row numbers of each of the F folds.
     device
-        Device of the training.
+        Device used for training.
     notes
-        Sentences that the user should read.
+        Messages for the user.
     """
 
     predictions: NDArray[np.float64]
@@ -94,21 +95,21 @@ def cross_validate(
 ) -> OutOfFold:
     """Train every candidate without each fold in turn, and predict the rows of that fold.
 
-    All models start from the same initial weights, so that candidates, and the folds of one candidate,
-    differ in nothing but what is compared. Rows of one group of the data set are in one fold. Candidates of
-    one method and ``settings.stack_key`` share stacks. Errors are those of
-    :func:`fairdash.training.models.train_models`, and OptionError if the rows don't fill the folds.
+    All models start from the same initial weights, so that candidates and folds differ only in what is
+    compared. Rows of a group are in the same fold. Candidates with the same method and ``settings.stack_key``
+    share stacks. Errors are those of :func:`fairdash.training.models.train_models`, and an OptionError if
+    there are too few rows for the folds.
 
     Parameters
     ----------
     for_refit
-        Whether what a refit on all rows will reach is wanted, rather than a comparison. Then the folds'
-        models are trained for as many steps as all rows would have: an epoch of theirs can hold a batch less,
-        and fewer steps cost something else at each λ (benchmarks/find_lam.py).
+        Whether the results should predict a refit on all rows. The folds' models are then trained for as many
+        steps as a model on all rows. Otherwise, an epoch of a fold may have one batch fewer, and the effect
+        of fewer steps depends on λ (benchmarks/find_lam.py).
     progress
-        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+        Function called with the completed share, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for what :func:`fairdash.training.models.train_models` asks for.
+        As in :func:`fairdash.training.models.train_models`.
     """
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
     undefined = undefined_in_words(dataset.sensitive, held_out, of="held-out rows of {} folds")
@@ -118,7 +119,7 @@ def cross_validate(
     stacks: dict[tuple[object, ...], int] = {}
     for each in candidates:
         stacks.setdefault((each.method, each.settings.stack_key), len(stacks))
-    # Neighbouring settings share a stack, and in it a fold's rows.
+    # Similar settings are adjacent, so that they share a stack and the rows of a fold.
     order = sorted(
         itertools.product(range(len(candidates)), range(n_folds)),
         key=lambda cf: (stacks[candidates[cf[0]].method, candidates[cf[0]].settings.stack_key], cf[1], cf[0]),
@@ -153,14 +154,14 @@ def cross_validate(
 
 def _for_as_many_steps(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
     """Return the candidate with as many steps on the folds' training rows as on all rows."""
-    # Even if all rows are used, some decide when to stop.
+    # With patience, some rows are held out for early stopping even in a refit on all rows.
     learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
     fewest = min(len(split.train) for split in splits)
     return replace(candidate, settings=candidate.settings.with_steps_of(learned, on=fewest))
 
 
 def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
-    """Return the data set restricted to these rows, so that nothing is learned from others; all if None."""
+    """Return the data set restricted to these rows, so that no other rows are used; None keeps all rows."""
     return dataset if rows is None else dataset.take(rows)
 
 
@@ -168,8 +169,8 @@ def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
 class Dependence:
     """Dependence of predictions, or residuals, on the sensitive column, and its floor, (K,) each.
 
-    With several sensitive columns these are the figures of the column with the largest excess. Signed
-    measures count by their size. NaN where each column has one value in the rows.
+    With several sensitive columns, the values are those of the column with the largest excess. Signed
+    measures are given as absolute values. NaN if every sensitive column is constant in the rows.
     """
 
     value: NDArray[np.float64]
@@ -178,7 +179,7 @@ class Dependence:
 
     @property
     def excess(self) -> NDArray[np.float64]:
-        """Excess of the value over the floor's mean; below 0 by chance."""
+        """Return the value minus the mean of the floor, (K,); it may be below 0 by chance."""
         return self.value - self.floor
 
 
@@ -202,8 +203,8 @@ def dependence_of(
 ) -> Dependence:
     """Measure K models' predictions (K, n) on some `rows`, each with its independence floor.
 
-    A model whose predictions are NaN has NaN. The floors come from `n_permutations` permutations;
-    :func:`permutations_of` the measure if None. It is a unit called ``"dependence/<name>"``.
+    A model with NaN predictions has NaN. The floors use `n_permutations` permutations, or the number from
+    :func:`permutations_of` if None. `unit` stores the result as ``"dependence/<name>"``.
     """
 
     def find() -> Found:
@@ -249,20 +250,20 @@ def dependence_out_of_fold(
     random_state: int,
     unit: Unit = at_once,
 ) -> tuple[Dependence, NDArray[np.bool_]]:
-    """Measure candidates on the held-out predictions of all folds together, and correct the bias of pooling.
+    """Measure candidates on the pooled held-out predictions of all folds, and correct the bias of pooling.
 
-    Of the folds together there are enough rows for a low floor. But where the folds' models follow the
-    sensitive column in ways that differ, as models near a constant can, those ways cancel. So the excess is
-    measured within each fold too; where the folds' mean is larger by more than two of its standard errors,
-    it takes the place of the excess of all. Each measurement is a unit.
+    The pooled folds have enough rows for a low floor. However, nearly constant models of different folds may
+    depend on the sensitive column in different ways that cancel. The excess is therefore also measured within
+    each fold. If the mean over the folds is larger by more than two of its standard errors, it replaces the
+    pooled excess. `unit` stores each measurement.
 
     Returns
     -------
     Dependence
-        The floors are those of all folds together.
+        Dependence with the floors of the pooled folds.
     (C,) array of bool
-        Whether the excess is that of the folds. Never with folds of under :data:`ENOUGH_ROWS` rows, or of too
-        few groups to exchange.
+        Whether the excess is the mean over the folds. False if a fold has fewer than :data:`ENOUGH_ROWS`
+        rows, or too few groups to exchange.
     """
     of = partial(
         dependence_of,
@@ -277,7 +278,7 @@ def dependence_out_of_fold(
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
     if not all(_is_enough(dataset, rows) for rows in out_of_fold.held_out):
         return together, diluted
-    # The folds together use as many permutations as one floor of all rows.
+    # All folds together use as many permutations as one floor on all rows.
     few = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
     each = enumerate(out_of_fold.held_out)
     by_fold = np.stack([of(rows, n_permutations=few, name=f"{f}").excess for f, rows in each], axis=1)
@@ -294,12 +295,12 @@ def _is_enough(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
 
 
 def mean_of_folds(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean over F folds, (C, F) to (C,); folds in which it is undefined are left out."""
+    """Return the mean over F folds, (C, F) to (C,), without folds in which the value is undefined."""
     return pd.DataFrame(by_fold).mean(axis=1).to_numpy()
 
 
 def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the standard error of :func:`mean_of_folds`; training rows overlap."""
+    """Return the standard error of :func:`mean_of_folds`, corrected for overlapping training rows."""
     folds = pd.DataFrame(by_fold)
     error: NDArray[np.float64] = corrected_standard_error(
         folds.var(axis=1, ddof=1).to_numpy(),
@@ -312,9 +313,9 @@ def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
 def _folds(
     dataset: Dataset, candidates: Sequence[StackedModel], *, n_folds: int, random_state: int
 ) -> tuple[tuple[NDArray[np.int64], ...], tuple[Split, ...]]:
-    """Rows on which each fold is scored, and its training rows."""
+    """Return the rows on which each fold is scored, and the split with its training rows."""
     n_rows = dataset.n_rows
-    # Two rows to score, and enough to train on besides those that decide when to stop.
+    # Each fold needs two rows for scoring, and enough rows for training and early stopping.
     if n_rows < max(2 * n_folds, 20):
         raise OptionError.of(
             "There are too few rows for so many folds",
@@ -327,7 +328,7 @@ def _folds(
         return held_out, parts
     splits = []
     for f, part in enumerate(parts):
-        # Stopping where the held-out rows are best would flatter the score on them.
+        # Early stopping on the scored rows would make their score optimistic.
         if dataset.group is None:
             order = rng_of(Stream.FOLD_STOPPING_ROWS, random_state, f).permutation(part.train)
             watched, train = np.split(order, [round(STOPPING_SHARE * len(order))])
@@ -343,9 +344,9 @@ def _folds(
     return held_out, tuple(splits)
 
 
-#: Weight decays to compare: from nearly none to the best one for a thousand rows of a hundred columns.
+#: Candidate weight decays, from nearly none to the best one for a thousand rows and a hundred columns.
 WEIGHT_DECAYS = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2, 6e-2)
-#: Learning rate of all of them: at 2e-3 the epochs of a run don't suffice for the weak signals of claims.
+#: Learning rate of all candidates. At 2e-3, a run has too few epochs for the weak signals of claims.
 LEARNING_RATE = 4e-3
 
 
@@ -365,27 +366,27 @@ def tune(
     Parameters
     ----------
     splits
-        The run's own. Where one has no validation rows, a fifth of its training rows is held out for this, in
-        whole groups if the data set has them.
+        Splits of the run. If a split has no validation rows, a fifth of its training rows is held out for
+        this purpose, in whole groups if the data set has groups.
     settings
         Settings shared by the candidates.
     random_state
         Random seed for the initial weights and the mini-batches.
     networks
-        Whether the models that were chosen are returned as networks, too.
+        Whether to return the selected models as networks, too.
     progress
-        Called after every step; it may raise :class:`fairdash.errors.Cancelled`.
+        Function called after every step; it may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for what :func:`fairdash.training.models.train_models` asks for.
+        As in :func:`fairdash.training.models.train_models`.
 
     Returns
     -------
     DataFrame and TrainedModels
-        The standard models that were chosen, one a split; where the splits have validation rows, the very
-        models that the chosen settings give. The frame has one row a split and candidate:
-        ``split``, ``lr``, ``weight_decay``; ``loss`` on the rows held out, 1 is what the training rows' mean
-        reaches there and infinite where the training diverged; ``chosen``, True for the smallest of a
-        split. A smallest loss flatters: models are judged on test rows, which took no part.
+        The frame has one row per split and candidate: ``split``, ``lr``, ``weight_decay``; ``loss`` on the
+        held-out rows (1 for the mean of the training rows, infinite if training diverged); and ``chosen``,
+        True for the smallest loss of a split. The models are the selected standard models, one per split. If
+        the splits have validation rows, these are exactly the models that the selected settings give. The
+        smallest loss is optimistic, so models are evaluated on test rows, which are not used here.
     """
     parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
     tried = [replace(settings, lr=LEARNING_RATE, weight_decay=decay) for decay in WEIGHT_DECAYS]
@@ -427,7 +428,7 @@ def tune(
 
 
 def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tuple[TrainingSettings, ...]:
-    """Return each split's settings from a frame of :func:`tune`."""
+    """Return the settings of each split from a frame of :func:`tune`."""
     chosen = tuning[tuning["chosen"]].sort_values("split")
     return tuple(
         replace(settings, lr=float(lr), weight_decay=float(decay))
@@ -436,7 +437,7 @@ def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tupl
 
 
 def tuned_settings(tuning: pd.DataFrame, settings: TrainingSettings) -> TrainingSettings:
-    """Return the settings for a model on all rows: those with the smallest average loss over the splits."""
+    """Return settings for a model on all rows: the candidate with the smallest average loss over splits."""
     means = tuning.groupby(["lr", "weight_decay"], as_index=False)["loss"].mean()
     lr, decay, _ = means.loc[means["loss"].idxmin()]
     return replace(settings, lr=float(lr), weight_decay=float(decay))

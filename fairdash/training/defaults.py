@@ -25,24 +25,25 @@ from fairdash.training.settings import BUDGETED, TrainingSettings, budget_of
 from fairdash.training.splits import TEST_SHARE
 from fairdash.utils.records import to_plain
 
-#: Fair methods that a whole sweep trains beside the default one.
+#: Fair methods that a full sweep trains in addition to the default method.
 METHODS_BESIDE = ("chi2_kde", "hgr_nn")
-#: λ grid that spans the whole trade-off on Crime and the household data; elsewhere as many are found.
+#: λ grid that spans the whole trade-off on Crime and the household data. For other data, a pilot finds as
+#: many weights.
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
-#: λ grid of a preview, which does not know where the front is: four decades.
+#: λ grid of a preview. It covers more than three decades, because the relevant range is unknown.
 LAMS_OF_FIRST_LOOK = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
-#: λ grid of a preview by tariffs, whose λ goes further: the largest one leaves hardly a difference.
+#: λ grid of a preview with tariffs. The largest λ leaves almost no difference.
 LAMS_OF_FIRST_TARIFFS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
 N_SPLITS = 5
-#: A split with this number of rows has little noise and takes long, so a run then has only as many splits as
-#: an interval needs.
+#: With at least this number of rows, splits have little noise and take long. A run then has only as many
+#: splits as an interval needs.
 MANY_ROWS, N_SPLITS_OF_MANY_ROWS = 100_000, 3
-#: Share of the other rows that is used for validation: choices use these rows.
+#: Share of the non-test rows that are validation rows, which are used for selection.
 VALIDATION_SHARE = 0.2
-#: With up to this number of rows, a preview of all of them takes seconds on two cores; of a larger table it
-#: uses a random sample of this size.
+#: Largest table of which a preview uses all rows, which takes seconds on two cores, and size of the random
+#: sample from a larger table.
 MAX_ROWS, ROWS_DRAWN = 12_000, 5_000
-#: Numbers in a table up to which a preview by tariffs uses all rows: about 20 seconds.
+#: Maximum number of cells for which a preview with tariffs uses all rows; it then takes about 20 seconds.
 MAX_NUMBERS = 15_000_000
 
 
@@ -56,9 +57,9 @@ def default_methods(dataset: Dataset) -> tuple[str, ...]:
 
 
 def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSettings:
-    """Return settings with a suitable or given loss, and a schedule for the number of rows.
+    """Return settings with a suitable or given loss and a schedule for the number of rows.
 
-    Balanced where the loss has a log link.
+    Predictions are balanced if the loss has a log link.
     """
     if loss is None:
         weight = None if dataset.weight is None else dataset.weight.to_numpy()
@@ -106,23 +107,23 @@ def current_defaults() -> dict[str, Any]:
 
 
 def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
-    """Describe values of a plan that were defaults when it was made and no longer are.
+    """Describe values of a plan that were defaults when it was created but no longer are.
 
     Parameters
     ----------
     plan
-        The fields of a plan and of its settings, by name.
+        Fields of a plan and of its settings, by name.
     then
-        What :func:`current_defaults` gave at the time.
+        Result of :func:`current_defaults` at that time.
 
     Returns
     -------
     str
-        A sentence; empty if there is nothing to say.
+        A sentence; empty if no default has changed.
     """
     values = {name: list(each) if isinstance(each, tuple) else each for name, each in plan.items()}
     if values["tune"]:
-        # The pilot finds other weights, which replace these.
+        # Tuning replaces these values.
         del values["lr"], values["weight_decay"]
     now = current_defaults()
     changed = [
@@ -142,9 +143,10 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
 
 
 def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:
-    """Return whether a plan has a default's value; of the methods those that can take its sensitive columns.
+    """Return whether a plan's value is the default, considering only methods that accept its sensitive
+    columns.
 
-    The defaults may be those of a run from elsewhere, and so be anything.
+    The defaults may come from an imported run, so their values may have any form.
     """
     default = defaults[name]
     if name == "methods" and isinstance(default, list):
@@ -162,44 +164,44 @@ def _in_words(value: object) -> str:
 
 
 def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
-    """Return the share of a table's rows that its preview uses, 1 for all of them.
+    """Return the share of a table's rows that its preview uses, up to 1.
 
-    It sees more of them where it fits tariffs to so many columns, and not networks.
+    A preview uses more rows if it fits tariffs to `tariff_columns` columns instead of networks.
     """
     if tariff_columns:
         return min(1.0, MAX_NUMBERS / (n_rows * tariff_columns))
     return 1.0 if n_rows <= MAX_ROWS else ROWS_DRAWN / n_rows
 
 
-#: Larger whole numbers are amounts without their cents.
+#: Largest count; larger whole numbers are amounts rounded to whole units.
 MAX_COUNT = 100
 _FEW_ZEROS, _MANY_ZEROS = 0.2, 0.5
-#: An exponential law's standard deviation is its mean: amounts that spread as much are skewed.
+#: Ratio of standard deviation to mean from which amounts count as skewed; it is 1 for an exponential law.
 _SPREAD = 1.0
-#: An average of several claims spreads less than a single one.
+#: The same ratio for averages of several claims, which vary less than single claims.
 _SPREAD_OF_AVERAGES = 0.5
 
 
 def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> tuple[str, str]:
     """Suggest a loss that suits the target.
 
-    Poisson for counts, and for rates that are counts once the exposure is put back; Tweedie for amounts of
-    which half or more are zero, or that have zeros and spread as widely as their mean; gamma for positive
-    amounts that spread so, or half so widely where they are averages over a count, such as a cost per claim;
-    squared error otherwise.
+    The loss is Poisson for counts, and for rates that become counts when multiplied by the exposure. It is
+    Tweedie for amounts of which at least half are zero, or that include zeros and have a standard deviation
+    of at least their mean. It is gamma for positive amounts with such a standard deviation, or with half of
+    it if they are averages over a count, such as a cost per claim. Otherwise, it is the squared error.
 
     Parameters
     ----------
     target : (n,) array
-        Finite.
+        Finite values.
     weight : (n,) array, optional
-        Exposure, above 0.
+        Positive exposure.
 
     Returns
     -------
     tuple of str
-        An id in :data:`fairdash.training.losses.LOSSES`; and what the target is like, to end a sentence:
-        empty for squared error, which suits any.
+        An id in :data:`fairdash.training.losses.LOSSES`, and a description of the target for the end of a
+        sentence. The description is empty for squared error, which suits any target.
     """
     if target.min() < 0:
         return "squared_error", ""

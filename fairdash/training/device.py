@@ -1,8 +1,8 @@
 """Devices for training, and the memory that a stack needs on them.
 
-The memory of a stack is predicted, and a stack too large for the device is split before training. The
-prediction counts the numbers held at the same time, in single precision. Its factors were measured with the
-CPU's allocator (tests/training/test_device.py).
+fairdash predicts the memory of a stack and divides a stack that is too large for the device before training.
+The prediction counts the values in memory at the same time, in single precision. Its factors were measured
+with the CPU's allocator (tests/training/test_device.py).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ TITLES = {"cuda": "the GPU (CUDA)", "mps": "the GPU (Apple)", "cpu": "the CPU"}
 
 #: Message if ``"auto"`` does not use a GPU.
 TOO_SMALL = (
-    "Trained on the CPU, which is faster than {gpu} for so small a training: it takes one core an estimated "
-    "{seconds:.1f} s, and a GPU is worth its start from {least:g} s."
+    "Trained on the CPU, which is faster than {gpu} for this small training. It takes one core about "
+    "{seconds:.1f} s, and a GPU pays off from {least:g} s on."
 )
 
 
@@ -39,33 +39,33 @@ class Device:
     name
         torch's name: ``"cpu"``, ``"cuda"`` or ``"mps"``.
     note
-        A sentence for the user if it is not what was asked for, else empty.
+        Message for the user if the device is not the requested one, otherwise empty.
     """
 
     name: str
     note: str = ""
 
 
-#: Estimated seconds on one slow core from which ``"auto"`` trains on a GPU (benchmarks/gpu.py): less is done
-#: sooner on a CPU, because a GPU takes a second to start.
+#: Minimum estimated seconds on one slow core for which ``"auto"`` trains on a GPU (benchmarks/gpu.py). A GPU
+#: takes a second to start, so a CPU finishes shorter trainings sooner.
 MIN_SECONDS_FOR_GPU = 5.0
 
 
 def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
     """Return the device called `name`; ``"auto"`` prefers CUDA, then MPS, then the CPU.
 
-    A GPU that was asked for and is not there gives the CPU, with a note that says so; so does ``"auto"`` for
-    a training that is too small for a GPU to be faster.
+    If a requested GPU is not available, the result is the CPU with a note. ``"auto"`` also returns the CPU
+    with a note if the training is too small to be faster on a GPU.
 
     Parameters
     ----------
     seconds
-        What the training takes one slow core, by :func:`fairdash.training.stack_trainer.seconds_of`.
+        Estimated training time on one slow core, from :func:`fairdash.training.stack_trainer.seconds_of`.
 
     Raises
     ------
     OptionError
-        The name is none of auto, cpu, cuda and mps.
+        If the name is not auto, cpu, cuda or mps.
     """
     import torch
 
@@ -88,33 +88,33 @@ def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
     return Device(name)
 
 
-#: Memory that the networks and batches of one stack may take on a CPU: about what its cache holds. More
-#: models at once are no slower to launch, but each pass over them then waits for the memory.
+#: Memory for the networks and batches of one stack on a CPU, about the size of its cache. Larger stacks would
+#: wait for main memory.
 BYTES_PER_STACK_ON_CPU = 24 * 2**20
 #: Share of a GPU's free memory that one stack may take.
 SHARE_OF_GPU = 0.5
 MAX_MODELS_PER_STACK = 2000
 _BYTES = 4
-#: A weight needs memory for a gradient and two moments.
+#: Values in memory per weight: the weight, its gradient and two moments.
 _A_WEIGHT = 4
-#: A hidden unit of a row needs memory for its slope, and briefly for its gradient.
+#: Values in memory per hidden unit and row: the unit, its derivative and, for a short time, its gradient.
 _A_UNIT = 2.5
-#: Rows per prediction, which bound the memory of K hidden layers.
+#: Number of rows predicted at once, which limits the memory of the hidden layers.
 ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
 class StackMemory:
-    """Memory, in bytes, of a stack's models, which all have the same size.
+    """Memory, in bytes, of the models of a stack, which all have the same size.
 
     Parameters
     ----------
     training
-        Of each model while it is trained.
+        Memory of each model during training.
     predicting
-        Of each model when it predicts all rows, which comes after.
+        Memory of each model during the later prediction of all rows.
     rows
-        Of the encoded rows and the mini-batch of each split, all the while.
+        Memory of the encoded rows and the mini-batch of each split during both phases.
     """
 
     training: float
@@ -135,7 +135,7 @@ class StackMemory:
             a_row += penalty.floats_a_row(settings)
         training = _A_WEIGHT * weights + batch * a_row
         at_once = max(a + b for a, b in itertools.pairwise([*settings.hidden, 1]))
-        # Single precision beside double, of all rows.
+        # Predictions of all rows are held in single and double precision at the same time.
         predicting = _A_WEIGHT * weights + min(ROWS_AT_ONCE, n_rows) * at_once + 3 * n_rows
         return cls(
             training=_BYTES * training,
@@ -144,8 +144,7 @@ class StackMemory:
         )
 
     def models_that_fit(self, device: str, *, n_splits: int) -> int:
-        """Number of such models that a stack can hold: limited by a CPU's cache or a share of a GPU's
-        memory."""
+        """Return how many models fit in a stack, given a CPU's cache or a share of a GPU's memory."""
         import torch
 
         if device == "cuda":
@@ -156,16 +155,16 @@ class StackMemory:
         return int(np.clip(most, 1, MAX_MODELS_PER_STACK))
 
     def bytes_of(self, n_models: int, *, n_splits: int) -> float:
-        """Return the peak memory of such a stack."""
+        """Return the peak memory of a stack with this number of models."""
         return n_splits * self.rows + n_models * max(self.training, self.predicting)
 
 
 class OutOfMemoryError(Exception):
-    """Stack too large for the device; a separate type so that a smaller stack can be tried."""
+    """Error for a stack that is too large for the device, so that a smaller stack can be tried."""
 
 
 def too_little_memory() -> DeviceError:
-    """Return the memory error for the user, when no smaller training is left to try."""
+    """Return the error for the user if even the smallest stack does not fit in memory."""
     return DeviceError.of(
         "Not enough memory to train these models, even in smaller groups",
         "Choose smaller batches or networks, or another device.",
@@ -182,7 +181,7 @@ def naming_lack_of_memory() -> Iterator[None]:
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise OutOfMemoryError from error
     except RuntimeError as error:
-        # The CPU's allocator has no type of its own.
+        # The CPU's allocator has no separate error type.
         if "can't allocate memory" not in str(error):
             raise
         raise OutOfMemoryError from error

@@ -1,4 +1,4 @@
-"""Encode a table's columns as a network's inputs; the encoder is plain data.
+"""Encode the columns of a table as inputs of a network, with an encoder that consists of plain data.
 
 >>> import pandas as pd
 >>> policies = pd.DataFrame({"rooms": [1.0, 3.0, None], "roof": ["tile", "slate", "tile"]})
@@ -6,8 +6,9 @@
 >>> encoder.transform(policies).round(2).tolist()
 [[-1.22, 0.0, 1.0], [1.22, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
-Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in tabular deep learning”. Each
-function is linear between knots and constant beyond them, so two arrays describe it.
+Embeddings of numbers follow Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in
+tabular deep learning”. Each function is linear between knots and constant beyond them, so two arrays describe
+it.
 """
 
 from __future__ import annotations
@@ -34,19 +35,20 @@ class FeatureEncoder:
     Parameters
     ----------
     numbers
-        Names of the q columns of numbers, booleans among them.
+        Names of the q numeric columns, including booleans.
     median
-        (q,) what stands in for a missing cell.
+        Values (q,) that replace missing cells.
     mean, scale
-        (q,) a cell x becomes ``(x - mean) / scale``: mean 0 and standard deviation 1 on the training rows.
+        Arrays (q,). A cell x becomes ``(x - mean) / scale``, with mean 0 and standard deviation 1 on the
+        training rows.
     categories
-        Names of the columns of categories and text.
+        Names of the categorical and text columns.
     levels
-        The levels of each, one output column a level. A missing cell is zero in all of them, and so is a
-        level that is not known.
+        Levels of each categorical column, with one output column per level. Missing cells and unknown levels
+        are zero in all of these columns.
     knots, heights
-        (q, m) and (q, m, d): d functions of each number, seen beside its standardised value, by their values
-        at m knots each, as :mod:`fairdash.training.feature_encoder` has them; None for no such functions.
+        Arrays (q, m) and (q, m, d) that describe d additional functions of each number by their values at m
+        knots (see :mod:`fairdash.training.feature_encoder`); None without such functions.
     """
 
     numbers: tuple[Hashable, ...]
@@ -69,16 +71,16 @@ class FeatureEncoder:
     ) -> FeatureEncoder:
         """Fit the encoder to `features`, (n, p).
 
-        Medians, means and scales come from `rows` alone, all of them if None. The levels are those of a
-        column's categorical dtype, or of the whole column: every split of a table then has the same width
-        (K models of one shape), whatever levels its training rows hold.
+        Medians, means and scales use only `rows`, or all rows if None. The levels are those of a column's
+        categorical dtype, or of the whole column. All splits of a table then have the same width, regardless
+        of the levels in their training rows, and K models have the same shape.
 
         Parameters
         ----------
         sample_weight
-            Weights of the rows learned from; a weight of 2 counts a row twice.
+            Weights of the fitted rows; a weight of 2 counts a row twice.
         embedding
-            Id in :data:`EMBEDDINGS`; None to see a number as it is and no more.
+            Id in :data:`EMBEDDINGS`; None for standardised numbers only.
         """
         numbers = [c for c in features.columns if pd.api.types.is_numeric_dtype(features[c].dtype)]
         categories = [c for c in features.columns if c not in numbers]
@@ -100,7 +102,7 @@ class FeatureEncoder:
             numbers=tuple(numbers),
             median=median,
             mean=mean,
-            # A constant column is not rescaled, nor is one whose variation is rounding.
+            # Columns that are constant up to rounding are not rescaled.
             scale=np.where(varies(table.T, mass) & (spread > 0), spread, 1.0),
             categories=tuple(categories),
             levels=tuple(tuple(features[c].astype("category").cat.categories.tolist()) for c in categories),
@@ -108,12 +110,12 @@ class FeatureEncoder:
 
     @property
     def columns(self) -> tuple[Hashable, ...]:
-        """Columns that the encoder uses."""
+        """Return the columns that the encoder uses."""
         return self.numbers + self.categories
 
     @property
     def blocks(self) -> dict[Hashable, slice]:
-        """Outputs of each column, as a slice of the outputs of :meth:`transform`."""
+        """Return the outputs of each column, as a slice of the outputs of :meth:`transform`."""
         of_number = 1 if self.heights is None else 1 + self.heights.shape[2]
         widths = [of_number] * len(self.numbers) + [len(levels) for levels in self.levels]
         edges = np.cumsum([0, *widths]).tolist()
@@ -122,7 +124,7 @@ class FeatureEncoder:
         }
 
     def transform(self, features: pd.DataFrame) -> NDArray[np.float64]:
-        """Encode a table, (n, p): numbers first, then levels. Extra columns, and any order, are allowed."""
+        """Encode a table (n, p), numbers first, then levels; extra columns and any order are allowed."""
         table = _numbers(features, self.numbers)
         table = np.where(np.isnan(table), self.median, table)
         parts = [(table - self.mean) / self.scale]
@@ -135,7 +137,7 @@ class FeatureEncoder:
         return np.concatenate(parts, axis=1)
 
     def unknown_levels(self, features: pd.DataFrame) -> dict[Hashable, int]:
-        """Count cells with an unknown level, by column; columns without any are left out."""
+        """Count the cells with an unknown level in each column; columns without such cells are omitted."""
         counts = {
             column: int(((_codes(features[column], levels) < 0) & features[column].notna()).sum())
             for column, levels in zip(self.categories, self.levels, strict=True)
@@ -144,7 +146,7 @@ class FeatureEncoder:
 
 
 def _numbers(features: pd.DataFrame, columns: Sequence[Hashable]) -> NDArray[np.float64]:
-    """Return the named columns as (n, q) float64, NaN where a cell is missing."""
+    """Return the named columns as (n, q) float64, with NaN for missing cells."""
     cells = [features[c].to_numpy(dtype=float, na_value=np.nan) for c in columns]
     return np.stack(cells, axis=1) if cells else np.empty((len(features), 0))
 
@@ -152,19 +154,19 @@ def _numbers(features: pd.DataFrame, columns: Sequence[Hashable]) -> NDArray[np.
 def _embedded(
     embedding: str, column: NDArray[np.float64], mass: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Knots (m,) and heights (m, d) for a column (n,) whose rows weigh `mass`."""
+    """Return the knots (m,) and heights (m, d) for a column (n,) with row weights `mass`."""
     values, which = np.unique(column, return_inverse=True)
     share = np.bincount(which, weights=mass) / mass.sum()
     return EMBEDDINGS[embedding](values, share)
 
 
 def _codes(column: pd.Series, levels: tuple[Any, ...]) -> NDArray[np.int64]:
-    """Position of each cell among the levels, -1 for none of them."""
+    """Return the position of each cell among the levels; -1 for an unknown or missing level."""
     return pd.Index(levels, dtype=object).get_indexer(pd.Index(column.astype(object)))
 
 
 def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> float:
-    """Weighted median of the cells that are there, the middle of two where the mass parts; else 0."""
+    """Return the weighted median of non-missing cells (mean of two middle values); 0 if all are missing."""
     there = ~np.isnan(column)
     if not there.any():
         return 0.0
@@ -181,8 +183,8 @@ def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | No
 class TargetScale:
     """Scale of the target in the units of a loss, ``(y - shift) / unit``, and its inverse.
 
-    Squared error has the training rows' mean 0 and standard deviation 1; the losses with a log link have
-    mean 1, since only a factor leaves a deviance's meaning alone.
+    For squared error, the scaled training rows have mean 0 and standard deviation 1. For losses with a log
+    link, they have mean 1 and no shift, because only a factor preserves the meaning of a deviance.
     """
 
     shift: float
@@ -190,7 +192,7 @@ class TargetScale:
 
     @classmethod
     def of(cls, y: NDArray[np.float64], loss: Loss, sample_weight: NDArray[np.float64] | None) -> TargetScale:
-        """Fit the scale to training rows, (n,); a constant target keeps its own unit."""
+        """Fit the scale to training rows, (n,); a constant target keeps its unit."""
         mean = float(np.average(y, weights=sample_weight))
         if loss.has_log_link:
             return cls(0.0, mean if mean > 0 else 1.0)
@@ -206,18 +208,18 @@ class TargetScale:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Rows of a data set, scaled by one split's training rows.
+    """Rows of a data set, scaled by the training rows of one split.
 
     Parameters
     ----------
     x
-        (n, p) float32.
+        Inputs (n, p), float32.
     y
-        (n,) target in the loss's units.
+        Target (n,) in the loss's units.
     target_scale
-        The way back.
+        Scale that converts predictions to the target's units.
     encoder
-        Where the columns of x come from.
+        Encoder that computed x.
     """
 
     x: NDArray[np.float32]
@@ -229,19 +231,19 @@ class EncodedRows:
 def encode_rows(
     dataset: Dataset, train: NDArray[np.int64], loss: Loss, *, embedding: str | None = None
 ) -> EncodedRows:
-    """Encode every row, fitted on the rows `train` only; see the encoder for `embedding`."""
+    """Encode all rows with an encoder fitted on the rows `train`; `embedding` as in the encoder."""
     weight = None if dataset.weight is None else dataset.weight.to_numpy()[train]
     encoder = FeatureEncoder.fit(dataset.features, rows=train, sample_weight=weight, embedding=embedding)
     y = dataset.target.to_numpy(dtype=float)
     scale = TargetScale.of(y[train], loss, weight)
-    # Row by row in memory, as batches are drawn.
+    # Rows are contiguous in memory, because batches draw whole rows.
     x = np.ascontiguousarray(encoder.transform(dataset.features), dtype=np.float32)
     return EncodedRows(x, scale.apply(y), scale, encoder)
 
 
 Array = NDArray[np.float64]
 
-#: Knots of the normal scores, bins of the piecewise-linear encoding.
+#: Numbers of knots of the normal scores and of bins of the piecewise-linear encoding.
 _KNOTS, _BINS = 33, 8
 
 
@@ -255,12 +257,12 @@ def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
 
 
 def _middles(share: Array) -> Array:
-    """Mid-ranks of the values from 0 to 1: the share of the rows below, and half of those at it."""
+    """Return mid-ranks of the values in [0, 1]: the share of rows below plus half the share of equal rows."""
     return np.cumsum(share) - share / 2
 
 
 def _scores(values: Array, share: Array) -> tuple[Array, Array]:
-    """Normal scores of the mid-ranks, with mean 0 and variance 1 over the rows: no outlier, no skew."""
+    """Return normal scores of the mid-ranks, with mean 0, variance 1 and no outliers or skew."""
     from scipy.special import ndtri
 
     middle = _middles(share)
@@ -274,17 +276,18 @@ def _scores(values: Array, share: Array) -> tuple[Array, Array]:
 
 
 def _bins(values: Array, share: Array) -> tuple[Array, Array]:
-    """A function a bin between quantiles: 0 below it, 1 above, linear within; less its mean over the rows."""
+    """Return one centred function per quantile bin: 0 below the bin, 1 above it, and linear within it."""
     edges = np.searchsorted(_middles(share), np.arange(1, _BINS) / _BINS - 1e-9)
     knots = values[np.concatenate([[0], np.minimum(edges, len(values) - 1), [len(values) - 1]])]
     heights = (np.arange(_BINS + 1)[:, None] > np.arange(_BINS)).astype(float)
-    # At repeated knots the functions jump, which separates a heap of equal numbers from those below it.
+    # At repeated knots, the functions jump, which separates many equal numbers from those below.
     reached = np.stack([np.interp(values, knots, column) for column in heights.T], axis=1)
     return knots, heights - share @ reached
 
 
-#: Embeddings by name. Each gets the different values (u,) of a column, rising, and their shares (u,) of the
-#: rows, and gives knots (m,) and the functions' values there, (m, d); m and d are the same for every column.
+#: Embeddings by name. Each function takes the distinct values (u,) of a column in ascending order and their
+#: shares (u,) of the rows. It returns knots (m,) and the values of d functions there, (m, d). All columns
+#: have the same m and d.
 EMBEDDINGS: Mapping[str, Callable[[Array, Array], tuple[Array, Array]]] = MappingProxyType(
     {"scores": _scores, "bins": _bins}
 )

@@ -1,4 +1,4 @@
-"""Permutation importance of features, for all models of a stack at once.
+"""Permutation importance of features for all models of a stack at once.
 
 >>> draws = PermutationPlan(random_state=0, rows=(np.array([3, 5, 8]),))
 >>> sorted(draws.shuffle(0, feature=2)[0].tolist())
@@ -23,9 +23,9 @@ from fairdash.utils.seeds import Stream, rng_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Test rows looked at, at most. A permutation's noise falls with their root, its time rises with them.
+#: Maximum number of test rows. Noise falls with the square root of this number, and time rises linearly.
 MAX_ROWS = 2_000
-#: Permutations whose mean is the figure.
+#: Number of permutations whose mean is reported.
 N_PERMUTATIONS = 3
 
 
@@ -38,7 +38,7 @@ class PermutationPlan:
     random_state
         Seed.
     rows
-        Of each split, (m,): numbers of its rows, equally many.
+        Row numbers (m,) of each split; all splits have the same m.
     """
 
     random_state: int
@@ -46,7 +46,7 @@ class PermutationPlan:
 
     @classmethod
     def of(cls, splits: Sequence[Split], *, random_state: int) -> PermutationPlan:
-        """Draw each split's test rows: all of them, or 2,000."""
+        """Draw the test rows of each split: all of them, or a sample of :data:`MAX_ROWS`."""
         n_rows = min(MAX_ROWS, *(len(split.test) for split in splits))
         return cls(
             random_state,
@@ -57,7 +57,7 @@ class PermutationPlan:
         )
 
     def shuffle(self, split: int, *, feature: int) -> list[NDArray[np.int64]]:
-        """Return the permutations of a split's m rows for one feature."""
+        """Return the permutations of the m rows of a split for one feature."""
         rng = rng_of(Stream.IMPORTANCE, self.random_state, split, then=(feature,))
         return [rng.permutation(len(self.rows[split])) for _ in range(N_PERMUTATIONS)]
 
@@ -75,43 +75,44 @@ def permutation_importance(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the permutation importance of every feature in every model.
 
-    The importance of a feature is the loss with its cells permuted among the rows, less the loss as it is
+    The importance of a feature is the loss with its cells permuted among the rows minus the original loss
     (Breiman 2001, "Random Forests", section 10; as a property of one given model: Fisher, Rudin and Dominici
-    2019, "All Models are Wrong, but Many are Useful", eq. 3.1). The rows are permuted without regard to
-    their weights; the errors and changes are weighted means. Features that tell the same share what they
-    are worth: a permuted one can be replaced by the other.
+    2019, "All Models are Wrong, but Many are Useful", eq. 3.1). The permutation of rows ignores their
+    weights, but errors and changes are weighted means. Features with the same information share its
+    importance, because a permuted feature can be replaced by the other.
 
-    The memory is that of the rows, once for each permutation, and of one prediction by all models: features
-    are permuted one after the other.
+    Features are permuted one at a time. The memory holds one copy of the rows per permutation and one
+    prediction by all models.
 
     Parameters
     ----------
     predict
-        From rows x (S, m, p) to predictions (K, m) in the target's units.
+        Function that returns predictions (K, m) in the target's units for rows x (S, m, p).
     x : (S, m, p) tensor
         Encoded rows of each split.
     y, weight : (K, m) arrays
         Target and weight of the rows that each model predicts.
     of_average : (K,) array
-        Mean squared error of the training rows' average, by which errors are divided.
+        Mean squared error of the training average, by which errors are divided.
     blocks
-        Feature to its columns of x.
+        Columns of x by feature.
     shuffles
-        From a feature's position to the permutations of each split's rows, as many for each.
+        Function that returns the permutations of each split's rows, given the position of a feature. All
+        splits have the same number of permutations.
     on_feature
-        Called after each feature; what it raises ends the work.
+        Function called after each feature; an exception stops the computation.
 
     Returns
     -------
     error : (K, F) array
-        What the mean squared error on the test rows gains when the feature's cells are permuted among them,
-        divided by that of the training rows' average on the same rows: the scale of ``mse`` in
-        :func:`fairdash.evaluation.assess_predictions`. About 0 for a feature that the model does not use or
-        gains nothing by. Below 0 by chance, or where the model uses it against accuracy: a fair one may take
-        back with one feature what another tells of s.
+        Increase of the mean squared error on the test rows when the feature's cells are permuted, divided by
+        the error of the training average on the same rows. This is the scale of ``mse`` in
+        :func:`fairdash.evaluation.assess_predictions`. It is about 0 for a feature that the model does not
+        use or that does not help. It may be below 0 by chance, or if the feature reduces accuracy: a fair
+        model may use one feature to cancel the information about s in another.
     reliance : (K, F) array
-        How far the prediction moves then, in the target's units: the mean absolute change. 0 for a feature
-        that the model does not use, never below.
+        Mean absolute change of the prediction when the feature's cells are permuted, in the target's units.
+        At least 0; 0 for a feature that the model does not use.
     """
     import torch
 
@@ -123,7 +124,7 @@ def permutation_importance(
     error = mean((plain - y) ** 2)
     shape = (len(plain), len(blocks))
     gain, reliance = np.zeros(shape), np.zeros(shape)
-    # All permutations of a feature together, because a GPU waits for each request.
+    # All permutations of a feature are predicted together, because each request to a GPU has a delay.
     permuted = x.repeat(1, len(shuffles(0)[0]), 1)
     for feature, columns in enumerate(blocks.values()):
         orders = torch.from_numpy(np.stack([np.concatenate(rounds) for rounds in shuffles(feature)]))
@@ -154,16 +155,16 @@ def importance_of_stack(
     blocks: Mapping[Hashable, slice],
     on_feature: Callable[[], None],
 ) -> Found:
-    """Return the ``features``, and ``error`` and ``reliance`` of a stack's models.
+    """Return the ``features``, and the ``error`` and ``reliance`` of the models of a stack.
 
-    `x` has the rows of the splits that it uses, (S, n, p).
+    `x` contains the rows of the splits that the stack uses, (S, n, p).
 
     Parameters
     ----------
     which_split
-        Of each of the K models.
+        Split of each of the K models.
     device
-        Where they predict; only the rows that are looked at are taken there.
+        Device for predictions; only the selected rows are copied to it.
     predict, blocks, on_feature
         As in :func:`permutation_importance`.
     """
@@ -197,9 +198,9 @@ def importance_of_stack(
 def importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataFrame:
     """Combine results of :func:`importance_of_stack` into one table, in the models' order.
 
-    Columns ``method``, ``lam``, ``split``, ``feature``, ``importance``, ``reliance``; a row a model and
-    feature. `members` tells of each model's ``method``, ``lam``, ``split`` and whether it ``diverged``; those
-    that did are left out.
+    The table has one row per model and feature, with the columns ``method``, ``lam``, ``split``, ``feature``,
+    ``importance`` and ``reliance``. `members` gives the ``method``, ``lam`` and ``split`` of each model, and
+    whether it ``diverged``. Diverged models are omitted.
     """
     features = parts[0]["features"]
     error, reliance = (np.concatenate([found[name] for found in parts]) for name in ("error", "reliance"))

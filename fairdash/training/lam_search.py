@@ -50,9 +50,9 @@ class Target:
     Parameters
     ----------
     kind
-        ``"measure"``: the measure is at most `at_most`. ``"excess"``: the measure is at most `at_most`
-        above its independence floor (the same estimator on the same rows, with the sensitive column
-        permuted). ``"error"``: the error is at most the share `at_most` above the standard model's.
+        ``"measure"``: the measure is at most `at_most`. ``"excess"``: the measure exceeds its independence
+        floor (the same estimator on the same rows, with the sensitive column permuted) by at most `at_most`.
+        ``"error"``: the error exceeds the standard model's error by at most the share `at_most`.
     at_most
         Bound, finite and at least 0.
     measure
@@ -62,7 +62,7 @@ class Target:
     Raises
     ------
     OptionError
-        The measure is not known or takes discrete variables only, or the bound can't be used.
+        If the measure is not known or accepts only discrete variables, or the bound is invalid.
 
     Examples
     --------
@@ -138,21 +138,22 @@ class LamSearch(SearchPlan):
     target
         Target for the model.
     lams
-        Weights λ ≥ 0 to try, each different, one of them above 0; the standard model (λ = 0) is always
-        tried beside them.
+        Distinct weights λ ≥ 0 to try, at least one of them above 0. The standard model (λ = 0) is always
+        included.
     find_lams
-        Whether as many weights as `lams` has are first found where the front is, by
-        :func:`fairdash.training.pilot.find_lams` within the same rows, instead of those in `lams`.
+        Whether :func:`fairdash.training.pilot.find_lams` first finds weights along the front within the same
+        rows. They replace `lams` and have the same number.
     refine
-        Weights to try in a second round, between the one that was found and its neighbour on the other
+        Number of weights to try in a second round, between the selected weight and its neighbour on the other
         side of the target; 0 for no second round.
     method, n_folds, objective, random_state, settings, device
-        As in :class:`fairdash.training.sweep.SearchPlan`; not ``"standard"``, and 10 folds as in the paper.
+        As in :class:`fairdash.training.sweep.SearchPlan`. The method must not be ``"standard"``. The default
+        is 10 folds, as in the paper.
 
     Raises
     ------
     OptionError
-        With every option that can't be used.
+        If options are invalid; the error lists all of them.
     """
 
     target: Target
@@ -176,7 +177,7 @@ class LamSearch(SearchPlan):
 
     @property
     def measure(self) -> str:
-        """Id of the measure for comparison: the target's, or the method's own."""
+        """Return the id of the measure for comparison: the target's measure, or the selection measure."""
         return self.target.measure or METHODS[self.method].selection_measure
 
 
@@ -194,46 +195,48 @@ def search_lam(
 ) -> SearchResult:
     """Find the weight that meets the target of `plan`, by cross-validation within `rows`.
 
-    For a bound on dependence this is, of the weights that meet it, the one with the smallest loss; if none
-    does, of those whose excess is within one standard error of the least (the standard deviation of the
-    measure on independent data), the one with the smallest loss. For a bound on the error it is, of the
-    weights within it, the one with the smallest excess dependence; weights indistinguishable from
-    independence (at most the floor's 95 % quantile) are alike, and the smaller loss decides.
+    For a bound on dependence, the search selects the weight with the smallest loss among those that meet the
+    bound. If none does, it selects the weight with the smallest loss among those whose excess is within one
+    standard error of the smallest excess. The standard error is the standard deviation of the measure on
+    independent data. For a bound on the error, it selects the weight with the smallest excess dependence
+    among those that meet the bound. Weights without detectable dependence (at most the floor's 95 % quantile)
+    count as equal, and the smallest loss decides.
 
-    Dependence is measured once on the held-out predictions of all folds together, not fold by fold: a
-    fold of a tenth of the rows has so high a floor that a target like 0.05 lies far below what independent
-    data read there. The price is that the folds' models differ, which can dilute their dependence: near a
-    constant each may follow the sensitive column in a way of its own. Where the folds themselves show more,
-    that counts (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On Crime, whose folds'
-    models are alike, HGR_KDE of as many rows drawn across the folds was within 0.016 of the folds' own. The
-    values hold for as many rows as are in `rows`: on fewer rows an estimator's floor is higher.
+    Dependence is measured once on the pooled held-out predictions of all folds. In a single fold with a tenth
+    of the rows, the floor is so high that a target such as 0.05 is far below the value for independent data.
+    However, the models of different folds differ, which can dilute their dependence: nearly constant models
+    may depend on the sensitive column in different ways. If the folds themselves show more dependence, that
+    value counts (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On Crime, where the
+    folds' models are similar, HGR_KDE of the same number of rows drawn across folds was within 0.016 of the
+    value within folds. The values are valid for the number of rows in `rows`, because the floor of an
+    estimator is higher for fewer rows.
 
-    The frame has one row a weight, in increasing order, the first (λ = 0) the standard model: ``lam``;
-    ``loss`` (mean over the folds, whose models are trained for as many steps as one of all rows would be; 0
-    is perfect, 1 is what a constant reaches) and ``loss_se``;
-    ``increase``, the loss's share above the standard model's; ``dependence`` by `measure`, ``floor`` and
-    ``floor_q95`` (mean and 95 % quantile of the same with the sensitive column permuted) and ``excess``
-    above the mean, all of the pooled held-out rows; ``diluted``, whether pooling hid dependence that the
-    folds have each for themselves, so that `excess` and `dependence` are those of the folds; ``meets`` the
-    target; ``diverged``.
+    The frame has one row per weight in increasing order, starting with the standard model (λ = 0). Its
+    columns are ``lam``; ``loss`` and ``loss_se`` (mean over the folds and its standard error; 0 is perfect, 1
+    is a constant model; each fold's model is trained for as many steps as a model on all rows); ``increase``
+    (relative increase of the loss over the standard model's); ``dependence`` by `measure`, ``floor`` and
+    ``floor_q95`` (mean and 95 % quantile with the sensitive column permuted) and ``excess`` over the floor,
+    all on the pooled held-out rows; ``diluted`` (whether pooling hid dependence within the folds, so that
+    ``excess`` and ``dependence`` are those of the folds); ``meets`` (whether the target is met); and
+    ``diverged``.
 
     Parameters
     ----------
     dataset
-        With several sensitive columns the one with the largest excess counts.
+        Data set. With several sensitive columns, the column with the largest excess counts.
     rows
-        Row numbers to search within; nothing is learned from the others. None for all.
+        Numbers of the rows to use; other rows have no influence. None uses all rows.
     progress
-        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+        Function called with the completed share, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for ``"pilot"`` where weights are to be found, for what there is under ``"weights/"`` and, in
-        a second round, ``"finer/"``.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are ``"pilot"`` if weights are
+        to be found, those under ``"weights/"`` and, in a second round, those under ``"finer/"``.
 
     Raises
     ------
     OptionError
-        As :func:`fairdash.training.models.train_models`; too few rows for the folds; the standard model
-        or every weight diverged.
+        As in :func:`fairdash.training.models.train_models`. Also raised if there are too few rows for the
+        folds, or if the standard model or every weight diverged.
     """
     started = time.monotonic()
     within = rows_of(dataset, rows)
@@ -273,7 +276,7 @@ def search_lam(
 
 
 def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
-    """Return the weights that a pilot finds, or the plan's if there is no dependence to remove."""
+    """Return the weights that a pilot finds, or the plan's weights if there is no dependence to remove."""
     every = np.arange(dataset.n_rows)
     found = find_lams(
         dataset,
@@ -294,8 +297,8 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
     Parameters
     ----------
     frame
-        Columns of :func:`search_lam` up to ``excess``, and ``diverged``; the first row is the standard
-        model, λ = 0.
+        Frame with the columns of :func:`search_lam` up to ``excess``, and ``diverged``. The first row is the
+        standard model, λ = 0.
     """
     target, judged = plan.target, _judged(frame, plan.target)
     symbol = REGISTRY[plan.measure].symbol
@@ -323,7 +326,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]
     if met.empty:
-        # One standard error of independent data: weights that are closer by less than this are equally good.
+        # Standard error on independent data; differences between weights below it do not count.
         noise = (fair["floor_q95"] - fair["floor"]).clip(lower=0) / NormalDist().inv_cdf(0.95)
         nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
         best = nearest.sort_values("loss").iloc[0]
@@ -361,19 +364,19 @@ _BOUNDED = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
 
 
 def _judged(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
-    """Return the frame with ``increase`` and ``meets``."""
+    """Return the frame with the additional columns ``increase`` and ``meets``."""
     increase = frame["loss"] / frame["loss"].iloc[0] - 1
     judged = frame.assign(increase=increase)
     return judged.assign(meets=(judged[_BOUNDED[target.kind]] <= target.at_most) & ~frame["diverged"])
 
 
 def _between(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool) -> list[float]:
-    """Weights of the second round; none if there is no neighbour on the other side of the target."""
+    """Return the weights of a second round; none without a neighbour on the other side of the target."""
     judged = _judged(frame, plan.target)
     lams = judged["lam"].to_numpy()
     at = int(np.flatnonzero(lams == lam)[0])
     if plan.target.kind == ERROR:
-        # The error rises with λ: the first weight that costs too much, or the way down to none.
+        # The error rises with λ, so search above a weight that meets the target, or below one that does not.
         low, high = (at, at + 1) if reached else (at - 1, at)
     elif reached:
         low, high = at - 1, at
@@ -393,7 +396,7 @@ def _try(
     progress: Callable[[float], None] | None,
     unit: Unit,
 ) -> tuple[pd.DataFrame, tuple[str, ...], str]:
-    """Cross-validate some weights: a row each, and the notes and the device of the training."""
+    """Cross-validate weights, and return one row per weight, the notes and the device of the training."""
     out_of_fold = cross_validate(
         dataset,
         [StackedModel(STANDARD if lam == 0 else plan.method, lam, plan.settings) for lam in lams],

@@ -1,8 +1,8 @@
 """Losses: squared error, and deviances of the Tweedie family for prices and counts.
 
-A network returns η. The prediction is μ = η for squared error and otherwise μ = exp(η), so prices are
-positive and effects multiply. Losses are divided by the constant model's loss: the (weighted) mean of the
-training rows has loss 1, and 0 is perfect.
+A network returns η. The prediction is μ = η for squared error and otherwise μ = exp(η), so that prices are
+positive and effects multiply. Losses are divided by the loss of a constant model, the (weighted) mean of the
+training rows. The constant model therefore has loss 1, and 0 is perfect.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-    #: Arrays of NumPy for tariffs, tensors of torch for networks.
+    #: NumPy arrays for tariffs, torch tensors for networks.
     Numbers = TypeVar("Numbers", NDArray[np.float64], Tensor)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """Loss of the Tweedie family (Jørgensen 1987), with variance proportional to μ to the `power`.
+    """Loss of the Tweedie family (Jørgensen 1987), with variance proportional to μ raised to `power`.
 
     Parameters
     ----------
     id
         Name in the API: ``"poisson"``.
     title
-        Name for people.
+        Display name.
     meaning
-        One plain sentence: what it suits.
+        One sentence on the targets that it suits.
     power
-        0 squared error, 1 Poisson, 2 gamma, between 1 and 2 compound Poisson–gamma.
+        0 for squared error, 1 for Poisson, 2 for gamma, between 1 and 2 for compound Poisson–gamma.
     """
 
     id: str
@@ -48,12 +48,12 @@ class Loss:
 
     @property
     def has_log_link(self) -> bool:
-        """Return whether the prediction is exp(η), positive, rather than η itself."""
+        """Return whether the prediction is exp(η), which is positive, instead of η."""
         return self.power > 0
 
     @property
     def of_trees(self) -> str:
-        """Name of scikit-learn's loss for boosted trees: Poisson's for Tweedie's, with the same mean."""
+        """Return scikit-learn's loss for boosted trees; Tweedie uses Poisson, which has the same mean."""
         return {0.0: "squared_error", 2.0: "gamma"}.get(self.power, "poisson")
 
     def prediction(self, eta: Numbers) -> Numbers:
@@ -61,9 +61,9 @@ class Loss:
         return _exp(eta) if self.has_log_link else eta
 
     def unit_deviance(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Return each row's deviance at the network's η: 0 if μ = y, otherwise above 0; any shape.
+        """Return the deviance of each row at the network's η, any shape; 0 if μ = y, otherwise above 0.
 
-        Squared error has 1 and the others the usual 2 in front, as scikit-learn's
+        The factor is 1 for squared error and the usual 2 for the other losses, as in scikit-learn's
         ``mean_tweedie_deviance``.
         """
         if not self.has_log_link:
@@ -80,7 +80,7 @@ class Loss:
         )
 
     def slope(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Return the derivative of :meth:`unit_deviance` by η, without autograd; any shape."""
+        """Return the derivative of :meth:`unit_deviance` with respect to η, without autograd; any shape."""
         if not self.has_log_link:
             return 2 * (eta - y)
         if self.power == 1:
@@ -91,7 +91,7 @@ class Loss:
         return 2 * (_exp(eta * (2 - p)) - y * _exp(eta * (1 - p)))
 
     def deviances(self, y: NDArray[np.float64], y_pred: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return each row's deviance, for y (n,) and y_pred (..., n): :meth:`mean_deviance` averages them."""
+        """Return the deviance of each row, (..., n), for y (n,) and y_pred (..., n), before averaging."""
         return self.unit_deviance(np.log(y_pred) if self.has_log_link else y_pred, y)
 
     def mean_deviance(
@@ -100,8 +100,8 @@ class Loss:
         y_pred: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None = None,
     ) -> float:
-        """Return the weighted mean deviance of y and y_pred, both (n,), as scikit-learn's."""
-        # Without its checks, which take longer than the rest where a model of many trees asks after each.
+        """Return the weighted mean deviance of y and y_pred, (n,) each, as scikit-learn does."""
+        # scikit-learn's input checks are omitted, because they dominate the time if called after each tree.
         deviances = self.deviances(np.asarray(y), np.asarray(y_pred))
         return float(np.average(deviances, weights=sample_weight))
 
@@ -114,16 +114,16 @@ class Loss:
         rows: NDArray[np.int64],
         train: NDArray[np.int64],
     ) -> float:
-        """Return the mean deviance relative to the constant model's on the same rows: 0 is perfect.
+        """Return the mean deviance divided by that of the constant model on the same rows; 0 is perfect.
 
         Parameters
         ----------
         y, y_pred, weight
-            (n,) of all rows.
+            Arrays (n,) for all rows.
         rows
-            Those that are predicted.
+            Numbers of the rows to evaluate.
         train
-            Those whose mean the constant model has learned.
+            Numbers of the training rows, whose mean is the constant model.
         """
         (found,) = self.relative_of_many(y, y_pred[None], weight, rows=rows, train=train)
         return found
@@ -137,19 +137,19 @@ class Loss:
         rows: NDArray[np.int64],
         train: NDArray[np.int64],
     ) -> list[float]:
-        """Return :meth:`relative` for each model's predictions, (K, n), with one constant model."""
+        """Return :meth:`relative` for the predictions of each model, (K, n), with one constant model."""
 
         def mean(values: NDArray[np.float64]) -> float:
             return float(np.average(self.deviances(y[rows], values)[0], weights=weight[rows]))
 
         unit = mean(np.full((1, len(rows)), np.average(y[train], weights=weight[train])))
-        # One model after the other: memory has no room for the deviances of all.
+        # Models are evaluated one at a time, because the deviances of all models may not fit in memory.
         own = [mean(predictions[k : k + 1, rows]) for k in range(len(predictions))]
         # With a constant target, no model can improve on the average.
         return [each / unit if unit > 0 else 1.0 for each in own]
 
     def prediction_problem(self, y_pred: pd.Series) -> Problem | None:
-        """Explain why this loss can't assess these predictions (n,); None if it can."""
+        """Explain why this loss cannot assess these predictions (n,); None if it can."""
         count = int((y_pred.to_numpy() <= 0).sum()) if self.has_log_link else 0
         if not count:
             return None
@@ -186,7 +186,7 @@ def _log(x: Any) -> Any:
 
 
 def _y_log_y(y: Any) -> Any:
-    """y log y, 0 at 0."""
+    """Return y log y, with 0 at y = 0."""
     from scipy.special import xlogy
 
     return xlogy(y, y) if isinstance(y, np.ndarray) else y.xlogy(y)
@@ -226,7 +226,7 @@ def find_loss(name: str, *, tweedie_power: float = 1.5) -> Loss:
     Raises
     ------
     OptionError
-        Unknown name, or a power outside its range.
+        If the name is unknown or the power is out of range.
     """
     loss = get_entry(LOSSES, name, option="loss")
     if name != "tweedie":

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 #: Id of the method without a penalty.
 STANDARD = "standard"
-#: Id of tariffs (:mod:`fairdash.tariff`), which are no networks: a front may be theirs alone, or have them
-#: beside it.
+#: Id of tariffs (:mod:`fairdash.tariff`), which are not networks. A run may have a front of tariffs alone, or
+#: in addition to networks.
 FAIR_TARIFF = "fair_tariff"
-#: Default fair method: as fair as the adversarial ones at the same error, by measures other than its own, and
-#: the fastest (docs/training.md).
+#: Default fair method. It is the fastest, and as fair as the adversarial methods at the same error, according
+#: to measures other than its own penalty (docs/training.md).
 DEFAULT_METHOD = "hgr_spline"
-#: More attributes than any table has: the method uses all of them together.
+#: Number of attributes above that of any table, for methods that use all attributes together.
 ALL = 1_000
 
 
@@ -36,25 +36,26 @@ class Method:
     id
         Name in the API.
     title
-        Name for people.
+        Display name.
     meaning
-        One plain sentence.
+        Description in one sentence.
     penalty
         ``"module:class"`` of the dependence penalty Ψ, imported when used; None for no penalty.
     source
-        Where the method was published.
+        Publication of the method.
     multivariate
-        Whether it takes several sensitive columns at once.
+        Whether the method accepts several sensitive columns at once.
     together
-        How many sensitive attributes its penalty sees together, where none of them alone has a link.
+        Largest number of sensitive attributes whose joint link the penalty detects even if no attribute alone
+        has a link.
     adversarial
-        Whether its penalty trains networks of its own, whose settings then matter.
+        Whether the penalty trains adversary networks, so that the adversary settings apply.
     selection_measure
-        Id of the quick measure that compares its models in a search: one that sees every kind of link tried
-        (benchmarks/judges.py), and that its own penalty is not nearly.
+        Id of the quick measure that compares the method's models in a search. It detects every kind of link
+        tested in benchmarks/judges.py and differs clearly from the method's own penalty.
     rows_a_step
-        Rows that a mini-batch has at least, where the training rows are as many: what few rows show by chance
-        would else be most of Ψ.
+        Minimum number of rows in a mini-batch, if there are enough training rows. With fewer rows, Ψ would be
+        mostly noise.
     """
 
     id: str
@@ -69,7 +70,7 @@ class Method:
     rows_a_step: int = 0
 
     def penalty_class(self) -> type[BasePenalty] | None:
-        """Class of Ψ, which encodes and computes it; None without a penalty."""
+        """Return the class that computes the penalty Ψ; None for a method without a penalty."""
         if self.penalty is None:
             return None
         module, name = self.penalty.split(":")
@@ -211,7 +212,7 @@ METHODS: Mapping[str, Method] = by_id(
         source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
     ),
 )
-#: Kinds of paths on a front: networks, and tariffs.
+#: Methods whose models can be on a front: networks and tariffs.
 PATHS: Mapping[str, Method] = MappingProxyType(
     {
         **METHODS,
@@ -230,18 +231,18 @@ PATHS: Mapping[str, Method] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ModelKey:
-    """Model on a method's path: a method, a weight λ, and the trained weights that it blends.
+    """Key of a model on a method's path: the method, a weight λ and the trained weights that it blends.
 
     Parameters
     ----------
     method
         Id in :data:`PATHS`.
     lam
-        Its weight λ ≥ 0: that of a trained model, or the name of a blend of its two neighbours. λ = 0 is the
-        standard model, whatever the method.
+        Weight λ ≥ 0 of a trained model, or the label of a blend of two neighbouring models. λ = 0 is the
+        standard model for every method.
     low, high
-        The trained weights around it, `low` ≤ `high`; by default its own. They follow from the plan, so keys
-        of one method and λ are equal.
+        Trained weights below and above `lam`, `low` ≤ `high`; by default `lam`. They follow from the plan, so
+        keys with the same method and λ are equal.
     share
         Share of `high` in the blend, 0 to below 1; 0 for a trained model.
     """
@@ -262,7 +263,7 @@ class ModelKey:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse ``"standard"``, or method and weight as in ``"hgr_nn:0.5"``; OptionError if it is neither."""
+        """Parse ``"standard"``, or a method and weight as in ``"hgr_nn:0.5"``; OptionError for other text."""
         method, _, lam = (f"{STANDARD}:0" if text == STANDARD else text).partition(":")
         try:
             return cls(method, float(lam))
@@ -284,12 +285,12 @@ class ModelKey:
 
     @property
     def name(self) -> str:
-        """Short name for a chart's line."""
+        """Return a short name for a line in a chart."""
         return "standard model" if self.is_standard else f"λ = {self.lam:g}"
 
     @property
     def title(self) -> str:
-        """Name that distinguishes methods."""
+        """Return a name that includes the method."""
         return self.name if self.is_standard else f"{PATHS[self.method].title}, λ = {self.lam:g}"
 
 
@@ -297,9 +298,10 @@ THE_STANDARD = ModelKey(STANDARD, 0.0)
 
 
 def apart_in_words(method: str, n_attributes: int) -> str:
-    """Name the links with combinations of attributes that a method of :data:`PATHS` may leave.
+    """Describe the links with combinations of attributes that a method of :data:`PATHS` may not remove.
 
-    An adversary sees all attributes at once. Smooth functions see every two, and others each by itself.
+    An adversary uses all attributes at once. Smooth functions use pairs of attributes. Other methods use each
+    attribute separately.
     """
     path = PATHS[method]
     if n_attributes <= path.together or method == STANDARD:

@@ -1,4 +1,4 @@
-"""Minimax game between predictors and adversaries for K pairs at once: batches, steps and best epoch.
+"""Minimax training of K predictors and their adversaries at once: batches, steps and best epochs.
 
 minimise over φ:  L(h_φ(X), Y) + λ Ψ(U, V),   where the adversary maximises Ψ
 
@@ -20,28 +20,28 @@ from fairdash.training.losses import Loss
 from fairdash.training.penalties.base import BasePenalty
 from fairdash.training.settings import ROWS_TO_CATCH_UP, Objective, batches_an_epoch
 
-#: Steps of an epoch, at least, if smaller batches would give as many: with large batches an epoch then goes
-#: through the rows more than once.
+#: Minimum number of steps per epoch, if smaller batches would give as many. With large batches, an epoch then
+#: uses the rows more than once.
 _STEPS = 8
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of every split or, once distributed, of every model.
+    """Rows of each split or, after distribution, of each model.
 
     Parameters
     ----------
     x
-        (S, b, p), or (T, b, p) handed out: a table a split where every split has as many models, else
-        a table a model.
+        Inputs (S, b, p), or (T, b, p) after distribution. T is the number of splits if all splits have
+        equally many models, otherwise the number of models.
     y
-        (S or K, b, 1).
+        Target (S or K, b, 1).
     s
-        (S or K, b, q): what the penalty sees of the sensitive features.
+        Sensitive features as encoded for the penalty, (S or K, b, q).
     weight
-        (S or K, b, 1), or None.
+        Row weights (S or K, b, 1), or None.
     masks
-        For each hidden layer the (K, b, units) factors of dropout, or None.
+        Dropout factors (K, b, units) of each hidden layer, or None.
     """
 
     x: Tensor
@@ -51,7 +51,7 @@ class Batch:
     masks: list[Tensor] | None = None
 
     def take(self, rows_of: Callable[[Tensor], Tensor]) -> Batch:
-        """Return the rows that `rows_of` selects from each part."""
+        """Return the batch with the rows that `rows_of` selects from each array."""
         weight = None if self.weight is None else rows_of(self.weight)
         return Batch(rows_of(self.x), rows_of(self.y), rows_of(self.s), weight)
 
@@ -62,37 +62,37 @@ class Tables:
     Parameters
     ----------
     which_split
-        Index of each model's split, K in all.
+        Split index of each of the K models.
     n_splits
-        S.
+        Number S of splits.
     device
-        Where the rows are.
+        Device of the rows.
     """
 
     def __init__(self, which_split: Sequence[int], n_splits: int, *, device: str | torch.device) -> None:
         self.which_split = torch.tensor(which_split, device=device)
-        # Models in the order of their splits, equally many: networks can share their split's table.
+        # If models are in split order and equally many per split, the networks of a split share its table.
         each = len(which_split) // n_splits
         self.shared = list(which_split) == [j for j in range(n_splits) for _ in range(each)]
 
     def inputs(self, rows: Tensor) -> Tensor:
-        """Return the predictors' inputs from (S, b, p) rows: the rows themselves, or one copy per model."""
+        """Return the inputs of the predictors: the rows (S, b, p), or one copy per model."""
         return rows if self.shared else rows.index_select(0, self.which_split)
 
     def each(self, rows: Tensor) -> Tensor:
-        """Return every model's own rows: (K, b, …) from (S, b, …)."""
+        """Return the rows of each model, (K, b, …), from the rows of each split, (S, b, …)."""
         return rows.index_select(0, self.which_split)
 
     def hand_out(self, batch: Batch) -> Batch:
-        """Return each model's own rows from a batch with every split's rows."""
+        """Return a batch with the rows of each model from a batch with the rows of each split."""
         return replace(batch.take(self.each), x=self.inputs(batch.x))
 
 
 class Batches:
-    """Mini-batches of each epoch, drawn on the host and taken on the rows' device.
+    """Mini-batches of each epoch, drawn on the host and read on the device of the rows.
 
-    What changes from step to step lies in buffers on the device, so that :meth:`take` can be captured: the
-    epoch's row numbers, the number of the step in it, and dropout's draws.
+    Values that change between steps are in buffers on the device, so that :meth:`take` can be captured: the
+    row numbers of the epoch, the step number and the random numbers of dropout.
 
     Parameters
     ----------
@@ -101,15 +101,15 @@ class Batches:
     train
         Indices of the training rows of each split, on the host.
     seeds
-        One a split.
+        One seed per split.
     tables
         Split of each model.
     dropout
-        (K,) share of units left out, or None for no dropout at all.
+        Dropout shares (K,), or None without dropout.
     hidden
         Units of the hidden layers.
     rows_a_step
-        As in the method.
+        Minimum number of rows in a mini-batch, as in the method.
     """
 
     def __init__(
@@ -132,8 +132,8 @@ class Batches:
         if rows_a_step > batch_size:
             self.per_epoch = min(self.per_epoch, max(batches_an_epoch(fewest, rows_a_step), _STEPS))
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        # Random numbers of their own, so that dropout elsewhere in the stack does not change the others'
-        # batches.
+        # Dropout has separate generators, so that it does not change the batches of other models in the
+        # stack.
         self.dropout_generators = [torch.Generator().manual_seed(seed + 1) for seed in seeds]
         self.tables = tables
         self.dropout = dropout
@@ -145,13 +145,13 @@ class Batches:
 
     @property
     def all_generators(self) -> list[torch.Generator]:
-        """Random generators of row order and dropout; their state is all that changes here."""
+        """Return the random generators of row order and dropout, which hold the only changing state."""
         return [*self.generators, *self.dropout_generators]
 
     def epoch(self) -> Iterator[None]:
-        """Draw the next epoch, and make each of its mini-batches in turn the one that is taken."""
+        """Draw the next epoch, and make each of its mini-batches available in turn."""
         used = self.per_epoch * self.batch_size
-        # Row numbers in the splits' rows laid end to end.
+        # Row numbers refer to the concatenated rows of the splits.
         order = torch.stack(
             [
                 rows[_orders(len(rows), used, generator)] + self.rows.x.shape[1] * j
@@ -162,20 +162,20 @@ class Batches:
         self._next.zero_()
         for _ in range(self.per_epoch):
             for buffer in self._draws:
-                # The models of a split share the random numbers of dropout.
+                # The models of a split share the dropout draws.
                 draws = [torch.rand(buffer.shape[1:], generator=each) for each in self.dropout_generators]
                 buffer.copy_(torch.stack(draws))
             yield
 
     def take(self) -> Batch:
-        """Return the mini-batch whose turn it is, and pass the turn to the next one."""
+        """Return the current mini-batch, and advance to the next one."""
         order = self._order.index_select(0, self._next)[0]
         self._next.add_(1)
         batch = self.tables.hand_out(self.rows.take(partial(_take, order)))
         return replace(batch, masks=self._masks())
 
     def _masks(self) -> list[Tensor] | None:
-        """Dropout's factors on each hidden layer's units."""
+        """Return the dropout factors of each hidden layer."""
         if self.dropout is None:
             return None
         keep = (1 - self.dropout)[:, None, None]
@@ -183,12 +183,12 @@ class Batches:
 
 
 def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
-    """Return the first `used` of n row numbers in a random order, and another, as often as it takes."""
+    """Return `used` row numbers from random orders of n rows, with more orders if one is not enough."""
     return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
 
 
 def _take(order: Tensor, part: Tensor) -> Tensor:
-    # index_select copies whole rows; indexing with two tensors took ten times as long.
+    # index_select copies whole rows and is ten times as fast as indexing with two tensors.
     return part.flatten(0, 1).index_select(0, order).view(len(part), -1, part.shape[2])
 
 
@@ -200,15 +200,15 @@ class MinimaxTrainer:
     predictor, penalty
         K networks, and K penalties or None.
     lam
-        (K,) weights λ.
+        Weights λ, (K,).
     objective, loss
         Objective, which defines independence, and loss, which defines accuracy.
     scale
-        (K,) loss of the constant model, by which losses are divided.
+        Losses of the constant models, (K,), by which losses are divided.
     lr, weight_decay, adversary_lr
-        (K,) settings of the optimisers.
+        Settings of the optimisers, (K,).
     adversary_steps
-        Steps of the adversary for each of the predictor.
+        Number of adversary steps per predictor step.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class MinimaxTrainer:
         self.loss = loss
         self.scale = scale
         self.adversary_steps = adversary_steps
-        # A model that diverges on either side stops on both: one mask serves both optimisers.
+        # If a predictor or its adversary diverges, both stop, so one mask serves both optimisers.
         self.alive = torch.ones(len(lam), dtype=torch.bool, device=lam.device)
         self.descent = StackedAdam(predictor.parameters(), lr=lr, weight_decay=weight_decay, alive=self.alive)
         adversary = [] if penalty is None else list(penalty.parameters())
@@ -241,9 +241,9 @@ class MinimaxTrainer:
         )
 
     def step(self, batch: Batch, *, fair: bool) -> Tensor:
-        """Update predictors and adversaries on one batch; return (loss, Ψ), (2, K).
+        """Update predictors and adversaries on one batch, and return loss and Ψ, (2, K).
 
-        `fair` is False in the warm-up: the penalty has no say.
+        `fair` is False during the warm-up, which ignores the penalty.
         """
         eta = self.predictor(batch.x, batch.masks)
         error = self._error(eta, batch)
@@ -252,15 +252,16 @@ class MinimaxTrainer:
             return torch.stack([error.detach(), torch.full_like(error, torch.nan)])
         u = self.objective.audit(self.loss.prediction(eta), batch.y)
         psi, push = self._play_adversary(u.detach(), batch)
-        # ∂/∂φ of L(h(X), Y) + λ Ψ(U, V): the penalty's part enters through u. One sum, since gradients of
-        # outputs that come with a slope load torch's symbolic shapes and sympy: a second in a new process.
+        # ∂/∂φ of L(h(X), Y) + λ Ψ(U, V), where the penalty enters through u. One sum is used, because passing
+        # output gradients to torch imports its symbolic shapes and sympy, which takes a second in a new
+        # process.
         total = error.sum() + (u * push).sum()
         self.descent.step(torch.autograd.grad(total, self.descent.parameters))
         return torch.stack([error.detach(), psi])
 
     @torch.no_grad()
     def score(self, batch: Batch) -> Tensor:
-        """Return L + λ max(Ψ, 0) of each model on rows outside training, (K,); smaller is better."""
+        """Return L + λ max(Ψ, 0) of each model on held-out rows, (K,); smaller is better."""
         eta = self.predictor(batch.x)
         error = self._error(eta, batch)
         if self.penalty is None:
@@ -278,10 +279,10 @@ class MinimaxTrainer:
         return mean / self.scale
 
     def _play_adversary(self, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the adversaries' steps on fixed u; Ψ (K,) before the last of them, and λ ∂Ψ/∂u.
+        """Update the adversaries on fixed u, and return Ψ (K,) before the last step, and λ ∂Ψ/∂u.
 
-        As in the supplement's algorithms the last Ψ serves both players; with several steps the
-        adversary first catches up with the predictor, on a part of the batch at each step.
+        As in the supplement's algorithms, predictor and adversary use the same last Ψ. With several steps,
+        the adversary first catches up with the predictor, using a part of the batch in each step.
         """
         penalty = self.penalty
         assert penalty is not None
@@ -302,15 +303,15 @@ class MinimaxTrainer:
         else:
             (slope,) = torch.autograd.grad(psi.sum(), u)
             self.ascent.step(penalty.adversary_gradients(u.detach(), *given))
-        # Below zero the adversary is behind the predictor; a further decrease would only build up the
-        # opposite dependence, so no gradient is applied. λ = 0 remains exactly the standard model.
+        # If Ψ is below 0, the adversary lags behind the predictor, and a further decrease would only create
+        # the opposite dependence, so no gradient is applied. λ = 0 remains exactly the standard model.
         pushed = (self.lam > 0) & (psi.detach() > 0)
         push = torch.where(pushed[:, None, None], self.lam[:, None, None] * slope, 0.0)
         return psi.detach(), push
 
 
 class BestEpoch:
-    """Weights of each model's best epoch on the validation rows, with patience."""
+    """Early stopping: weights of each model's best epoch on the validation rows."""
 
     def __init__(self, trainer: MinimaxTrainer, validation: Batch, *, patience: int) -> None:
         self.trainer = trainer
@@ -323,14 +324,14 @@ class BestEpoch:
 
     @property
     def remembered(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Score, epoch and weights of each model's best epoch so far: the tensors themselves."""
+        """Return the tensors with score, epoch and weights of each model's best epoch so far."""
         return self.score, self.epoch, self.weights
 
     def look(self, epoch: int) -> None:
         """Evaluate the validation rows, and store the weights of models that have improved.
 
-        A model whose patience has run out is closed, so that its result does not depend on how long the
-        others go on.
+        A model whose patience has run out is no longer updated, so that its result does not depend on how
+        long other models train.
         """
         score = self.trainer.score(self.validation)
         open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)

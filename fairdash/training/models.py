@@ -1,8 +1,8 @@
 """Train many models of one data set in stacks, with any mix of methods, λ, splits, seeds and settings.
 
 One large stack is faster than several small ones: on Crime, five stacks of one split each take two thirds
-longer than one stack of five. A stack is therefore trained in legs. A leg covers some of the epochs and
-passes on the state of all its models, so resuming does not change the weights.
+longer than one stack of five. A stack is trained in legs, so that it can be interrupted. A leg covers some of
+the epochs and stores the state of all models, so resuming does not change the weights.
 """
 
 from __future__ import annotations
@@ -116,27 +116,27 @@ def train_models(
     Parameters
     ----------
     models
-        What to train; ``model.split`` is an index into `splits`. Neighbours of one method and one
+        Models to train; ``model.split`` is an index into `splits`. Adjacent models with the same method and
         ``settings.stack_key`` share stacks.
     random_state
-        Seed of the mini-batches; initial weights have the models' own.
+        Seed of the mini-batches. The initial weights use the seed of each model.
     importance
-        Whether to find each model's permutation importance; every split needs test rows then.
+        Whether to compute the permutation importance of each model, which requires test rows in every split.
     networks
-        Whether to return the models themselves.
+        Whether to return the models as networks.
     progress
-        Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
+        Function called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for the cut into stacks and for every leg of each stack's training.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`): the division into stacks, and every leg.
 
     Raises
     ------
     DataError
-        A loss does not suit the target, or the target has one value in the training rows of a split.
+        If a loss does not suit the target, or the target is constant in the training rows of a split.
     OptionError
-        A method takes one sensitive column only, or `patience` has no validation rows to look at.
+        If a method accepts only one sensitive column, or `patience` is set without validation rows.
     DeviceError
-        The memory does not suffice even for half a stack.
+        If the memory does not suffice even after dividing the stacks.
     """
     started = time.monotonic()
     _check(dataset, splits, models)
@@ -156,12 +156,12 @@ def train_models(
     )
     # The number of models that a device holds depends on its other work, so it is determined once.
     ends = unit("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
-    # The longest stacks go first, so that processes that share them end at about the same time.
+    # The longest stacks start first, so that parallel processes finish at about the same time.
     stacks = sorted(
         itertools.pairwise([0, *ends]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
     )
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
-    # Filled stack by stack, because joining at the end would need twice the memory.
+    # Predictions are filled in by stack, because concatenation would need twice the memory.
     predictions = np.empty((len(models), dataset.n_rows))
     done, halved = 0.0, False
 
@@ -195,7 +195,7 @@ def train_models(
     train_all(stacks)
     founds = [parts[start][0] for start in sorted(parts)]
     of_stacks = [found.get("note", "") for found in founds]
-    # In the order of the request.
+    # Restore the order of the request.
     told = [of_stack for _, of_stack in parts.values()]
     members = pd.DataFrame(
         {
@@ -224,7 +224,7 @@ def train_models(
 
 
 def _stacks(models: Sequence[StackedModel], trainer: StackTrainer) -> list[list[int]]:
-    """Indices of each stack's models: one method and architecture, whole splits where possible."""
+    """Return the model indices of each stack: one method and architecture, with whole splits if possible."""
     stacks: list[list[int]] = []
     for _, group in itertools.groupby(
         range(len(models)), key=lambda k: (models[k].method, models[k].settings.stack_key)
@@ -246,7 +246,7 @@ def _stacks(models: Sequence[StackedModel], trainer: StackTrainer) -> list[list[
 
 
 def _check(dataset: Dataset, splits: Sequence[Split], models: Sequence[StackedModel]) -> None:
-    """Refuse what no stack could train."""
+    """Raise an error for inputs that no stack could train."""
     checks, of_target = Checks(OptionError), Checks(DataError)
     y = dataset.target.to_numpy(dtype=float)
     for loss in {model.settings.loss_function for model in models}:
@@ -278,7 +278,7 @@ def held_out_losses(
     predictions: NDArray[np.float64],
     settings: TrainingSettings,
 ) -> NDArray[np.float64]:
-    """Return each prediction's loss (K, n) on its split's validation rows; 1 is the training mean's loss."""
+    """Return the loss of predictions (K, n) on validation rows; 1 is the loss of the training mean."""
     loss = settings.loss_function
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
@@ -286,7 +286,7 @@ def held_out_losses(
     for split, y_pred in zip(splits, predictions, strict=True):
         rows = split.validation
         if not np.isfinite(y_pred[rows]).all() or (loss.has_log_link and y_pred[rows].min() <= 0):
-            losses.append(np.inf)  # such predictions have no deviance
+            losses.append(np.inf)  # the deviance of these predictions is undefined
         else:
             losses.append(loss.relative(y, y_pred, weight, rows=rows, train=split.train))
     return np.array(losses)
@@ -295,7 +295,7 @@ def held_out_losses(
 def with_standard(
     trained: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
 ) -> TrainedModels:
-    """Return the models in a plan's order, `is_standard` for those that were known."""
+    """Return trained and known standard models in the order of a plan; `is_standard` marks the latter."""
     order = np.argsort(np.argsort(~np.array(is_standard), kind="stable"))
     members = pd.concat([standard.members, trained.members], ignore_index=True)
     return replace(

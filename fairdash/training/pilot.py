@@ -1,7 +1,8 @@
-"""Select weights λ with a pilot that finds models between the standard model and the floor.
+"""Select weights λ with a pilot training, so that models lie between the standard model and the floor.
 
-λ has no natural scale: 0.25 removes every link from rare claims, while 5 leaves some in household incomes.
-The weights of a plan are therefore spread evenly over dependence, on validation rows; test rows take no part.
+λ has no natural scale: 0.25 removes every link from rare claims, while 5 leaves some dependence in household
+incomes. The weights of a plan are therefore chosen so that dependence on validation rows is evenly spaced.
+Test rows are not used.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from fairdash.training.splits import Split, at_most, initial_seed, with_held_out
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.seeds import Stream, rng_of
 
-#: The weights of a pilot: four decades.
+#: Weights of a pilot, over four decades.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(3e-3, 30, 16))
-#: Rows of a pilot's training and of its measures, at most.
+#: Maximum numbers of rows for training a pilot and for measuring dependence.
 MAX_TRAINING_ROWS, MAX_MEASURED_ROWS = 60_000, 20_000
 N_PERMUTATIONS = 39
 
@@ -45,26 +46,26 @@ def find_lams(
     device: str,
     progress: Callable[[float], None] | None = None,
 ) -> Array | None:
-    """Find a method's weights, spread over dependence from the standard model's to the independence floor.
+    """Find weights of a method, evenly spaced in dependence between standard model and independence floor.
 
     Parameters
     ----------
     split
-        Whose training rows are trained on, and whose validation rows are measured; of many a sample. A fifth
-        of the training rows is measured where it has no validation rows.
+        Split whose training rows are used for training and whose validation rows for measuring; large parts
+        are sampled. Without validation rows, a fifth of the training rows is used for measuring.
     method, settings
-        What is trained at each of :data:`PILOT_LAMS`, by the schedule that suits the pilot's own rows and not
-        by that of the settings.
+        Method and settings to train at each of :data:`PILOT_LAMS`. The schedule is replaced by one that suits
+        the number of rows of the pilot.
     count
         Number of weights to find.
     progress
-        Hears of the share done; it may raise :class:`fairdash.errors.Cancelled`.
+        Function called with the completed share; it may raise :class:`fairdash.errors.Cancelled`.
 
     Returns
     -------
     (count,) array, or None
-        As :func:`spread`; None if the standard model's predictions depend on no sensitive column beyond the
-        floor.
+        Weights as in :func:`spread`. None if the predictions of the standard model have no detectable
+        dependence on a sensitive column.
     """
     dataset, split = rows_of_pilot(dataset, split, random_state)
     settings, seed = _settings_of(settings, len(split.train)), initial_seed(random_state, 0)
@@ -84,7 +85,7 @@ def find_lams(
 
 
 def seconds_of_pilot(settings: TrainingSettings, n_train: int, *, method: str) -> float:
-    """Estimate a pilot's time on a slow core for this number of training rows per split."""
+    """Estimate the seconds of a pilot on a slow core for this number of training rows per split."""
     n_train = min(n_train, MAX_TRAINING_ROWS)
     model = StackedModel(method, 0.0, _settings_of(settings, n_train), 0, 0)
     return (1 + len(PILOT_LAMS)) * seconds_of([model], n_train)
@@ -106,10 +107,10 @@ def lams_by_dependence(
     objective: str,
     random_state: int,
 ) -> Array | None:
-    """Return the result of :func:`find_lams` for given models: `predictions` (L, n) at `lams` (L,), 0 first.
+    """Return the result of :func:`find_lams` for given predictions (L, n) at `lams` (L,), which start at 0.
 
-    Those of a model that diverged are NaN; `rows` are measured, by the measure that compares the method's
-    models.
+    Predictions of a diverged model are NaN. Dependence is measured on `rows` by the method's selection
+    measure.
     """
     measured = dependence_of(
         dataset,
@@ -128,21 +129,21 @@ def lams_by_dependence(
 
 
 def is_auto(lams: Sequence[float] | str) -> bool:
-    """Return whether a pilot finds the weights; OptionError for text other than “auto”."""
+    """Return whether a pilot should find the weights; OptionError for text other than “auto”."""
     if isinstance(lams, str) and lams != "auto":
         raise OptionError.of(f"“{lams}” is not a grid of weights", "Give numbers, or “auto”.", column="lams")
     return isinstance(lams, str)
 
 
 def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:
-    """Return weights whose models' dependence is spread evenly from the standard model's to the floor.
+    """Return weights at which dependence is evenly spaced between the standard model and the floor.
 
     Parameters
     ----------
     lams : (L,) array
-        Tried weights, ascending, of which the first is 0.
+        Trained weights in ascending order, starting at 0.
     dependence : (L,) array
-        Dependence of their models' predictions; rises are taken for chance.
+        Dependence of the predictions at these weights; increases are treated as noise.
     floor
         Dependence expected under independence.
     count
@@ -151,8 +152,8 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     Returns
     -------
     (count,) array
-        Ascending, two digits each, all different. The last one reaches the floor, or else what the largest
-        weight reaches.
+        Distinct weights in ascending order with two digits. The last weight reaches the floor or, failing
+        that, the smallest dependence of the trained weights.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     """
     falling = np.minimum.accumulate(dependence)
     wanted = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
-    # A flat part belongs to the smallest weight that reaches it, and a decrease within rounding has no slope.
+    # A flat part is assigned to its smallest weight, and decreases within rounding count as flat.
     first = np.concatenate([[True], np.diff(falling) < -1e-12])
     # The curve is assumed to begin half a decade below the first weight.
     place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
@@ -173,7 +174,7 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
 
 
 def _with_one_more(lams: Sequence[float]) -> list[float]:
-    """One weight more: in the middle of the widest step, else beyond the last."""
+    """Return the weights with one more, in the middle of the widest gap or else beyond the last weight."""
     steps = np.diff(np.log10(lams))
     if not len(steps) or steps.max() < np.log10(1.3):
         return [*lams, float(f"{2 * lams[-1]:.2g}")]
@@ -184,7 +185,7 @@ def _with_one_more(lams: Sequence[float]) -> list[float]:
 def rows_of_pilot(
     dataset: Dataset, split: Split, random_state: int, *, most: int = MAX_TRAINING_ROWS
 ) -> tuple[Dataset, Split]:
-    """Return a pilot's rows, at most `most` to train on and then those that assess it, and their split."""
+    """Return the pilot's rows, at most `most` for training and the rows for measuring, and their split."""
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (

@@ -1,4 +1,4 @@
-"""Progress of training, and its listeners."""
+"""Progress of training, and its report to the caller."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class SweepProgress:
     Parameters
     ----------
     phase
-        ``"tuning"`` or ``"training"``; of a whole sweep what is being done, in words.
+        ``"tuning"`` or ``"training"``; for a whole sweep, a description of the current step.
     fraction
-        Share of this phase, or of the whole sweep, that is done, 0 to 1.
+        Completed share of this phase or of the whole sweep, 0 to 1.
     method
         Id of the method in training.
     curve
-        At the end of an epoch, or of several at once, one row a λ and epoch: columns ``method``, ``lam``,
-        ``epoch``, ``mse`` (loss on training batches, 1 is the constant model's) and ``dependence`` (the
-        penalty Ψ on training batches), means over the other models in training; the next stack of a method
-        has rows of its own. None in between.
+        After one or more epochs, one row per λ and epoch with the columns ``method``, ``lam``, ``epoch``,
+        ``mse`` (loss on training batches; 1 is the constant model) and ``dependence`` (penalty Ψ on training
+        batches). Values are means over the models of the stack with this λ, so another stack of the method
+        adds separate rows. None at other times.
     device
         torch's name of the device in use.
     """
@@ -40,7 +40,7 @@ class SweepProgress:
     device: str = ""
 
 
-#: Readers of curves do not need more digits.
+#: Minimum seconds between two reports of curves.
 SECONDS_BETWEEN_CURVES = 0.2
 
 #: Receives the progress of a training; it may raise :class:`fairdash.errors.Cancelled`.
@@ -53,15 +53,15 @@ class StackReporter:
     Parameters
     ----------
     on_progress
-        The caller.
+        Function of the caller.
     method
         Id of the stack's method.
     lams
-        (K,) weights λ of its models.
+        Weights λ of its models, (K,).
     before, work, total
-        Work done before this stack, that of this stack, and all there is.
+        Work completed before this stack, work of this stack, and total work.
     device
-        Where it is trained.
+        Device used for training.
     """
 
     def __init__(
@@ -89,19 +89,19 @@ class StackReporter:
         self.curves: list[pd.DataFrame] = []
 
     def begin(self) -> None:
-        """Reset the report at the start of a leg, and report where it starts."""
+        """Reset the report at the start of a leg, and report its starting point."""
         self.curves, self._untold = [], []
         self._report(None)
 
     def leg(self, curves: pd.DataFrame, *, share: float) -> None:
-        """Report a leg that ends at this share of the steps, unless its training was reported."""
+        """Report a leg that ends at this share of the steps, unless it was reported during training."""
         if not self.curves:
             self.share = share
             self._report(curves)
         self.curves = []
 
     def end(self) -> pd.DataFrame:
-        """Return the curves of the leg that ends here."""
+        """Return the curves of the current leg, which ends."""
         self._tell()
         return pd.concat(self.curves, ignore_index=True)
 
@@ -135,7 +135,7 @@ class StackReporter:
         self._report(curve)
 
     def _means(self, values: NDArray[np.float64]) -> list[float]:
-        """Return the mean at each λ of its models' values, (K,)."""
+        """Return the mean of the models' values (K,) at each λ."""
         numbers = values.tolist()
         return [_mean([numbers[k] for k in own]) for own in self._members]
 
@@ -146,6 +146,6 @@ class StackReporter:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean of those that are numbers; NaN if none is."""
+    """Return the mean of the values that are not NaN; NaN if there are none."""
     numbers = [value for value in values if not math.isnan(value)]
     return math.fsum(numbers) / len(numbers) if numbers else math.nan

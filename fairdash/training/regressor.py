@@ -44,11 +44,11 @@ _DEFAULT = TrainingSettings()
 
 
 class FairRegressor(RegressorMixin, BaseEstimator):
-    """Network whose predictions, or whose errors, do not depend on sensitive features.
+    """Neural network whose predictions or residuals do not depend on sensitive features.
 
-    Training minimises L + λ Ψ (paper, generic optimisation problem). L is the loss, and is 1 for the constant
-    model. Ψ is the method's measure of dependence between U and the sensitive features s. λ = 0 gives the
-    standard network. A larger λ gives a fairer and less accurate network.
+    Training minimises L + λ Ψ (paper, generic optimisation problem). L is the loss, scaled to 1 for the
+    constant model. Ψ is the method's measure of dependence between U and the sensitive features s. λ = 0
+    gives the standard network. A larger λ gives a fairer and less accurate network.
 
     Training uses s, but no predictor does. Pass it as ``fit(…, sensitive_features=s)``, or name columns of X
     in `sensitive_columns`.
@@ -62,8 +62,8 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty; ignored by the method ``"standard"``.
     sensitive_columns
-        Sensitive columns of X, by name or by position from 0; None if there are none. The predictor uses the
-        others.
+        Sensitive columns of X, by name or by position from 0; None if X has none. The predictor uses the
+        other columns.
     random_state
         Random seed for the initial weights, the mini-batches and the validation rows.
     device
@@ -79,19 +79,20 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     Attributes
     ----------
     n_features_in_ : int
-        Number of columns of X, the sensitive ones included.
+        Number of columns of X, including sensitive columns.
     feature_names_in_ : ndarray of str
-        Their names, if X was a DataFrame.
+        Names of these columns, if X was a DataFrame.
     lam_ : float
         The weight λ used: 0 for ``"standard"``.
     settings_ : TrainingSettings
-        Settings used, with every ``"auto"`` replaced by its number.
+        Settings used, with every ``"auto"`` replaced by its value.
     n_iter_ : int
         Number of epochs trained.
     n_validation_rows_ : int
-        Rows set aside for `patience`, 0 without it; a file does not keep it.
+        Number of rows set aside for `patience`; 0 without `patience`. A saved file does not contain it.
     best_epoch_ : int
-        Epoch whose weights are used: with `patience` the best on the validation rows, otherwise the last.
+        Epoch whose weights are used: the best one on the validation rows with `patience`, otherwise the last
+        one.
     device_ : str
         Device used for training.
     sensitive_names_ : tuple
@@ -101,9 +102,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 
     Notes
     -----
-    With several sensitive columns, penalties without an adversary treat each column by itself, so a link with
-    their combination may remain. :class:`fairdash.FairPostprocessor` removes the link with a number and
-    classes together.
+    With several sensitive columns, penalties without an adversary may leave a link with combinations of the
+    columns. :class:`fairdash.FairPostprocessor` removes the joint link with a number and classes.
 
     Training uses float64, which takes no longer than float32 for a single model (MPS has float32 only).
     Predictions are computed by NumPy in float64, without torch.
@@ -173,7 +173,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Missing features are filled in. A sensitive column of X must be whole.
+        # Missing features are imputed, but a sensitive column of X must be complete.
         tags.input_tags.allow_nan = self.sensitive_columns is None
         return tags
 
@@ -196,24 +196,25 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         y : array, shape (n,)
             Target, not constant; at least 0 for losses with a log link.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Sensitive features: numbers, or text for classes. You must give them if λ is above 0 and there are
+            Sensitive features: numbers, or text for classes. They are required if λ is above 0 and there are
             no `sensitive_columns`.
         sample_weight : array, shape (n,)
             Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
         groups : array, shape (n,)
-            Units, such as policies, whose rows stay together: all of them are validation rows, or none.
+            Groups of rows, such as policies. The rows of a group are either all validation rows or all
+            training rows.
 
         Raises
         ------
         OptionError
-            An option can't be used, or λ is above 0 and there are no sensitive features.
+            If an option is invalid, or λ is above 0 and there are no sensitive features.
         DataError
-            X, y, the sensitive features or the groups can't be used.
+            If X, y, the sensitive features or the groups are invalid.
 
         Warns
         -----
         ConvergenceWarning
-            Training diverged to non-finite values; the last finite weights are used.
+            If training diverged to non-finite values. The model then uses the last finite weights.
         """
         return fit_regressor(
             self, X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, groups=groups
@@ -222,18 +223,18 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return predictions (n,) for the rows of X, in the target's units.
 
-        Columns of a DataFrame are matched by name. Further columns are ignored, and the sensitive ones may
-        be missing.
+        Columns of a DataFrame are matched by name. Additional columns are ignored, and the sensitive columns
+        may be missing.
 
         Raises
         ------
         DataError
-            A column is missing, or can't be used.
+            If a column is missing or invalid.
 
         Warns
         -----
         UserWarning
-            Cells have levels not seen in training, which count as missing; the warning counts them.
+            If cells have levels not seen in training, which count as missing. The warning gives their number.
         """
         check_is_fitted(self)
         encoder = self.predictor_.encoder
@@ -255,7 +256,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Raises
         ------
         StorageError
-            The file can't be written.
+            If the file cannot be written.
         """
         check_is_fitted(self)
         write_whole(Path(path), regressor_file(self), hint="Free some space, or choose another place.")
@@ -267,7 +268,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Raises
         ------
         StorageError
-            The file can't be read, is damaged, has another format, or was written by a newer version.
+            If the file cannot be read, is damaged, has another format, or was written by a newer version.
         """
         arrays, metadata = _read(Path(path))
         kind, _, number = metadata.get("format", "").partition("/")
@@ -291,11 +292,11 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 Regressor = TypeVar("Regressor", bound="FairRegressor")
 
 _KIND = "fairdash.FairRegressor"
-#: The version increases when an earlier fairdash can no longer read a file.
+#: Version of the file format, which increases when earlier versions of fairdash can no longer read a file.
 _FORMAT = 2
-#: Plain values that fit has learned besides the predictor.
+#: Fitted attributes with plain values, apart from the predictor.
 _FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
-#: Arrays of the encoder; the last two only where it has functions of numbers.
+#: Arrays of the encoder. The last two exist only if it has an embedding.
 _OF_ENCODER = ("median", "mean", "scale", "knots", "heights")
 
 
@@ -365,7 +366,7 @@ def _regressor(
 
 
 def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
-    """All arrays and the header's metadata."""
+    """Return all arrays and the metadata of the header."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -380,10 +381,10 @@ def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
 
 
 def _in_order(content: bytes) -> bytes:
-    """Return the file with its metadata sorted: safetensors writes them in an order of chance.
+    """Return the file with sorted metadata, because safetensors writes them in random order.
 
-    A file is the header's length in 8 bytes, the header, filled up with spaces to a multiple of 8, and the
-    arrays.
+    A file consists of the length of the header in 8 bytes, the header, padded with spaces to a multiple of 8,
+    and the arrays.
     """
     end = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:end])

@@ -51,12 +51,12 @@ def fit_regressor(
     groups: ArrayLike | None = None,
     on_step: Callable[[float], None] | None = None,
 ) -> Regressor:
-    """Fit `model`, as :meth:`fairdash.training.regressor.FairRegressor.fit` does, and return it.
+    """Fit and return `model`; see :meth:`fairdash.training.regressor.FairRegressor.fit`.
 
     Parameters
     ----------
     on_step
-        Called with the share done, 0 to 1; what it raises ends the training.
+        Function called with the completed share, 0 to 1; an exception stops the training.
     """
     settings = _settings(model)
     features, y, s, weight = rows_to_fit(
@@ -111,7 +111,7 @@ def fit_regressor(
 
 
 def _settings(model: FairRegressor, *, n_rows: int = 1) -> TrainingSettings:
-    """Check all options, and return those of the training on this number of rows."""
+    """Check all options, and return the training settings for this number of rows."""
     get_entry(METHODS, model.method, option="method")
     get_entry(OBJECTIVES, model.objective, option="objective")
     check_options(lam=model.lam, validation_fraction=model.validation_fraction)
@@ -129,7 +129,7 @@ def rows_to_fit(
     method: Method,
     option: str = "method",
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Check the input of an estimator's fit, and split it into its parts.
+    """Check the input of an estimator's fit, and return features, target, sensitive features and weights.
 
     Parameters
     ----------
@@ -137,21 +137,21 @@ def rows_to_fit(
         The estimator, with `lam` and `sensitive_columns`; its ``n_features_in_``, ``feature_names_in_`` and
         ``sensitive_names_`` are set.
     method
-        Whose penalty is to be used where ``model.lam`` is above 0.
+        Method whose penalty is used if ``model.lam`` is above 0.
     option
-        What that is called among the estimator's parameters.
+        Name of the estimator's parameter for the method.
 
     Returns
     -------
-    Features (n, p) that the predictor sees, target (n,), sensitive features (n, d) or None, positive weights
-    (n,) or None.
+    Features (n, p) of the predictor, target (n,), sensitive features (n, d) or None, positive weights (n,) or
+    None.
     """
     penalises = method.penalty is not None and model.lam > 0
     X, y = as_pandas(X), as_pandas(y)
     if isinstance(X, pd.DataFrame):
         require_unique(X)
         validate_data(model, X, y, skip_check_array=True)
-        # scikit-learn would turn the columns into one array; they are checked one by one below.
+        # scikit-learn would convert the columns to one array, so they are checked individually below.
         _, y = check_X_y(np.zeros((len(X), 1)), y, y_numeric=True, ensure_min_samples=2)
     else:
         X, y = validate_data(
@@ -170,7 +170,7 @@ def rows_to_fit(
     y, weight = np.asarray(y, dtype=float), None
     if sample_weight is not None:
         weight = _checked_weights(sample_weight, len(table))
-        # A row of weight 0 takes no part, not even in the size of a batch.
+        # Rows with weight 0 are dropped, so that they do not even count in the batch size.
         used = weight > 0
         table, y, weight = table[used].reset_index(drop=True), y[used], weight[used]
         s = None if s is None else s[used]
@@ -189,7 +189,7 @@ def used_rows(sample_weight: Any, n_rows: int) -> NDArray[np.intp]:
 
 
 def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Weights (n,) of the rows, at least 0 and two of them above; DataError if they are not."""
+    """Return weights (n,), at least 0 with at least two above 0; DataError for other weights."""
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
@@ -209,7 +209,7 @@ def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
 def _sensitive(
     of_x: pd.DataFrame, given: Any, method: Method | None, option: str
 ) -> NDArray[np.float64] | None:
-    """Return the sensitive features (n, d), checked; None if there are none and no `method` needs them."""
+    """Return the checked sensitive features (n, d); None if there are none and no `method` needs them."""
     checks = Checks(OptionError)
     checks.require(
         given is None or not of_x.shape[1],
@@ -242,7 +242,7 @@ def _sensitive(
 
 
 def _refuse_constants(y: NDArray[np.float64], s: NDArray[np.float64] | None, loss: Loss) -> None:
-    """DataError for a target or a penalised feature that nothing can be learned from."""
+    """Raise a DataError if the target or a penalised sensitive feature is constant."""
     target, checks = pd.Series(y, name="y"), Checks(DataError)
     checks.problems += number_problems(target)
     problem = loss.target_problem(y, column="y")
@@ -275,18 +275,18 @@ def rows_to_predict(
     Parameters
     ----------
     model
-        A fitted estimator, with ``sensitive_names_``; those of its columns may be missing.
+        A fitted estimator. The columns in its ``sensitive_names_`` may be missing.
     columns
-        Those that are looked at, by name or position.
+        Columns that the model uses, by name or position.
     numbers
         Columns that must be numeric.
     has_text
-        Whether the others may hold text.
+        Whether the other columns may contain text.
 
     Raises
     ------
     DataError
-        A column is missing, or can't be used.
+        If a column is missing or invalid.
     """
     X = as_pandas(X)
     names = getattr(model, "feature_names_in_", None)
@@ -314,14 +314,14 @@ def rows_to_predict(
 
 
 def in_columns(counts: Mapping[Hashable, int]) -> str:
-    """List columns with cell counts: “zone” (3), “roof” (12)."""
+    """List columns with their cell counts, as in “zone” (3), “roof” (12)."""
     return ", ".join(f"“{name}” ({count:,})" for name, count in counts.items())
 
 
 def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
     """Return the training settings from an estimator's parameters; OptionError names all invalid ones.
 
-    A list serves where a tuple is meant, and ``"auto"`` for what follows from the number of training rows.
+    A list is accepted for a tuple, and ``"auto"`` for values that follow from the number of training rows.
     """
     given = {name: params[name] for name in ("batch_size", "n_epochs") if _is_whole(params[name])}
     budget = budget_of(n_rows, **{name: max(value, 1) for name, value in given.items()})
@@ -339,7 +339,7 @@ def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
 
 
 def _wanted(default: Any, value: Any) -> str | None:
-    """Expected form of `value`, in words; None if it has its default's type."""
+    """Return the expected form of `value` in words; None if it has the type of its default."""
     if isinstance(default, tuple):
         fits = isinstance(value, (Sequence, np.ndarray)) and all(_is_whole(each) for each in value)
         return None if fits else "whole numbers, such as (32, 16, 8)"
@@ -381,19 +381,19 @@ def check_options(*, lam: Any, validation_fraction: Any) -> None:
 
 
 def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
-    """Return the columns in `wanted`, given by name or position from 0; each once, in that order.
+    """Return the columns in `wanted`, given by name or position from 0, without duplicates and in this order.
 
     Parameters
     ----------
     wanted
         A name or a position, or several; None for no column.
     columns
-        Names of the columns of X, or 0, 1, … where they have no names.
+        Names of the columns of X, or 0, 1, … if they have no names.
 
     Raises
     ------
     OptionError
-        A column is not there, or all columns are named.
+        If a column does not exist, or `wanted` contains all columns.
     """
     if wanted is None:
         return []

@@ -22,9 +22,10 @@ from fairdash.utils.rounding import varies
 class DependenceScorer(BaseEstimator):
     """Scorer ``f(estimator, X, y)``: minus the dependence of predictions on the sensitive columns.
 
-    Larger is fairer, as scikit-learn wants it: 0 is no dependence found. Made by :func:`make_scorer`, whose
-    parameters are this one's. With metadata routing, s goes along as ``sensitive_features`` (after
-    ``set_score_request(sensitive_features=True)``), and so do ``sample_weight`` and ``groups``.
+    Larger scores are fairer, as scikit-learn requires; 0 means that no dependence was found. Create it with
+    :func:`make_scorer`, which has the same parameters. With metadata routing, pass s as
+    ``sensitive_features`` (after ``set_score_request(sensitive_features=True)``). The same holds for
+    ``sample_weight`` and ``groups``.
     """
 
     __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012 this is scikit-learn's convention
@@ -58,14 +59,14 @@ class DependenceScorer(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """Return minus the absolute measure of predictions on X, or of residuals, with s.
+        """Return minus the absolute dependence of predictions on X, or of residuals, on s.
 
         Parameters
         ----------
         X : (n, p) table
-            Holds the sensitive columns, unless they come as `sensitive_features`.
+            Table with the sensitive columns, unless they are given as `sensitive_features`.
         y : (n,) array
-            Needed for equalized residuals only.
+            Target, required for equalized residuals only.
         sensitive_features : (n,) or (n, d) array, optional
         sample_weight, groups : (n,) arrays, optional
             As in :func:`fairdash.measure`.
@@ -73,8 +74,8 @@ class DependenceScorer(BaseEstimator):
         Raises
         ------
         OptionError
-            No sensitive column is known, or it has one value (scikit-learn's cross-validation makes NaN of
-            that), or no y where residuals are judged; or as :func:`fairdash.measure`.
+            If no sensitive column is given, a sensitive column is constant (scikit-learn's cross-validation
+            turns this error into NaN), or y is missing for residuals. Also as in :func:`fairdash.measure`.
         """
         s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", fewest=0)
         if not varies(s.T, None if sample_weight is None else np.asarray(sample_weight, dtype=float)).any():
@@ -157,7 +158,7 @@ def make_scorer(
     Raises
     ------
     OptionError
-        The measure or the objective is not known.
+        If the measure or the objective is not known.
 
     Examples
     --------

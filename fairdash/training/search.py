@@ -52,7 +52,7 @@ class SearchGrid:
     Raises
     ------
     OptionError
-        A list is empty or names a value twice.
+        If a list is empty or contains a value twice.
 
     Examples
     --------
@@ -85,13 +85,13 @@ class SearchGrid:
         checks.finish()
 
     def candidates(self, base: TrainingSettings) -> tuple[TrainingSettings, ...]:
-        """Return `base` with each combination of the values; raise OptionError for an unusable value."""
+        """Return `base` with each combination of the values; raise OptionError for an invalid value."""
         names = [each.name for each in fields(self)]
         combinations = itertools.product(*(getattr(self, name) for name in names))
         return tuple(replace(base, **dict(zip(names, values, strict=True))) for values in combinations)
 
 
-#: Grids by name: ``"default"``, and ``"small"`` of one architecture.
+#: Grids by name: ``"default"``, and ``"small"`` with one architecture.
 GRIDS: Mapping[str, SearchGrid] = MappingProxyType(
     {"default": SearchGrid(), "small": SearchGrid(hidden=((32, 16, 8),))}
 )
@@ -104,16 +104,16 @@ class SettingsSearch(SearchPlan):
     Parameters
     ----------
     lam
-        Weight λ of the penalty at which the settings are compared; of no matter to ``"standard"``.
+        Weight λ of the penalty at which the settings are compared; ignored by ``"standard"``.
     grid
-        The values to try.
+        Values to try.
     method, n_folds, objective, random_state, settings, device
-        As in :class:`fairdash.training.sweep.SearchPlan`; each method has good settings of its own.
+        As in :class:`fairdash.training.sweep.SearchPlan`. The best settings differ between methods.
 
     Raises
     ------
     OptionError
-        With every option that can't be used.
+        If options are invalid; the error lists all of them.
     """
 
     lam: float = option(
@@ -129,7 +129,7 @@ class SettingsSearch(SearchPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """Result of a search for settings or for a weight.
+    """Result of a search for settings or for a weight λ.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class SearchResult:
         Settings with the smallest score; None in a search for a weight.
     lam
         Weight λ found; None in a search for settings. 0 if the standard model already meets the target. If no
-        weight meets the target, the one that comes closest, up to noise.
+        weight meets the target, the closest weight, up to noise.
     reached
         True if the target is met on the held-out rows; always True in a search for settings, which has no
         target.
@@ -185,39 +185,39 @@ def search_settings(
 ) -> SearchResult:
     """Compare the candidates of `plan` by cross-validation within `rows`.
 
-    The score of a candidate is what its training promises, on rows it has not seen and by a measure it
-    was not trained against: **loss + λ · excess dependence**, the smallest wins. The loss is in units of a
-    constant model's. The measure is HGR_KDE (HGR_RDC for the method whose penalty is a kernel density too),
-    so that a network that fools its own penalty gains nothing by it, and its excess over the independence
-    floor of the same rows is what is counted, 0 at least, so that noise is not paid for. λ is the price
-    that the user has put on a unit of dependence (of that measure, whatever unit the method's own penalty
-    has); settings that buy accuracy with dependence at a worse rate than it lose. For ``"standard"`` the
-    score is the loss alone. Candidates that diverge in a fold never win.
+    The score of a candidate is **loss + λ · excess dependence**, and the smallest score is best. It
+    corresponds to the training objective, but uses held-out rows and a measure that the training does not
+    minimise. The loss is divided by that of a constant model. The measure is HGR_KDE (HGR_RDC for methods
+    whose penalty is a kernel density, too), so that a network cannot gain by deceiving its own penalty. The
+    excess is the value above the independence floor of the same rows, and at least 0, so that noise is not
+    rewarded. λ is the price of a unit of dependence by this measure, in whatever unit the method's penalty
+    is. For ``"standard"``, the score is the loss alone. Candidates that diverge in a fold are never selected.
 
-    The frame has one row a candidate, the best first: ``hidden`` (as "32-16-8"), ``dropout``, ``lr``,
-    ``weight_decay``; ``loss`` (0 is perfect, 1 is what a constant reaches), ``dependence`` and its ``floor``
-    (the same with the sensitive column permuted), ``excess`` (dependence minus floor) and ``score``, each a
-    mean over the folds' held-out rows; ``loss_se``, ``excess_se`` and ``score_se``, their standard errors
-    over the folds; ``behind``, the score minus the best one's, and ``behind_se``, the standard error of
-    that difference on the same folds; ``diverged``. The smallest of many scores flatters: the best
-    settings' own figures are better taken from rows that took no part.
+    The frame has one row per candidate, the best first. Its columns are ``hidden`` (such as "32-16-8"),
+    ``dropout``, ``lr``, ``weight_decay``; the means over the folds' held-out rows of ``loss`` (0 is perfect,
+    1 is a constant model), ``dependence``, its ``floor`` (with the sensitive column permuted), ``excess``
+    (dependence minus floor) and ``score``; their standard errors over the folds, ``loss_se``, ``excess_se``
+    and ``score_se``; ``behind``, the difference from the best score, and ``behind_se``, its standard error on
+    the same folds; and ``diverged``. The smallest of many scores is optimistic, so evaluate the best settings
+    on rows that the search did not use.
 
     Parameters
     ----------
     dataset
-        Several sensitive columns are judged by the one with the largest excess.
+        Data set. With several sensitive columns, the column with the largest excess counts.
     rows
-        Row numbers to search within; nothing is learned from the others. None for all.
+        Numbers of the rows to use; other rows have no influence. None uses all rows.
     progress
-        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+        Function called with the completed share, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for every leg of the training, and for what each fold's rows say of dependence.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`): every leg of the training, and the
+        dependence in each fold.
 
     Raises
     ------
     OptionError
-        As :func:`fairdash.training.models.train_models`; too few rows for the folds; or every candidate
-        diverged.
+        As in :func:`fairdash.training.models.train_models`. Also raised if there are too few rows for the
+        folds, or every candidate diverged.
     """
     started = time.monotonic()
     within = rows_of(dataset, rows)
@@ -267,7 +267,7 @@ def search_settings(
 def _frame(
     candidates: tuple[TrainingSettings, ...], out_of_fold: OutOfFold, by_fold: list[Dependence], lam: float
 ) -> pd.DataFrame:
-    """One row a candidate, the best first; the index is the place in the grid."""
+    """Return one row per candidate, the best first; the index is the position in the grid."""
     excess = np.stack([each.excess for each in by_fold], axis=1)
     mean = mean_of_folds(excess)
     score = out_of_fold.loss.mean(axis=1) + lam * mean.clip(min=0)
@@ -318,12 +318,12 @@ def search(
     method, objective, lam, n_folds, settings, random_state, device
         As in :class:`fairdash.training.search.SettingsSearch`.
     grid
-        ``"default"`` (the paper's ranges), ``"small"`` (one architecture), or the values to try.
+        ``"default"`` (the paper's ranges), ``"small"`` (one architecture), or a grid of values to try.
     rows
-        Row numbers to search within, such as a split's training rows; the others are not used. None uses all
-        rows, and leaves no rows for an untouched test.
+        Numbers of the rows to use, such as the training rows of a split. None uses all rows, so that no rows
+        remain for an independent test.
     groups
-        As in :func:`sweep`: folds keep groups together.
+        Groups of rows as in :func:`sweep`, which folds keep together.
     progress
         Function that gets the share completed, from 0 to 1. It may raise :class:`fairdash.errors.Cancelled`
         to stop.
@@ -337,7 +337,7 @@ def search(
     Raises
     ------
     OptionError
-        An option can't be used; all such options are named.
+        If options are invalid; the error lists all of them.
 
     Examples
     --------

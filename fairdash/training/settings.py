@@ -1,6 +1,6 @@
-"""Settings of a training, and its objective: predictions, or residuals, must not depend on s.
+"""Training settings and the fairness objective: independence of predictions or of residuals from s.
 
-Penalties, λ and data are chosen elsewhere.
+The settings do not include the penalty, λ or the data.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Objective:
     id
         Name in the API: ``"demographic_parity"``.
     title
-        Name for people: "Demographic parity".
+        Display name: "Demographic parity".
     audited
         Name of U on charts: "prediction".
     meaning
-        One plain sentence.
+        Description in one sentence.
     uses_target
-        Whether U is the residual ŷ − y rather than the prediction ŷ.
+        Whether U is the residual ŷ − y instead of the prediction ŷ.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Objective:
     uses_target: bool
 
     def audit(self, y_pred: Array, y: Array) -> Array:
-        """Return U: ŷ, or ŷ − y (paper, generic optimisation problem); shapes as given, broadcast."""
+        """Return U, which is ŷ or ŷ − y (paper, generic optimisation problem), for broadcastable arrays."""
         return y_pred - y if self.uses_target else y_pred  # type: ignore[operator]
 
 
@@ -103,8 +103,8 @@ class TrainingSettings:
     tweedie_power
         Power of the variance for ``loss="tweedie"``, between 1 and 2.
     balance
-        Shift predictions (scale them, with a log link) so that they add up to the target over the training
-        rows.
+        Whether predictions are shifted (or scaled, with a log link) so that their sum over the training rows
+        equals that of the target.
     patience
         Number of epochs without a better score on the validation rows after which training stops; the model
         keeps the weights of its best epoch. The score is the loss plus λ Ψ. If None, training uses every
@@ -156,28 +156,28 @@ class TrainingSettings:
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
-        # These raise errors on unknown names.
+        # Access raises an error for unknown names.
         self.loss_function  # noqa: B018
         self.network  # noqa: B018
 
     @property
     def network(self) -> Architecture:
-        """Architecture with this id."""
+        """Return the architecture with this id."""
         return get_entry(ARCHITECTURES, self.architecture, option="architecture")
 
     @property
     def loss_function(self) -> Loss:
-        """Loss, from :mod:`fairdash.training.losses`."""
+        """Return the loss, from :mod:`fairdash.training.losses`."""
         return find_loss(self.loss, tweedie_power=self.tweedie_power)
 
     def steps_an_epoch(self, n_rows: int) -> int:
-        """Number of mini-batches per epoch for a number of training rows; at least 1."""
+        """Return the number of mini-batches per epoch for a number of training rows; at least 1."""
         return batches_an_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:
         """Return settings that take as many steps on `on` rows as these settings take on `n_rows`.
 
-        Warm-up and patience are scaled like the epochs. All are rounded to whole epochs.
+        Warm-up and patience are scaled like the epochs. All three are rounded to whole epochs.
         """
         stretch = self.steps_an_epoch(n_rows) / self.steps_an_epoch(on)
         return replace(
@@ -196,41 +196,42 @@ class TrainingSettings:
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in _PER_MODEL)
 
 
-#: Steps of the predictor in a training: more rows make larger batches, not more steps.
+#: Number of predictor steps in a training. With more rows, batches become larger, but steps do not increase.
 STEPS = 720
 _MIN_BATCH, _MAX_BATCH = 256, 2048
-#: Rows of a batch that an adversary uses at each catch-up step; the next step uses others.
+#: Number of rows of a batch that an adversary uses in a catch-up step; each step uses different rows.
 ROWS_TO_CATCH_UP = 256
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 60
-#: One in this number of epochs is warm-up.
+#: Number of epochs per warm-up epoch.
 _EPOCHS_A_WARM_UP = 6
-#: A weight decay is added to the mean loss of a row, so with more rows it is smaller.
+#: Weight decay times the number of rows, and maximum weight decay. The decay is added to the mean loss per
+#: row, so it must be smaller with more rows.
 _WEIGHT_DECAY_OF_ALL_ROWS, _MAX_WEIGHT_DECAY = 40.0, 3e-2
-#: The value of :func:`budget_of`, which an estimator may set as ``"auto"``.
+#: Fields of :func:`budget_of`, for which an estimator accepts ``"auto"``.
 BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
 
 
 def budget_of(
     n_rows: int, *, batch_size: int | None = None, n_epochs: int | None = None
 ) -> dict[str, int | float]:
-    """Return the schedule for this number of training rows, with the same budget of steps for all.
+    """Return the training schedule for a number of rows, with about the same number of steps for all tables.
 
-    Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 2,048 rows
-    and beyond that with a 180th of the table, and the epochs become fewer, so that about :data:`STEPS` steps
-    remain (``benchmarks/portfolio.py`` has what that costs and gains).
+    Up to several thousand rows, the schedule is 60 epochs with batches of 256 rows. For larger tables,
+    batches grow to 2,048 rows and then to a 180th of the table. The number of epochs falls, so that about
+    :data:`STEPS` steps remain (``benchmarks/portfolio.py`` measures the effect).
 
     Parameters
     ----------
     n_rows
-        Training rows, 1 or more.
+        Number of training rows, at least 1.
     batch_size, n_epochs
-        Those that were given; the others follow from them.
+        Values given by the user; the other values follow from them.
 
     Returns
     -------
     dict
-        ``batch_size``, ``n_epochs``, ``warm_up_epochs`` and ``weight_decay``, as
-        :class:`TrainingSettings` has them.
+        ``batch_size``, ``n_epochs``, ``warm_up_epochs`` and ``weight_decay``, as in
+        :class:`TrainingSettings`.
 
     Examples
     --------
@@ -259,19 +260,20 @@ def weight_decay_of(n_rows: int) -> float:
 
 
 def _power_of_2(value: float) -> int:
-    """Return the largest power of 2 up to a value; 1 for less."""
+    """Return the largest power of 2 that is at most the value; 1 for values below 1."""
     return 1 << max(int(value), 1).bit_length() - 1
 
 
 def batches_an_epoch(n_rows: int, batch_size: int) -> int:
-    """Number of whole mini-batches in this number of rows; one if the rows don't fill a batch.
+    """Return the number of full mini-batches in this number of rows, at least 1.
 
-    A last, smaller batch would have noisier means and variances: its rows wait for the next shuffle.
+    A smaller last batch would have noisier means and variances, so its rows are skipped until the next
+    shuffle.
     """
     return max(n_rows // batch_size, 1)
 
 
-#: Settings that the models of one stack need not share.
+#: Settings that may differ between the models of a stack.
 _PER_MODEL = frozenset({"lr", "weight_decay", "adversary_lr", "dropout"})
 
 
@@ -282,14 +284,14 @@ class StackedModel(ModelKey):
     Parameters
     ----------
     method, lam
-        As in :class:`ModelKey`; the method is the same for all models of a stack.
+        As in :class:`ModelKey`. All models of a stack have the same method.
     settings
-        Training settings; the models of a stack share their ``stack_key``.
+        Training settings. All models of a stack have the same ``stack_key``.
     split
-        Which split's training rows it sees: index into the first dimension of the data. Cross-validation
-        gives its candidates every fold.
+        Index of the split whose training rows are used, in the first dimension of the data. In
+        cross-validation, it is the index of the fold.
     seed
-        Seed of its initial weights.
+        Seed of the initial weights.
     """
 
     settings: TrainingSettings
@@ -299,23 +301,23 @@ class StackedModel(ModelKey):
 
 @dataclass(frozen=True, kw_only=True)
 class Architecture:
-    """One kind of predictor.
+    """Kind of predictor network.
 
     Parameters
     ----------
     id
         Name in the API.
     title
-        Name for people.
+        Display name.
     meaning
-        One plain sentence.
+        Description in one sentence.
     activation
         Id in :data:`fairdash.nets.ACTIVATIONS`.
     embedding
-        Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of what is seen of each number beside its
-        standardised value; None for nothing.
+        Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of additional inputs for each number
+        besides its standardised value; None for no additional inputs.
     source
-        Where it comes from.
+        Publication of the architecture.
     """
 
     id: str
@@ -358,7 +360,7 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
 
 
 def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
-    """Note why these weights can't be used as a grid; an empty grid is allowed unless one is `needed`."""
+    """Note why these weights are not a valid grid; an empty grid is valid unless weights are `needed`."""
     usable = all(math.isfinite(lam) and lam >= 0 for lam in lams)
     checks.require(lams or not needed, "lams", "The λ grid is empty", "Give at least one weight λ.")
     checks.require(usable, "lams", "A weight λ is negative or not a number", "Use numbers from 0 up.")

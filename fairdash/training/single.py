@@ -50,33 +50,33 @@ def train_single(
     validation: NDArray[np.int64],
     on_step: Callable[[float], None] | None = None,
 ) -> tuple[Predictor, TrainedStack, int]:
-    """Train one model on these rows, after checks; without s, or with λ = 0, the standard network.
+    """Train one model on checked rows; without s or with λ = 0, this is the standard network.
 
     Parameters
     ----------
     features
-        (n, p) what the predictor sees.
+        Features (n, p) of the predictor.
     y
-        (n,) target.
+        Target (n,).
     s
-        (n, d) sensitive features, or None: no penalty then.
+        Sensitive features (n, d), or None for no penalty.
     sample_weight
-        (n,) positive weights, or None.
+        Positive weights (n,), or None.
     method, lam, objective, settings
         As in :class:`fairdash.training.settings.StackedModel` and
         :func:`fairdash.training.stack.train_stack`.
     seed
-        Of the initial weights and the mini-batches.
+        Seed of the initial weights and the mini-batches.
     device
         ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation
-        Numbers of the rows that stopping early looks at, sorted; see :func:`validation_rows`.
+        Sorted numbers of the rows for early stopping; see :func:`validation_rows`.
     on_step
         As in :func:`fairdash.training.stack.train_stack`.
 
     Returns
     -------
-    The model, the stack that it is the only one of, and how many epochs were trained.
+    The model, the stack with this single model, and the number of epochs trained.
     """
     import torch
 
@@ -94,8 +94,8 @@ def train_single(
     scale = TargetScale.of(y[train], loss, None if weight is None else weight[train])
     if s is None or lam == 0:
         method, lam, s = STANDARD, 0.0, np.zeros((len(y), 1))
-    # With one model, most time is spent on launching operations and not on arithmetic: float64 costs nothing,
-    # and makes row weights and repeated rows agree. MPS does not have it.
+    # With one model, launching operations takes longer than the arithmetic, so float64 costs no time. It
+    # makes row weights and repeated rows agree. MPS does not support it.
     number = torch.float32 if device == "mps" else torch.float64
 
     def table(values: NDArray[np.float64]) -> torch.Tensor:
@@ -125,7 +125,7 @@ def train_single(
 def validation_rows(
     n_rows: int, share: float, *, seed: int, groups: ArrayLike | None = None
 ) -> NDArray[np.int64]:
-    """Draw a share of the rows, in whole groups, at least one if any; return their numbers, sorted."""
+    """Draw a share of the rows in whole groups, at least one for a positive share, as sorted row numbers."""
     code = np.arange(n_rows) if groups is None else pd.factorize(np.asarray(groups))[0]
     n_groups = int(code.max()) + 1
     order = np.random.default_rng(seed_of(Stream.STOPPING_ROWS, seed, 0)).permutation(n_groups)
@@ -139,20 +139,20 @@ _ACTIVATIONS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Predictor:
-    """Fitted predictor: from a table's rows to predictions in the target's units, ``factor * h(x) + shift``.
+    """Fitted predictor, which returns predictions ``factor * h(x) + shift`` in the target's units.
 
     Parameters
     ----------
     encoder
-        Encoder of rows to the network's inputs x.
+        Encoder that converts rows to the network's inputs x.
     weights, biases
-        Of each layer, (out, in) and (out,).
+        Weights (out, in) and biases (out,) of each layer.
     activation
         Activation between the layers: ``"tanh"`` or ``"relu"``.
     has_log_link
-        Whether h(x) is the exponential of the last layer's output rather than that output.
+        Whether h(x) is the exponential of the last layer's output instead of the output itself.
     factor, shift
-        The way back to the target's units, and the correction that balances the predictions.
+        Conversion to the target's units, including the correction that balances the predictions.
     """
 
     encoder: FeatureEncoder
@@ -172,7 +172,7 @@ class Predictor:
         target_scale: TargetScale,
         settings: TrainingSettings,
     ) -> Predictor:
-        """Return the only model of a stack."""
+        """Make the predictor from the only model of a stack."""
         weights, biases = (
             tuple(layer.detach()[0].double().cpu().numpy().copy() for layer in layers)
             for layers in (trained.predictor.weights, trained.predictor.biases)

@@ -1,7 +1,7 @@
-"""Registry of ways to divide rows into training and test rows, and the rows to set aside as a holdout.
+"""Registry of ways to divide rows into training and test rows, and the selection of holdout rows.
 
-Selecting a weight λ on test rows makes their figures optimistic: a claim about the selected point fails on
-other rows in about half of such selections. Holdout rows take no part in the selection.
+Selecting a weight λ on test rows makes the results on these rows optimistic. A claim about the selected point
+fails on other rows in about half of such selections. Holdout rows are not used in the selection.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from fairdash.utils.seeds import Stream, rng_of
 Rows = NDArray[np.int64]
 
 RANDOM, GROUP, TIME = "random", "group", "time"
-#: Each split by time is tested on a window that begins this share of the rows before the last one's.
+#: Distance between the test windows of consecutive splits by time, as a share of the rows.
 _STEP = 0.05
-#: Share of the rows that lie before the earliest window, at least.
+#: Minimum share of the rows before the earliest test window.
 _MIN_BEFORE = 0.2
 
 
@@ -37,18 +37,19 @@ class SplitKind:
     Attributes
     ----------
     id
-        The name in plans, in stored runs and on the command line.
+        Name in plans, in stored runs and on the command line.
     title
-        The name in plain words.
+        Display name.
     phrase
         Name in a sentence: "a … split" and "5 … splits".
     meaning
-        Question it answers, in a sentence.
+        Question that the test answers, in a sentence.
     role
-        The data set's column that it goes by: "group", "time" or none.
+        Role of the required column of the data set: "group", "time" or none.
     draw
-        From a data set, and the number of splits, the seed and the share of validation rows, to the splits.
-        The j-th depends on the data, the seed, that share and j alone: asking for more keeps the first ones.
+        Function that returns the splits, given a data set, the number of splits, the seed and the share of
+        validation rows. The j-th split depends only on the data, the seed, this share and j, so that a larger
+        number of splits keeps the first ones.
     """
 
     id: str
@@ -77,14 +78,14 @@ def draw_splits(
     Parameters
     ----------
     validation_share
-        Of the rows that are not test rows, to set aside for choices. The test rows stay the same.
+        Share of the non-test rows to use as validation rows. It does not affect the test rows.
     set_aside
-        Row numbers that are to be in no part of any split.
+        Numbers of the rows to exclude from all splits.
 
     Raises
     ------
     OptionError
-        The data set has no column for this kind, or its column does not give so many splits.
+        If the data set has no column for this kind, or its column does not allow this number of splits.
     """
     draw = get_entry(SPLITS, checked_kind(dataset, kind), option="split").draw
     if set_aside is None or not len(set_aside):
@@ -97,19 +98,19 @@ def draw_splits(
 
 
 def checked_kind(dataset: Dataset, kind: str) -> str:
-    """Return the kind if the data set has the column that it needs; otherwise raise an OptionError."""
+    """Return the kind if the data set has the required column; otherwise raise an OptionError."""
     role = get_entry(SPLITS, kind, option="split").role
     if role and getattr(dataset, role) is None:
         raise _fault(
             "split",
-            f"Splits by {role} need a column that says the {role}",
+            f"Splits by {role} need a column with the {role}",
             f"Choose the column of the {role}.",
         )
     return kind
 
 
 def default_kind(dataset: Dataset) -> str:
-    """Return "group" if there are groups, which random splits would leak into test rows, else "random"."""
+    """Return "group" if there are groups, which random splits would leak into test rows, or "random"."""
     return RANDOM if dataset.group is None else GROUP
 
 
@@ -120,7 +121,7 @@ def kinds_for(dataset: Dataset) -> list[str]:
 
 
 def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
-    """Return the data set with these groups, (n,), instead of its own; unchanged for None."""
+    """Return the data set with these groups, (n,); None returns it unchanged."""
     if groups is None:
         return dataset
     as_groups(groups, dataset.n_rows)
@@ -131,7 +132,7 @@ def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
 
 
 def check_groups(dataset: Dataset) -> None:
-    """Reject groups that no test could exchange, before any training."""
+    """Raise an error before training if no test could exchange the groups."""
     codes = as_groups(dataset.groups, dataset.n_rows)
     if codes is not None:
         for column in dataset.sensitive.columns:
@@ -177,7 +178,7 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
     splits: list[Split] = []
     for j in range(round((1 - TEST_SHARE - _MIN_BEFORE) / _STEP) + 1):
         split = _window(time, 1 - TEST_SHARE - j * _STEP, validation_share)
-        # Rows with the same time stay together, so that windows on few times may be equal.
+        # Rows with the same time stay together, so windows may coincide if there are few times.
         if split is not None and not any(np.array_equal(split.test, each.test) for each in splits):
             splits.append(split)
     if len(splits) < n_splits:
@@ -190,9 +191,9 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
 
 
 def _window(time: NDArray[np.float64], begin: float, validation_share: float) -> Split | None:
-    """Test rows from the time at a share of the rows on, for TEST_SHARE of them; None if nothing is before.
+    """Return a split with TEST_SHARE of the rows for testing, from `begin` on; None without earlier rows.
 
-    Rows after the window belong to no part.
+    Rows after the test window are not used.
     """
     in_order, n = np.sort(time), len(time)
     first = in_order[round(begin * n)]
@@ -215,7 +216,7 @@ def _fault(option: str, what: str, hint: str) -> OptionError:
     return OptionError.of(what, hint, column=option)
 
 
-#: Every way to divide the rows, by its id.
+#: All ways to divide the rows, by id.
 SPLITS: Mapping[str, SplitKind] = by_id(
     SplitKind(
         id=RANDOM,
@@ -247,8 +248,8 @@ SPLITS: Mapping[str, SplitKind] = by_id(
 )
 
 
-#: Default share of test rows, the number of rows from which it holds, and the largest number of test rows: a
-#: test on these leaves little uncertainty, and training has better uses for the others.
+#: Default share of holdout rows, the minimum number of rows in the table for it, and the maximum number of
+#: holdout rows. This maximum leaves little uncertainty, and further rows are more useful for training.
 SHARE, FROM_ROWS, MAX_ROWS = 0.2, 5_000, 10_000
 
 
@@ -256,26 +257,26 @@ SHARE, FROM_ROWS, MAX_ROWS = 0.2, 5_000, 10_000
 class SetAside:
     """Holdout rows, and predictions for them by models of other rows, not yet evaluated.
 
-    The models are those closest to a refit: one a method and weight, trained on every row that is not
-    set aside, with the refit's settings and seed; with many rows, that of the first split. The mean over the
-    splits' models would be another predictor, which nobody carries off.
+    The models are those closest to a refit. For each method and weight, one model is trained on all other
+    rows, with the settings and the seed of the refit. With many rows, the model of the first split is used
+    instead. The mean over the models of the splits would be a different predictor, which is not exported.
 
     Parameters
     ----------
     rows
-        (m,) row numbers in the data set, sorted.
+        Sorted row numbers (m,) in the data set.
     members
-        One row a model: columns ``method``, ``lam``, ``diverged``.
+        One row per model, with the columns ``method``, ``lam`` and ``diverged``.
     predictions
-        (K, m) in the target's units.
+        Predictions (K, m) in the target's units.
     target
-        (m,) what they should have predicted.
+        Target (m,).
     sensitive
-        The sensitive columns, m rows.
+        Sensitive columns with m rows.
     weight
-        (m,) the rows' exposure, or None.
+        Exposure (m,), or None.
     groups
-        (m,) codes of the rows' groups, or None.
+        Group codes (m,), or None.
     """
 
     rows: Rows
@@ -290,7 +291,7 @@ class SetAside:
     def of(
         cls, dataset: Dataset, rows: Rows, *, members: pd.DataFrame, predictions: NDArray[np.float64]
     ) -> SetAside:
-        """Make the holdout from its data set, and predictions (K, n) for all rows of that."""
+        """Make the holdout from its data set and predictions (K, n) for all rows of the data set."""
         codes = as_groups(dataset.groups, dataset.n_rows)
         return cls(
             rows=rows,
@@ -304,30 +305,30 @@ class SetAside:
 
 
 def default_share(n_rows: int) -> float:
-    """Return the default holdout share of a table with this many rows: 0 for small tables."""
+    """Return the default holdout share for this number of rows; 0 for small tables."""
     return SHARE if n_rows >= FROM_ROWS else 0.0
 
 
 def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
-    """Draw the numbers of the holdout rows, sorted; none for a share of 0.
+    """Draw the holdout rows, and return their sorted numbers; none for a share of 0.
 
-    They follow from the data set alone and from no seed: another run on the same table, with another seed,
-    sets the same rows aside, and can't train or choose on what the first one keeps for its confirmation.
+    The rows depend only on the data set, not on a seed. Another run on the same table therefore sets the same
+    rows aside, and cannot train or select on the holdout rows of the first run.
 
     Parameters
     ----------
     share
-        Of the rows, 0 to below 1; at most :data:`MAX_ROWS` rows, whatever the share.
+        Share of the rows, 0 to below 1; at most :data:`MAX_ROWS` rows are drawn.
     latest
-        Whether the latest rows are set aside, for splits by time: what is asked there is whether a model of
-        the past holds later, and models trained on other rows of the last years would know them already. Rows
-        of one time stay together: as many times as the share holds, and the last one in any case. Otherwise
-        rows are drawn at random, in whole groups where the data set has groups.
+        Whether the latest rows are set aside, for splits by time. The question is then whether a model of the
+        past is valid later, and models must not use other rows of the same period. Rows with the same time
+        stay together. The holdout contains as many times as fit in the share, and at least the last one. If
+        False, rows are drawn at random, in whole groups if the data set has groups.
 
     Raises
     ------
     OptionError
-        The share leaves too few rows, on either side.
+        If the share leaves too few rows for the holdout or for training.
     """
     n = dataset.n_rows
     if share == 0:
@@ -342,7 +343,7 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
         rows = np.flatnonzero(time >= times[-max(held, 1)])
     elif (codes := as_groups(dataset.groups, n)) is not None:
         order = rng.permutation(codes.max() + 1)
-        # The first groups, in random order, whose rows do not exceed the number wanted.
+        # Take groups in random order until their rows would exceed the requested number.
         within = np.bincount(codes)[order].cumsum() <= wanted
         rows = np.flatnonzero(np.isin(codes, order[within]))
     else:

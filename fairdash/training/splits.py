@@ -1,4 +1,4 @@
-"""Split rows and deal them to folds; :mod:`fairdash.training.split_kinds` lists ways to choose test rows."""
+"""Random splits and folds; :mod:`fairdash.training.split_kinds` lists all ways to select test rows."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, seed_of
 
 Figures = TypeVar("Figures", float, NDArray[np.float64], pd.Series)
-#: Share of the rows that is tested on.
+#: Share of test rows.
 TEST_SHARE = 0.2
 
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers of one split, sorted and disjoint. Splits by time leave some rows out.
+    """Row numbers of one split, sorted and disjoint; splits by time omit some rows.
 
     Parameters
     ----------
     train
         Rows to which the model is fitted.
     test
-        Rows for reported figures; no choice uses them.
+        Rows for reported results, which are not used for selection.
     validation
-        Rows for choices (λ, settings, early stopping); may be empty.
+        Rows for selection (λ, settings, early stopping); may be empty.
     """
 
     train: NDArray[np.int64]
@@ -40,13 +40,13 @@ class Split:
 
     @property
     def parts(self) -> dict[str, NDArray[np.int64]]:
-        """Non-empty parts by name: ``"train"``, ``"validation"``, ``"test"``."""
+        """Return the non-empty parts by name: ``"train"``, ``"validation"``, ``"test"``."""
         parts = {"train": self.train, "validation": self.validation, "test": self.test}
         return {name: rows for name, rows in parts.items() if len(rows)}
 
 
 def of_one_value(values: pd.Series, parts: Sequence[NDArray[np.int64]]) -> list[int]:
-    """Return the parts, row numbers each, in which a column has one value; by their place, from 0."""
+    """Return the indices of the parts (arrays of row numbers) in which a column is constant."""
     x = values.to_numpy(dtype=float)
     return [j for j, rows in enumerate(parts) if len(rows) and not varies(x[rows])]
 
@@ -69,7 +69,7 @@ def require_varied_target(target: pd.Series, splits: Sequence[Split]) -> None:
 def undefined_in_words(
     sensitive: pd.DataFrame, parts: Sequence[NDArray[np.int64]], *, of: str
 ) -> tuple[str, ...]:
-    """State in which parts dependence is undefined, as a sensitive column has one value there.
+    """Describe in which parts dependence is undefined because a sensitive column is constant.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def undefined_in_words(
     Raises
     ------
     DataError
-        An attribute has one value in every part.
+        If an attribute is constant in every part.
     """
     constant = {str(name): of_one_value(column, parts) for name, column in sensitive.items()}
     for name, columns in attributes_of(sensitive).items():
@@ -107,9 +107,9 @@ def random_splits(
 ) -> tuple[Split, ...]:
     """Draw random splits, 80/20 by default, as in the paper's experiments.
 
-    The j-th split depends on `random_state` and j alone: asking for more splits keeps the first ones.
-    `validation_share` of the rows that are not test rows are set aside for choices; the test rows stay
-    the same.
+    The j-th split depends only on `random_state` and j, so that a larger `n_splits` keeps the first splits.
+    `validation_share` is the share of the non-test rows to use as validation rows. It does not affect the
+    test rows.
     """
     n_test = round(n_rows * test_share)
     n_validation = round((n_rows - n_test) * validation_share)
@@ -124,24 +124,24 @@ def random_splits(
 def folds(
     rows: NDArray[np.int64], *, n_folds: int, random_state: int, groups: ArrayLike | None = None
 ) -> tuple[Split, ...]:
-    """Return cross-validation splits within `rows`: each row is a validation row once; no test part.
+    """Return cross-validation splits within `rows`, in which each row is a validation row once.
 
     Parameters
     ----------
     groups : (n,) array, optional
-        Which rows of the whole table belong together: they stay in one fold (scikit-learn's GroupKFold,
-        which makes the folds about as large).
+        Groups of the rows of the whole table. A group stays in one fold (scikit-learn's GroupKFold, with
+        folds of about equal size).
 
     Raises
     ------
     OptionError
-        Fewer than 2 folds, or more than rows or groups.
+        If there are fewer than 2 folds, or more folds than rows or groups.
     """
     own = None if groups is None else np.asarray(groups)[rows]
     most, what = (len(rows), "rows") if own is None else (len(pd.unique(own)), "groups")
     if not 2 <= n_folds <= most:
         raise OptionError.of(
-            f"The {what} can't be dealt into that many folds",
+            f"The {what} can't be divided into that many folds",
             f"Choose a number from 2 to {most:,}.",
             column="n_folds",
         )
@@ -165,9 +165,10 @@ def folds(
 
 
 def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None = None) -> Split:
-    """Return the split without test rows; a fifth of the training rows become validation rows if none exist.
+    """Return the split without test rows but with validation rows.
 
-    Rows of the same of the `groups`, (n,) for the whole table, stay together.
+    Without validation rows, a fifth of the training rows becomes validation rows. Rows of a group stay
+    together; `groups` (n,) covers the whole table.
     """
     if len(split.validation):
         return Split(split.train, split.test[:0], split.validation)
@@ -187,8 +188,8 @@ def initial_seed(random_state: int, split: int) -> int:
 def corrected_standard_error(variance: Figures, *, n_splits: Any, test_to_train: float) -> Figures:
     """Return the standard error of a mean over J overlapping random splits: √((1/J + n_test/n_train) σ²).
 
-    Nadeau and Bengio (2003), "Inference for the generalization error", eq. 9. `variance` is the sample
-    variance over the splits (J − 1 in the denominator).
+    The formula is eq. 9 of Nadeau and Bengio (2003), "Inference for the generalization error". `variance` is
+    the sample variance over the splits (J − 1 in the denominator).
     """
     return ((1 / n_splits + test_to_train) * variance) ** 0.5
 

@@ -1,4 +1,4 @@
-"""Training loop: K predictors and their adversaries as one stacked computation.
+"""Training loop of K predictors and their adversaries as one stacked computation.
 
 >>> import torch
 >>> data = StackData(
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fairdash.training.penalties.base import BasePenalty
 
 
-#: Receives each epoch; see :func:`train_stack`.
+#: Function called after each epoch; see :func:`train_stack`.
 OnEpoch: TypeAlias = Callable[[int, NDArray[np.float64], NDArray[np.float64]], None]
 
 
@@ -54,18 +54,18 @@ class StackData:
     Parameters
     ----------
     x
-        (S, N, p) features.
+        Features (S, N, p).
     y
-        (S, N, 1) target as the loss wants it: mean 0 and variance 1 for squared error, mean 1 for the
-        losses with a log link, over the training rows.
+        Target (S, N, 1), scaled for the loss. Over the training rows, it has mean 0 and variance 1 for
+        squared error, and mean 1 for losses with a log link.
     s
-        (S, N, d) sensitive features, in any units.
+        Sensitive features (S, N, d), in any units.
     train
-        Indices of each split's training rows.
+        Indices of the training rows of each split.
     validation
-        Indices of each split's validation rows; only needed with ``patience``.
+        Indices of the validation rows of each split, required only with ``patience``.
     weight
-        (S, N, 1) positive weights of the rows, or None.
+        Positive row weights (S, N, 1), or None.
     """
 
     x: Tensor
@@ -79,7 +79,7 @@ class StackData:
     )
 
     def sensitive_for(self, penalty_class: type[BasePenalty]) -> Tensor:
-        """Return s as a penalty sees it, kept for the next leg: of millions of rows it takes seconds."""
+        """Return s as encoded for a penalty, cached for the next leg, because large tables take seconds."""
         if penalty_class not in self._encoded:
             self._encoded.clear()
             self._encoded[penalty_class] = penalty_class.encode(self.s, self.train, self.weight).to(
@@ -106,21 +106,21 @@ class TrainedStack:
     Parameters
     ----------
     predictor
-        Their networks.
+        Networks of the predictors.
     which_split
-        K numbers; which split's rows each of them sees.
+        Split index of each predictor.
     loss
-        Scale that turns their outputs into predictions.
+        Loss, whose link converts network outputs to predictions.
     diverged
-        (K,); True for a model whose loss stopped being finite: it keeps its last finite weights.
+        Whether the loss of each model became non-finite, (K,). Such a model keeps its last finite weights.
     best_epoch
-        (K,); the epoch whose weights each model has, from 1.
+        Epoch whose weights each model has, (K,), counted from 1.
     factor, shift
-        (K,); a prediction is ``factor * h(x) + shift``: 1 and 0 unless it was balanced.
+        Arrays (K,). A prediction is ``factor * h(x) + shift``, with 1 and 0 unless it was balanced.
     state
-        Where the training stands, if it was left off before its end; it can be gone on from.
+        State from which an interrupted training can resume, or None at its end.
     note
-        A sentence for the user if the GPU could not record the steps, else empty.
+        Message for the user if the GPU could not record the steps, otherwise empty.
     """
 
     predictor: StackedMLP
@@ -134,9 +134,9 @@ class TrainedStack:
     note: str = ""
 
     def predict(self, x: Tensor) -> NDArray[np.float64]:
-        """Return predictions (K, N) on the scale of the given target, for encoded rows x (S, N, p)."""
+        """Return predictions (K, N) on the scale of the training target, for encoded rows x (S, N, p)."""
         found = _predictions(self.predictor, x, self.which_split, self.loss)
-        # In place, because many rows take gigabytes.
+        # Computed in place, because predictions for many rows take gigabytes.
         found *= self.factor[:, None]
         found += self.shift[:, None]
         return found
@@ -156,30 +156,31 @@ def train_stack(
 ) -> TrainedStack:
     """Train all `models` together.
 
-    The models of a split see the same mini-batches in the same order, and models with the same seed start
-    from the same weights, whatever else is in the stack.
+    The models of a split use the same mini-batches in the same order, and models with the same seed start
+    from the same weights. Other models in the stack have no influence.
 
     Parameters
     ----------
     data
         Rows of every split.
     models
-        One method and one ``stack_key`` for all.
+        Models with the same method and ``stack_key``.
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
     batch_seeds
-        One seed a split, for the order of its mini-batches.
+        One seed per split for the order of its mini-batches.
     on_step
-        Called after each step of the predictors with the share of all steps done. What it raises (say
-        :class:`fairdash.errors.Cancelled`) ends the training.
+        Function called after each predictor step with the completed share of all steps. An exception, such as
+        :class:`fairdash.errors.Cancelled`, stops the training.
     on_epoch
-        Called after each epoch with its number, from 1, and two means over its batches, (K,) each: the loss
-        divided by the constant model's, and the penalty Ψ, NaN in the warm-up and without a penalty.
+        Function called after each epoch with its number, from 1, and two means over its batches, (K,) each:
+        the loss divided by that of the constant model, and the penalty Ψ. Ψ is NaN during the warm-up and
+        without a penalty.
     state
-        Where an earlier call with the same arguments left off; None to begin.
+        State of an earlier call with the same arguments; None to start from the beginning.
     until
-        Epoch after which to leave off, unless the training ends before; None for its end. In parts it comes
-        to the very same weights as at once.
+        Epoch after which to stop, unless the training ends earlier; None to train to the end. Training in
+        parts gives exactly the same weights as training at once.
     """
     settings, loss = models[0].settings, models[0].settings.loss_function
     trainer, batches, best, data = _prepared(
@@ -219,9 +220,10 @@ def _prepared(
     batch_seeds: Sequence[int],
     device: str,
 ) -> tuple[MinimaxTrainer, Batches, BestEpoch | None, StackData]:
-    """The players, their mini-batches, what stopping early remembers if it is asked for; rows on `device`.
+    """Return the trainer, its mini-batches, early stopping (None without patience) and the rows on `device`.
 
-    From here on, within an epoch, the host reads no number from `device`: it would wait for it.
+    After this function, the host reads no number from `device` within an epoch, because it would have to
+    wait.
     """
     settings = models[0].settings
     tables = Tables([model.split for model in models], len(data.x), device=device)
@@ -253,10 +255,10 @@ def _prepared(
 def _minimax_trainer(
     data: StackData, models: Sequence[StackedModel], tables: Tables, *, objective: str, device: str
 ) -> tuple[MinimaxTrainer, StackData]:
-    """Predictors, adversaries and their optimisers; and the rows on `device`, s as the penalty sees it."""
+    """Return the trainer of predictors and adversaries, and the rows on `device` with encoded s."""
     ((method, _),) = {(model.method, model.settings.stack_key) for model in models}
     settings, seeds = models[0].settings, [model.seed for model in models]
-    # Ranks and similar values are computed in double precision, which not every device has.
+    # Ranks and similar values are computed in double precision, which not every device supports.
     s, penalty_class = data.s.to(data.x.dtype), get_entry(METHODS, method, option="method").penalty_class()
     if penalty_class is not None:
         s = data.sensitive_for(penalty_class)
@@ -297,9 +299,9 @@ def _train_epochs(
     on_step: Callable[[float], None] | None,
     on_epoch: OnEpoch | None,
 ) -> tuple[int, bool, str]:
-    """Train these epochs, or until no model is left to wait for.
+    """Train the given epochs, or until all models have stopped.
 
-    Return the last one, whether it was the end, and a note if the steps could not be recorded.
+    Returns the last epoch, whether the training has ended, and a note if the steps could not be recorded.
     """
     n_steps = settings.n_epochs * batches.per_epoch
     step = (epochs.start - 1) * batches.per_epoch
@@ -333,7 +335,7 @@ def _train_epochs(
 
 
 def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
-    """Loss of the training rows' mean as everybody's prediction, (S,)."""
+    """Return the loss of the constant model, which predicts the mean of the training rows, (S,)."""
     values = []
     for j, rows in enumerate(data.train):
         y = data.y[j, rows]
@@ -346,7 +348,7 @@ def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
 
 
 def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
-    """Each split's validation rows; as many of each, and not more than can be scored at once."""
+    """Return the validation rows of each split, equally many and at most as many as can be scored at once."""
     fewest = min(min(len(each) for each in validation), ROWS_AT_ONCE)
     return rows.take(
         lambda part: torch.stack([own[each[:fewest]] for own, each in zip(part, validation, strict=True)])
@@ -356,7 +358,7 @@ def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
 def _balance(
     predictor: StackedMLP, data: StackData, which_split: Sequence[int], loss: Loss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Factor and shift, (K,) each, that make the training rows' predictions add up to their target."""
+    """Return factor and shift, (K,) each, that make predictions of the training rows sum to their target."""
     factor, shift = np.ones(len(which_split)), np.zeros(len(which_split))
     predictions = _predictions(predictor, data.x, which_split, loss)
     y = data.y.squeeze(-1).double().cpu().numpy()
@@ -377,7 +379,7 @@ def _balance(
 def _predictions(
     predictor: StackedMLP, x: Tensor, which_split: Sequence[int], loss: Loss
 ) -> NDArray[np.float64]:
-    """Predictions (K, N) as the networks give them."""
+    """Return the predictions (K, N) of the networks, without balancing."""
     device = predictor.biases[0].device
     tables = Tables(which_split, len(x), device=device)
     predictions = np.empty((len(which_split), x.shape[1]))
@@ -389,13 +391,13 @@ def _predictions(
     return predictions
 
 
-#: State: weights and moments of both players, active models, the best epochs so far, and the random
-#: generators.
+#: State of a training: weights and optimiser moments of predictors and adversaries, active models, best
+#: epochs so far, and random generators.
 State: TypeAlias = "Mapping[str, NDArray[np.generic]]"
 
 
 def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], *, epoch: int) -> State:
-    """Return the state after an epoch; `best` is the memory of early stopping, empty without it."""
+    """Return the state after an epoch; `best` is the state of early stopping, empty without patience."""
     arrays: dict[str, NDArray[np.generic]] = {
         name: tensor.cpu().numpy().copy() for name, tensor in _tensors(trainer, best)
     }
@@ -405,7 +407,7 @@ def state_of(trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor], 
 
 
 def go_on(state: State, trainer: MinimaxTrainer, batches: Batches, best: Sequence[Tensor]) -> int:
-    """Restore a rebuilt stack to a saved state, and return the epoch of that state."""
+    """Restore the saved state of a stack, and return its epoch."""
     for name, tensor in _tensors(trainer, best):
         tensor.copy_(torch.from_numpy(state[name]))
     for generator, numbers in zip(batches.all_generators, state["random"], strict=True):

@@ -1,4 +1,4 @@
-"""Train stacks of models on a data set in legs of a few seconds, each of which is a step of a run."""
+"""Train stacks of models on a data set in legs of a few seconds; a run can resume after each leg."""
 
 from __future__ import annotations
 
@@ -34,20 +34,18 @@ if TYPE_CHECKING:
 
     from fairdash.training.stack import StackData, State
 
-#: Seconds of a training step, about, on a slow core; and the number of steps, at most, each of which is then
-#: a twentieth of a stack.
+#: Approximate seconds of a leg on a slow core, and maximum number of legs of a stack.
 SECONDS_A_LEG, MAX_LEGS = 5.0, 20
-#: Seconds that a slow core takes for a unit of :func:`work_of` and a training row.
+#: Seconds per unit of :func:`work_of` and training row on a slow core.
 _SECONDS_A_ROW = 1e-6
-#: Seconds that a GPU takes for a mini-batch, for any number of models.
+#: Seconds per mini-batch on a GPU, for any number of models.
 _SECONDS_A_BATCH = 3e-4
-#: Key of an encoding: split, the loss's power and the architecture's embedding.
+#: Key of an encoding: split, power of the loss and embedding of the architecture.
 _Key: TypeAlias = "tuple[int, float, str | None]"
 
 
 class StackTrainer:
-    """Shared context of the stacks of one call: the data set, encoded once a split and loss, and the
-    device."""
+    """Shared context of the stacks of one call: the device, and the data set encoded per split and loss."""
 
     def __init__(
         self,
@@ -90,19 +88,19 @@ class StackTrainer:
         state: State | None = None,
         until: int | None = None,
     ) -> Found:
-        """Train one stack, or a leg of it; raise :class:`OutOfMemoryError` if it does not fit the device.
+        """Train a stack or one of its legs; :class:`OutOfMemoryError` if it does not fit on the device.
 
         Parameters
         ----------
         state, until
-            As :func:`fairdash.training.stack.train_stack` has them.
+            As in :func:`fairdash.training.stack.train_stack`.
 
         Returns
         -------
-        The state to go on from. At the end of the training instead a ``note`` for the user, or an empty one;
-        (K,) ``diverged`` and ``best_epoch``; (K, n) ``predictions`` for all rows, in the target's units; and,
-        if they were asked for, the importance as ``features``, ``error`` and ``reliance``, and the networks
-        as :meth:`network` reads them.
+        The state from which to resume. At the end of the training, the result is instead a ``note`` for the
+        user, which may be empty; ``diverged`` and ``best_epoch``, (K,); and ``predictions`` (K, n) for all
+        rows in the target's units. If requested, it also contains the importance as ``features``, ``error``
+        and ``reliance``, and the networks in the form that :meth:`network` reads.
         """
         from fairdash.training.stack import train_stack
 
@@ -152,13 +150,13 @@ class StackTrainer:
                 data.x,
                 device=self.device,
                 blocks=self.encoded(stack[0]).encoder.blocks,
-                # The share of work is unchanged; this call only allows a cancellation.
+                # The completed share does not change, but the call allows a cancellation.
                 on_feature=lambda: report.step(1.0),
             )
         return {**found, **leaning}
 
     def network(self, model: StackedModel, found: Found, k: int) -> Predictor:
-        """Return the model that is the k-th of a stack with this result of :meth:`train`."""
+        """Return the k-th model of a stack, given the result of :meth:`train`."""
         encoded, settings = self.encoded(model), model.settings
         layers = [found[f"layer_{layer}"][k] for layer in range(len(settings.hidden) + 1)]
         return Predictor(
@@ -172,7 +170,7 @@ class StackTrainer:
         )
 
     def models_per_stack(self, model: StackedModel) -> int:
-        """Return how many of these models fit in a stack, by a CPU's cache or a GPU's memory."""
+        """Return how many such models fit in a stack, given a CPU's cache or a GPU's memory."""
         rows = self.encoded(model).x
         memory = StackMemory.of(
             model.method,
@@ -184,7 +182,7 @@ class StackTrainer:
         return memory.models_that_fit(self.device, n_splits=len(self.splits))
 
     def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
-        """Return the rows of the splits `used`, as the stack's models have them; the last ones are kept."""
+        """Return the encoded rows of the splits `used` for a stack; the last result is cached."""
         import torch
 
         from fairdash.training.stack import StackData
@@ -217,7 +215,7 @@ def _key_of(model: StackedModel) -> _Key:
 def train_in_legs(
     trainer: StackTrainer, stack: Sequence[StackedModel], report: StackReporter, unit: Unit
 ) -> tuple[Found | None, list[pd.DataFrame]]:
-    """Result of :meth:`StackTrainer.train` for a stack, None if the device can't hold it; and its curves."""
+    """Return the result of :meth:`StackTrainer.train`, or None if a stack does not fit, and the curves."""
     n_epochs, legs = stack[0].settings.n_epochs, _legs(trainer, stack)
     found: Found | None = None
     curves: list[pd.DataFrame] = []
@@ -235,16 +233,16 @@ def train_in_legs(
 
 
 def work_of(models: Sequence[StackedModel]) -> float:
-    """Return the models' approximate share of the time, which the adversary's steps dominate."""
+    """Return the approximate relative training time of the models, in which adversary steps dominate."""
     total = 0.0
     for model in models:
         if model.method == FAIR_TARIFF:
-            continue  # all of them take less than one network
+            continue  # all tariffs together take less time than one network
         method = get_entry(METHODS, model.method, option="method")
         closed_form = 0.0 if method.penalty is None else 0.5
         seen = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)
         steps = 1 + (model.settings.adversary_steps - 1) * seen if method.adversarial else closed_form
-        # With large batches an epoch goes through the rows of a small table several times.
+        # With large batches, an epoch uses the rows of a small table several times.
         passes = 4.0 if method.rows_a_step > model.settings.batch_size else 1.0
         total += model.settings.n_epochs * (1.0 + steps) * passes
     return total
@@ -256,7 +254,7 @@ def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
 
 
 def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
-    """Number of steps: by plan and data alone, never by a clock, so that a resumed job has the same."""
+    """Return the number of legs, which depends only on plan and data, so that a resumed job has the same."""
     settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
     seconds = seconds_of(stack, rows)
     if trainer.device != "cpu":
@@ -271,11 +269,11 @@ def _leg(
     before: Found | None,
     until: int,
 ) -> Found:
-    """One leg, from where the one before it has ended."""
+    """Train one leg from the end of the previous leg."""
     report.begin()
     try:
         found = trainer.train(stack, report, state=before, until=until)
     except OutOfMemoryError:
-        # This is stored as well, so that a resumed run does not try the same stack again.
+        # This result is stored, so that a resumed run does not try the same stack again.
         return {"fits": False}
     return {**found, "curves": report.end(), "fits": True}

@@ -1,4 +1,4 @@
-"""Plan a sweep: methods × λ × splits on one data set, trained in stacks and used for prediction."""
+"""Plan a sweep over methods, weights λ and splits of one data set, and train its models in stacks."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ class TrainingPlan:
         Seed of the splits or folds, the initial weights, the mini-batches and the permutations; see
         :mod:`fairdash.utils.seeds`.
     split
-        Id in :data:`fairdash.training.split_kinds.SPLITS`: how test rows are chosen.
+        Id in :data:`fairdash.training.split_kinds.SPLITS`, which determines how test rows are selected.
     confirmation_share
-        Share of the rows to set aside first, 0 for none, below 1: they take part in nothing until a chosen
+        Share of the rows to set aside first as a holdout, 0 to below 1. They are not used until a selected
         point is confirmed on them; see :mod:`fairdash.training.split_kinds`.
     settings
-        Architecture and schedule, or what the settings to compare have in common.
+        Architecture and schedule, or the common part of the settings to compare.
     device
         ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``. ``"auto"`` uses a GPU if the training is large enough
         to be faster there.
@@ -79,7 +79,7 @@ class TrainingPlan:
     Raises
     ------
     OptionError
-        With every option that can't be used.
+        If options are invalid; the error lists all of them.
     """
 
     objective: str = "demographic_parity"
@@ -104,7 +104,7 @@ class TrainingPlan:
         checks.finish()
 
     def _check(self, checks: Checks) -> None:
-        """Check the options that a plan adds to these."""
+        """Check the additional options of a plan."""
 
     def set_aside(self, dataset: Dataset) -> NDArray[np.int64]:
         """Draw the holdout rows; see :func:`fairdash.training.split_kinds.draw_set_aside` for errors."""
@@ -121,7 +121,7 @@ class SearchPlan(TrainingPlan):
     method
         Id in :data:`fairdash.training.methods.METHODS`.
     n_folds
-        Folds of the cross-validation, 2 or more.
+        Number of folds of the cross-validation, at least 2.
     objective, random_state, split, settings, device
         As in :class:`TrainingPlan`.
     """
@@ -140,31 +140,31 @@ class Sweep(TrainingPlan):
     Parameters
     ----------
     methods
-        Ids in :data:`fairdash.training.methods.METHODS`. ``"standard"`` is trained once a split, the
-        others once a split and λ. Or ``"standard"`` with ``"fair_tariff"``: a GLM, and tariffs.
+        Ids in :data:`fairdash.training.methods.METHODS`. ``"standard"`` is trained once per split, and other
+        methods once per split and λ. Alternatively, ``"standard"`` and ``"fair_tariff"`` give a GLM and
+        tariffs.
     lams
-        Weights λ ≥ 0 of the penalty, each different. They weigh Ψ against the mean squared error on
-        the standardised target.
+        Distinct weights λ ≥ 0 of the penalty Ψ, relative to a loss in units of the constant model's loss.
     n_splits
-        Splits of the rows, a fifth of them for testing.
+        Number of splits, each with a fifth of the rows for testing.
     validation_share
-        Share of the rows that are not test rows to set aside for choices: 0 for none, below 1.
+        Share of the non-test rows to use as validation rows, 0 to below 1.
     tune
-        Whether learning rate and weight decay are found on each split's validation rows before its models
-        are trained, as :func:`fairdash.training.crossvalidation.tune` does, instead of those in `settings`.
+        Whether :func:`fairdash.training.crossvalidation.tune` first selects learning rate and weight decay on
+        the validation rows of each split. They replace the values in `settings`.
     find_lams
-        Whether as many weights as `lams` has are first found where the front is, as
-        :func:`fairdash.training.pilot.find_lams` does, instead of those in `lams`.
+        Whether :func:`fairdash.training.pilot.find_lams` first finds weights along the front. They replace
+        `lams` and have the same number.
     tariff
-        Whether a run fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at these weights, too; they are not
-        among the sweep's own models.
+        Whether a run also fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at these weights. They are not
+        models of the sweep itself.
     objective, random_state, split, confirmation_share, settings, device
         As in :class:`fairdash.training.sweep.TrainingPlan`.
 
     Raises
     ------
     OptionError
-        With every option that can't be used.
+        If options are invalid; the error lists all of them.
     """
 
     methods: tuple[str, ...] = (STANDARD, DEFAULT_METHOD)
@@ -187,7 +187,7 @@ class Sweep(TrainingPlan):
         for method in self.methods:
             get_entry(PATHS, method, option="method")
         alone = FAIR_TARIFF not in self.methods or set(self.methods) == {STANDARD, FAIR_TARIFF}
-        hint = "Name “fair_tariff” with “standard” alone, or ask for tariffs beside networks."
+        hint = "Name “fair_tariff” only with “standard”, or train tariffs in addition to networks."
         checks.require(alone, "methods", "Tariffs can't be combined with other methods here", hint)
         checks.require(
             self.methods and len(set(self.methods)) == len(self.methods),
@@ -209,17 +209,17 @@ class Sweep(TrainingPlan):
         )
 
     def device_for(self, n_rows: int) -> Device:
-        """Return the device for this number of rows; ``"auto"`` is a GPU if the models are enough work."""
+        """Return the device for this number of rows; ``"auto"`` uses a GPU if training takes long enough."""
         return resolve_device(self.device, seconds=seconds_of(self.models(), training_rows(n_rows)))
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
-        """Describe the former defaults in `then` that have changed; empty without any."""
+        """Describe the former defaults in `then` that have changed; empty if none has."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
-        """List every model of the plan: methods in order, then splits, then λ.
+        """List all models of the plan, ordered by method, split and λ.
 
-        `settings` are each split's own; None for the plan's in all of them.
+        `settings` contains the settings of each split; None uses the plan's settings for all splits.
         """
         return tuple(
             StackedModel(method, float(lam), own, split, initial_seed(self.random_state, split))
@@ -245,7 +245,7 @@ def default_plan(
     tariff: bool | None = None,
     device: str = "auto",
 ) -> Sweep:
-    """Return the sweep of a data set; None derives a value from the data, as :func:`fairdash.sweep` says."""
+    """Return the sweep for a data set; None selects a value from the data (see :func:`fairdash.sweep`)."""
     own = default_settings(dataset) if settings is None else settings
     own_methods = default_methods(dataset) if methods is None else tuple(methods)
     find_lams = is_auto(lams)
@@ -260,19 +260,19 @@ def default_plan(
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=own,
-        # With many rows, no decay in the grid is better than the default, which is smaller.
+        # With many rows, the default is smaller and at least as good as all weight decays in the grid.
         tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
-        # Prices are filed as tables, but a table of hundreds of columns for few rows is not useful.
+        # Prices are filed as tables, so tariffs are the default only for losses with a log link.
         tariff=own.loss_function.has_log_link if tariff is None else tariff,
         device=device,
     )
 
 
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
-    """Return the plan of a preview: one split of the sweep's first fair method.
+    """Return the plan of a preview with one split of the sweep's first fair method.
 
-    Tariffs instead where the plan has some: they see all rows in seconds, and a price's link may need all.
-    `n_rows` is how many rows it sees, if they are a sample: their schedule is another.
+    If the plan has tariffs, the preview fits tariffs instead, because they use all rows in seconds and a link
+    may need all rows. If the preview uses a sample, `n_rows` is its size, which determines the schedule.
     """
     if plan.tariff:
         plan = replace(plan, methods=(STANDARD, FAIR_TARIFF), n_splits=1, tariff=False, tune=False)
@@ -293,7 +293,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
 
 
 def quicker(plan: Sweep) -> Sweep | None:
-    """Return a plan with the first fair method and the fewest splits for an interval; None if it is that."""
+    """Return a shorter plan, with the first fair method and few splits; None if the plan is no longer."""
     fair = next((method for method in plan.methods if method != STANDARD), None)
     if fair is None:
         return None
@@ -317,18 +317,19 @@ def train_sweep(
     Parameters
     ----------
     importance
-        Compute the permutation importance of every feature in every model.
+        Whether to compute the permutation importance of every feature in every model.
     confirms
-        Whether the rows set aside are predicted, where there are any, by one model a method and λ: trained
-        on all the other rows or, with many rows, that of the first split. If not, they are left alone all the
-        same.
+        Whether to predict the holdout rows, if there are any, by one model per method and λ. This model is
+        trained on all other rows or, with many rows, is that of the first split. If False, the holdout rows
+        are not used at all.
     brief
-        Whether standard models that were trained to find their settings need not be trained again, where
-        they would be the same; nothing is told of their epochs then, and nothing of their importance.
+        Whether to reuse the standard models from tuning if training would give the same models. There are
+        then no training curves and no importance for them.
     progress
-        Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
+        Function called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for what there is under ``"tuning/"``, ``"train/"`` and ``"set-aside/"``.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are those under ``"tuning/"``,
+        ``"train/"`` and ``"set-aside/"``.
     """
     tell: OnProgress = (lambda _: None) if progress is None else progress
     device = sweep.device_for(dataset.n_rows)
@@ -348,7 +349,7 @@ def train_sweep(
         settings = settings_of_splits(tuning, sweep.settings)
     aside = reused(unit, "set aside", lambda: sweep.set_aside(dataset))
     trains_more = confirms and trains_for_set_aside(sweep, dataset.n_rows)
-    # Models of all other rows take about as much work as those of a split.
+    # Training on all other rows takes about as long as training one split.
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
     is_known = standard is not None and brief and all(len(split.validation) for split in splits)
     models = sweep.models(settings)
@@ -377,7 +378,7 @@ def train_sweep(
             within(unit, "set-aside"),
         )
 
-    # The two are independent.
+    # The two tasks are independent.
     tasks: dict[str, Callable[[], Any]] = {"train": train}
     if trains_more:
         tasks["set-aside"] = predict_set_aside
@@ -399,16 +400,17 @@ def train_sweep(
         first = np.flatnonzero(trained.members["split"] == 0)
         members = trained.members.iloc[first]
         kept = SetAside.of(dataset, aside, members=members, predictions=trained.predictions[first])
-    # Models that were chosen with these rows have no predictions for them, so nothing can show them.
+    # The models of the splits must not show results for the holdout rows.
     trained.predictions[:, aside] = np.nan
     return replace(trained, set_aside=kept)
 
 
 def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:
-    """Return whether models of all other rows predict those set aside.
+    """Return whether additional models, trained on all other rows, predict the holdout rows.
 
-    With many rows the models of the first split do, which hardly differ: they know nothing of these rows
-    either. By time they would know the oldest rows only.
+    With many rows, the models of the first split predict them, because they hardly differ and have not used
+    the holdout rows either. Splits by time always need additional models, because their first split trains on
+    the oldest rows only.
     """
     return sweep.confirmation_share > 0 and (n_rows < MANY_ROWS or sweep.split == TIME)
 
@@ -421,7 +423,7 @@ def _predict_set_aside(
     progress: OnProgress,
     unit: Unit,
 ) -> SetAside:
-    """Train each method and λ on all other rows, and predict these."""
+    """Train one model per method and λ on all other rows, and predict the holdout rows."""
     split = Split(np.setdiff1d(np.arange(dataset.n_rows), rows), rows[:0])
     if sweep.settings.patience is not None:
         split = with_held_out(split, random_state=sweep.random_state, groups=dataset.groups)

@@ -5,7 +5,7 @@ If Streamlit's secrets have a section ``[auth]``, users sign in with OpenID Conn
 browsers' requests, and nobody else may reach the app (docs/deployment.md). Otherwise the owner is "local".
 
 A web site can let its name resolve to 127.0.0.1 (DNS rebinding); a browser then treats the app's answers as
-that site's own. Only the Host header reveals this. Streamlit checks it for the websocket alone, and accepts
+that site's own. Only the Host header reveals this. Streamlit checks it only for the websocket, and accepts
 every page on this machine, on any port, as one of the app's.
 """
 
@@ -36,7 +36,7 @@ USER_HEADER = "FAIRDASH_USER_HEADER"
 
 
 class NotSignedInError(FairdashError):
-    """It is not known who asks."""
+    """The user is unknown."""
 
 
 def current_owner() -> str:
@@ -45,7 +45,7 @@ def current_owner() -> str:
     Raises
     ------
     NotSignedInError
-        People sign in here, and this one has not.
+        A sign-in is required, and this user has not signed in.
     """
     if get_secrets_auth_section():
         if not st.user.get("is_logged_in"):
@@ -88,11 +88,11 @@ def show_who() -> None:
 
 
 def _id_of(how: str, *who: object) -> str:
-    """Return a hash: safe as a part of a path, and no name in logs."""
+    """Return a hash, which is safe in a path and does not reveal a name in logs."""
     if not all(isinstance(part, str) and part.strip() for part in who):
         raise NotSignedInError.of(
             "the sign-in in front of this server does not identify you",
-            "Open fairdash at its usual address. If you did, tell its administrator.",
+            "Open fairdash at its usual address. If you already did, tell the administrator.",
         )
     return sha256(json.dumps([how, *who]).encode())[:32]
 
@@ -113,12 +113,12 @@ _HEADERS = (
 
 
 class Guard:
-    """ASGI middleware that refuses other names and other origins, and marks every answer.
+    """ASGI middleware that refuses other names and other origins, and adds headers to every answer.
 
     Names besides those of this machine come from Streamlit's options ``browser.serverAddress`` and
-    ``server.allowedHosts`` (``*.`` before a name stands for whatever comes before it). Where a proxy says in
-    a header who asks, what comes without, or with two, has not come through it, and is refused as well.
-    So is Streamlit's address of metrics, which asks for no sign-in, unless ``FAIRDASH_METRICS`` is set.
+    ``server.allowedHosts`` (``*.`` before a name matches any prefix). If a proxy identifies the user in a
+    header, requests without the header, or with two, did not pass through the proxy and are refused as well.
+    So is Streamlit's address of metrics, which requires no sign-in, unless ``FAIRDASH_METRICS`` is set.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -144,7 +144,7 @@ class Guard:
 
 
 def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
-    """Why a request with these Host and Origin headers is not answered; None if it is."""
+    """Reason to refuse a request with these Host and Origin headers; None if it is answered."""
     host = _split(f"http://{hosts[0]}") if len(hosts) == 1 else None
     if host is None or not _is_own(host[0]):
         return "This server does not have that name. Open it as localhost, or set browser.serverAddress."
@@ -164,7 +164,7 @@ def _values(scope: Scope, header: str) -> list[str]:
 
 
 def _is_nobody(scope: Scope) -> str | None:
-    """Why a request is refused that does not say whose it is; health has nobody's data in it."""
+    """Reason to refuse a request without a user; the health check contains no user data."""
     header = os.environ.get(USER_HEADER)
     if not header or scope["path"] == _HEALTH:
         return None
@@ -182,7 +182,7 @@ def _is_off(path: str) -> str | None:
 
 
 def _split(address: str) -> tuple[str, int] | None:
-    """Return the host and port of an address that has nothing else; None for any other text."""
+    """Return the host and port of an address without other parts; None for any other text."""
     try:
         parts = urlsplit(address)
         port = parts.port

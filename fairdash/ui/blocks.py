@@ -27,7 +27,7 @@ def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
     Parameters
     ----------
     keys
-        Of the file that shows them: each picture and download has a key there by its name.
+        Keys of the file that shows them; each picture and download has a key with its name.
     """
     for block in blocks:
         if isinstance(block, Chart):
@@ -92,22 +92,21 @@ def show_stage(
     Parameters
     ----------
     data
-        Plain values, as :func:`fairdash.views.reports.stage.stage_of` makes them: ``slider`` (``label``,
-        ``symbol``, ``help``, ``stops`` as texts, ``ticks`` and ``at``, places among them), ``figures``
-        (``spec``, a plotly figure whose axes have ranges, ``alt``, and ``height`` between the axes in pixels
-        or ``share``, that of the window's height which it takes), ``moves``, ``cards`` and ``table``, whose
-        ``cells`` are a list over the stops, or the y of the move that it names.
-        A move names what it moves: ``figure``, ``kind`` ("trace", "note", "shape", "tick" or "scale") and
-        ``part``, its place there, and has a list over the stops for each of its properties. Numbers, and
-        lists of them, glide from stop to stop; all else changes at once. A trace's ``mix`` gives its y as a
-        sum of ``parts`` with ``shares`` that glide, or as the exponential of the sum.
-        A slider with ``play`` (milliseconds a stop) has buttons to play and step. With ``variants``
-        (``label``, ``names``, ``at``) all lists go over the stops of the first, then of the second …, and
-        the place of release too.
+        Plain values from :func:`fairdash.views.reports.stage.stage_of`: ``slider`` (``label``, ``symbol``,
+        ``help``, ``stops`` as texts, ``ticks`` and ``at``, their positions), ``figures`` (``spec``, a plotly
+        figure whose axes have ranges, ``alt``, and ``height`` between the axes in pixels or ``share`` of the
+        window's height), ``moves``, ``cards`` and ``table``, whose ``cells`` are a list over the stops, or
+        the y of the named move. A move names its object by ``figure``, ``kind`` ("trace", "note", "shape",
+        "tick" or "scale") and ``part``, its position, and has a list over the stops for each of its
+        properties. Numbers, and lists of numbers, are interpolated between stops; all else changes at once. A
+        trace's ``mix`` gives its y as a sum of ``parts`` with ``shares`` that glide, or as the exponential of
+        the sum. A slider with ``play`` (milliseconds a stop) has buttons to play and step. With ``variants``
+        (``label``, ``names``, ``at``) all lists cover the stops of the first variant, then of the second, and
+        so on, as does the position of release.
     on_release
-        Called with the place of the stop at which the hand let go.
+        Called with the position of the stop at release.
     presented_share, presented_text
-        Share of the window's height that a picture takes in presentation mode, and its text in pixels.
+        Share of the window's height for a picture in presentation mode, and its text in pixels.
     """
     form = picture_format()
 

@@ -62,7 +62,7 @@ class _Seen:
 def forget_what_was_deleted() -> None:
     """Clear the caches if any process has deleted a file in this home since.
 
-    Tables are found here by what they are made from, not by whether it is still there.
+    Cached tables are found by their sources, even if these were deleted.
     """
     last = last_deletion()
     if _Seen.deletion != last:
@@ -94,12 +94,12 @@ def _once_a_server(
     Parameters
     ----------
     entries
-        Values that are kept.
+        Number of cached values.
     spinner
-        Text on the page meanwhile.
+        Text on the page during the computation.
     shared
-        Whether all get the same object, which nobody writes into, rather than a copy each: copying a large
-        run's predictions at every look would take longer than drawing them.
+        Whether all callers get the same read-only object instead of a copy, because copying a large run's
+        predictions on every rerun would take longer than drawing them.
     by_view
         Part of a comparison on which the values depend.
     """
@@ -123,7 +123,7 @@ def _once_a_server(
 
 
 def _ask_for(thing: object, owner: str | None = None) -> None:
-    """Refuse a file or a run that is gone or somebody else's; `owner` as for :func:`dataset_of`."""
+    """Refuse a deleted file or run, or one of somebody else; `owner` as in :func:`dataset_of`."""
     if isinstance(thing, UploadSource):
         check_kept(thing.sha256, owner=owner or current_owner())
     elif isinstance(thing, Run):
@@ -139,7 +139,8 @@ def _load(source: DatasetSource) -> Dataset:
 def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
     """Return a source's data set, read once per server.
 
-    `owner` is the current user by default: a thread that makes a file does not know its browser.
+    `owner` is the current user by default; a thread that creates a file must pass it, because it has no
+    browser session.
     """
     forget_what_was_deleted()
     _ask_for(source, owner)
@@ -148,7 +149,7 @@ def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
 
 @_once_a_server(2, shared=True)
 def table_of(source: DatasetSource) -> pd.DataFrame:
-    """Return all columns of a source's table, whatever their roles."""
+    """Return all columns of a source's table, regardless of their roles."""
     with bounded():
         return source.table()
 
@@ -251,7 +252,7 @@ def suggestion_of(
 ) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
     """Return suggested roles for a table's columns, and its possible pricing targets.
 
-    `table` identifies the frame: another frame needs another text.
+    `table` identifies the frame, so another frame needs another text.
     """
     return suggest_roles(_frame, target=target, prediction=prediction), pricing_targets(_frame)
 
@@ -268,7 +269,7 @@ def check_of(
     group: str | None,
     columns: tuple[str, ...],
 ) -> DataCheck:
-    """Return columns that certainly or possibly give the target away; `table` as in :func:`suggestion_of`."""
+    """Return columns that certainly or possibly reveal the target; `table` as in :func:`suggestion_of`."""
     return check_data(
         _frame,
         target=target,
@@ -291,7 +292,7 @@ _OF_FEATURES = ("convert", "dash_zero", "keep")
 
 @_once_a_server(8)
 def _ways(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
-    """Fixes for all columns of a table: roles choose among them, and change far more often."""
+    """Fixes for all columns of a table, independent of the roles, which change far more often."""
     return fixes_of_columns(_frame)
 
 
@@ -324,8 +325,8 @@ ROWS_MEASURED = 5000
 def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
     """Return the dependence of the target on a sensitive column, before any model.
 
-    The default measure by the rows' exposure, the p-value of the one test that verdicts are made by, and
-    the rows that were used: at most ROWS_MEASURED.
+    The default measure, weighted by exposure, the p-value of the verdict's test, and the number of rows used,
+    at most ROWS_MEASURED.
     """
     y, s, weight = _columns(dataset, sensitive)
     groups = dataset.groups

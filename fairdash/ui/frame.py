@@ -50,7 +50,7 @@ _PLOTLY = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemo
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Show what goes wrong inside in plain words; a trace goes to the log, never to the page."""
+    """Show errors in this block in plain words; a traceback goes to the log, never to the page."""
     try:
         yield
     except Exception as error:
@@ -71,23 +71,23 @@ def in_plain_words(error: Exception) -> str:
 
 
 def show_problems(error: FairdashError) -> None:
-    """All problems of an error, one a line, as plain text."""
+    """All problems of an error, one per line, as plain text."""
     st.error(in_plain_words(error))
 
 
 def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], None], blocked: bool) -> None:
-    """Problems as plain text, each with buttons for the ways out that take one click.
+    """Problems as plain text, each with buttons for its one-click fixes.
 
     Parameters
     ----------
     problems
         Problems, or possible additions.
     key
-        Begins the buttons' keys.
+        Prefix of the buttons' keys.
     fix
-        Called with the way out that was chosen.
+        Called with the chosen fix.
     blocked
-        Whether they are in the way; red if so.
+        Whether they block the page; they are then red.
     """
     for problem in problems:
         (st.error if blocked else st.info)(safe(problem))
@@ -99,7 +99,7 @@ def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], No
 
 
 def theme() -> Theme:
-    """Return the colours of the page as the user has it, light or dark."""
+    """Return the colours of the user's theme, light or dark."""
     return theme_of(dark=st.context.theme.type == "dark")
 
 
@@ -132,7 +132,7 @@ def presented() -> bool:
 
 
 def ask_for_presentation() -> None:
-    """The switch of presentation mode, which the address keeps."""
+    """The switch of presentation mode, which is stored in the address."""
     st.toggle("Presentation mode", key=Address.PRESENT, bind="query-params")
 
 
@@ -176,10 +176,10 @@ def _made_private() -> list[Path]:
 
 @st.cache_resource(show_spinner=False)
 def freeze_imports() -> None:
-    """Take what is loaded so far out of garbage collection.
+    """Exclude all objects loaded so far from garbage collection.
 
-    Streamlit collects garbage after every run of a script; walking through all imported modules each
-    time was most of a slider's redraw.
+    Streamlit collects garbage after every run of a script, and traversing all imported modules each time took
+    most of a slider's redraw.
     """
     gc.collect()
     gc.freeze()

@@ -1,6 +1,6 @@
 """Home page: prices by age with a fairness slider, three ways to begin, and recent runs.
 
-The guided first visit is also here: five sentences on the app's own pages, which users can leave at any time.
+The guided tour is also here: five sentences on the app's own pages, which users can leave at any time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ DOORS = (
 
 
 def show_curve() -> None:
-    """One sentence, one slider, one curve; from numbers that the package brings along."""
+    """One sentence, one slider and one curve, from numbers included in the package."""
     found = _found()
     lams = found["lam"]
     at = st.session_state.get(_AT, lams.index(BEGIN))
@@ -91,7 +91,7 @@ def show_curve() -> None:
 
 
 def sentence(found: dict[str, Any], at: int) -> str:
-    """Say how the chosen weight changes prices by age and the error."""
+    """State how the chosen weight changes prices by age and the error."""
     apart, before = (max(found["mean"][k]) - min(found["mean"][k]) for k in (at, 0))
     if at == 0:
         return (
@@ -161,7 +161,7 @@ _ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
 
 
 def show_start() -> None:
-    """The way into the visit."""
+    """The start of the tour."""
     st.page_link(
         page(STEPS[0][0]),
         label="New here? Take the two-minute tour",
@@ -171,9 +171,9 @@ def show_start() -> None:
 
 
 def show_visit(shown: StreamlitPage) -> None:
-    """The step of who takes the visit, above the page that is shown; nothing for anybody else.
+    """The current step of the tour, above the page; nothing for users outside the tour.
 
-    The address says which step, or, on a page to which a link led, the session.
+    The address names the step or, on a page opened by a link, the session.
     """
     asked = st.query_params.get(Address.VISIT) or st.session_state.get(Address.VISIT)
     if asked is None:

@@ -26,7 +26,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 
 def show_status(job: Job, status: RunStatus) -> None:
-    """Bar, time left and what to do next."""
+    """Progress bar, time left and possible actions."""
     if status.state == DONE:
         st.success(f"Done in {duration(status.seconds)}.")
     elif status.state == CANCELLED:
@@ -49,7 +49,7 @@ def progress_words(status: RunStatus) -> str:
 
 
 def show_go_on(job: Job) -> None:
-    """Offer to resume a job that was stopped or failed with a part of it done."""
+    """Offer to resume a job that was stopped or failed after some of its steps."""
     if job.can_go_on and st.button(
         "Resume",
         key=KEY("go-on", job.id),
@@ -64,7 +64,7 @@ def show_go_on(job: Job) -> None:
 def show_progress(job: Job) -> None:
     """Status and a button to cancel; for a fragment that runs every SECONDS_BETWEEN_LOOKS.
 
-    One full rerun of the page when the job is over.
+    One full rerun of the page when the job ends.
     """
     status = job.status
     if status.is_over:
@@ -77,7 +77,7 @@ def show_progress(job: Job) -> None:
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
 def follow_job(job: Job) -> None:
-    """Show a job's progress until it is over."""
+    """Show a job's progress until it ends."""
     show_progress(job)
 
 
@@ -94,9 +94,9 @@ def show_or_start(
     Parameters
     ----------
     job
-        None if nobody has asked for it.
+        The job; None if it was not requested.
     show
-        Draws the result.
+        Function that draws the result.
     missing
         Reason why it can't be started.
     """
@@ -133,23 +133,24 @@ def finished(study: Study) -> Tables | None:
 
 
 def so_far(study: Study) -> tuple[Tables, bool]:
-    """Return the tables that a study has so far, and whether it is finished; it is not started here."""
+    """Return the tables of a study so far, and whether it is finished; it is not started here."""
     done = finished(study)
     return (_tables(study), False) if done is None else (done, True)
 
 
 def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:
-    """Start a study once the page rests, show its progress and first results, and rerun the page at its end.
+    """Start a study when the page is idle, show its progress and first results, and rerun the page at its
+    end.
 
     Parameters
     ----------
     study
-        Not done yet.
+        A study that is not finished.
     show
-        Draws the tables that there are so far. None if the page itself does: then it is run again whenever
-        there is more to draw.
+        Function that draws the tables so far. None if the page draws them; the page is then rerun whenever
+        there are new results.
     slot
-        Name of the place on the page: a study that takes the place of another stops it.
+        Name of the place on the page; a study that replaces another in its place stops it.
     """
     asked = KEY("study", slot)
     earlier = st.session_state.get(asked)

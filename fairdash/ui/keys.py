@@ -61,7 +61,7 @@ class Address(StrEnum):
 
 
 class Keys:
-    """The keys of one file: ``KEY = Keys(__file__)`` once, then ``KEY("refit")`` at each widget.
+    """The keys of one file: ``KEY = Keys(__file__)`` once, then ``KEY("refit")`` for each widget.
 
     >>> KEY = Keys("fairdash/ui/somewhere/doctest_of_keys.py")
     >>> KEY("refit")
@@ -91,7 +91,7 @@ class Keys:
             raise ValueError(f"Two files use the keys of {self.prefix}: {_TAKEN[self.prefix]} and {path}")
 
     def __call__(self, name: str, *parts: object) -> str:
-        """Return the key of the file's widget `name`; each combination of `parts` has a key of its own."""
+        """Return the key of the file's widget `name`; each combination of `parts` has a separate key."""
         # As JSON, so that ("a", "b c") and ("a b", "c") differ.
         return " ".join(
             [self.prefix, name, *(json.dumps(part, ensure_ascii=False, default=str) for part in parts)]

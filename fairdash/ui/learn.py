@@ -25,7 +25,7 @@ from fairdash.views.reports.methods import (
 
 
 def show_answer() -> None:
-    """Show what the bench says of the default, and mean ranks."""
+    """Show the bench's findings on the default, and mean ranks."""
     table = read_methods()
     st.markdown("\n".join(f"- {safe(each)}" for each in summary(table)))
     for several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
@@ -40,7 +40,7 @@ def show_answer() -> None:
 
 
 def show_data_set() -> None:
-    """Show the front and the errors of a data set, and the table of all sets to download."""
+    """Show the front and the errors of a data set, and a download of the table of all sets."""
     table = read_methods()
     names = {str(name): str(name).replace("_", " ") for name in table["data"].unique()}
     data = choose("Data set", names, name=Address.DATA, key=KEY("data"))
@@ -60,7 +60,10 @@ def show_data_set() -> None:
         )
         chart(figure, key=KEY("front", data), alt="Error of each method against its dependence.")
     else:
-        st.info("The standard network does not follow the attribute beyond noise. There is nothing to lower.")
+        st.info(
+            "The standard network's predictions do not follow the attribute beyond noise. There is no "
+            "dependence to reduce."
+        )
     st.dataframe(errors_of(table, data), hide_index=True, alt="Errors of all methods at equal dependence")
     st.caption(
         "Each cell gives the error and half the width of its 95 % interval over the splits. ↑ and ↓ mark an "
@@ -69,7 +72,7 @@ def show_data_set() -> None:
     download(table, label="All results (CSV)", name="methods", key=KEY("csv"))
     lacking = [f"{name}: {why}." for name, why in missing(table).items()]
     if lacking:
-        with st.expander("Methods that lack data sets"):
+        with st.expander("Methods without results on some data sets"):
             st.markdown("\n".join(f"- {safe(each)}" for each in lacking))
 
 
@@ -89,7 +92,7 @@ _PRINT = """<style>@media print {
 
 
 def show_lesson() -> None:
-    """The scene of the address under its question, the recap, or a text in a window of its own."""
+    """The scene in the address under its question, the recap, or a text in a separate window."""
     if (window := st.query_params.get(Address.WINDOW)) in lesson.TEXTS:
         st.html(_PRINT)
         st.markdown(lesson.text(window))
@@ -114,7 +117,7 @@ def show_lesson() -> None:
 
 
 def _ask_for_scene() -> str:
-    """All scenes in a row, between the ways back and on."""
+    """All scenes in a row, between the back and next buttons."""
     titles = {name: scene.title for name, scene in SCENES.items()} | {RECAP: "Recap"}
     key, names = KEY("scene"), list(titles)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -134,7 +137,7 @@ def _ask_for_scene() -> str:
 
 
 def _show_recap() -> None:
-    """Recap of each scene, beside the reader's own guess."""
+    """Recap of each scene, with the reader's own guess."""
     st.markdown("Ada is 30 and Ben is 40. Their prices followed age without any correlation.")
     for name, scene in SCENES.items():
         st.markdown(f"**{scene.title}**  \n{scene.learned} {guess_in_words(name)}")

@@ -56,9 +56,9 @@ class Control:
     name
         The parameter in the address.
     values
-        What the address says of each value to what people read.
+        Map of each value in the address to its display text.
     default
-        The value where the address has none, or one that is not known.
+        The value if the address has none, or an unknown one.
     """
 
     label: str
@@ -68,7 +68,7 @@ class Control:
     default: str
 
     def at(self) -> int:
-        """Value that the address asks for."""
+        """Value in the address."""
         asked = st.query_params.get(self.name, self.default)
         return list(self.values).index(asked if asked in self.values else self.default)
 
@@ -76,18 +76,18 @@ class Control:
 def drawn(
     figures: Sequence[go.Figure], *, alt: str, large: bool, table: tuple[str, str, str] | None = None
 ) -> dict[str, Any]:
-    """Return a picture in the stage's form, from its figure in every state; it is the same for everybody.
+    """Return a picture in the stage's form, from its figure in every state; all users share it.
 
     Parameters
     ----------
     figures
-        Those of the first variant first.
+        Figures, those of the first variant first.
     alt
         Content, in words.
     large
-        Whether it is for a hall.
+        Whether it is for presentation mode.
     table
-        Title, trace and column of a table for those who don't see the picture.
+        Title, trace and column of a table for readers who can't see the picture.
     """
     if large:
         enlarged(figures[0], HALL_TEXT)
@@ -98,7 +98,7 @@ def drawn(
 def show_moving(
     scene: str, pictures: Sequence[dict[str, Any]], *, slider: Control, variants: Control | None = None
 ) -> None:
-    """The scene's pictures, of :func:`drawn`, under a slider; the address hears of it on release."""
+    """The scene's pictures, from :func:`drawn`, under a slider; the address is updated on release."""
 
     def let_go(at: int) -> None:
         variant, stop = divmod(at, len(slider.values))
@@ -138,7 +138,7 @@ def show_moving(
 
 
 def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Transition of the first figure's trace, if that moves."""
+    """Transition of the first figure's trace, if it moves."""
     if picture["table"] is None:
         return None
     title, name, head = picture["table"]
@@ -159,7 +159,7 @@ def guesses() -> dict[str, str]:
 
 
 def guessed(name: str) -> bool:
-    """Ask for a guess, until there is one; whether there is."""
+    """Ask for a guess until there is one, and return whether there is one."""
     scene, key = SCENES[name], KEY("guess", name)
 
     def keep() -> None:
@@ -187,7 +187,7 @@ Lab = tuple[str, Mapping[str, str]]
 
 
 def to_lab(name: str, address: Mapping[str, str]) -> None:
-    """The way to the page on which everything can be changed, with this scene's state."""
+    """Link to the page on which everything can be changed, with this scene's state."""
     icon = ":material/science:"
     st.page_link(page(name), label="Open in the lab", icon=icon, query_params=dict(address))
 
@@ -202,7 +202,7 @@ def _play(
     lab: Lab,
     columns: Sequence[DeltaGenerator] = (),
 ) -> None:
-    """Show a scene that plays: pictures that show the guess, with the guess and a sentence beside them."""
+    """Show an animated scene: pictures with the guess and a sentence next to them."""
     left, right = columns or st.columns([3, 1])
     with right:
         if answered := guessed(scene):
@@ -217,7 +217,7 @@ _DOTS = 200
 
 
 def current_points() -> lesson.Points:
-    """Return the curve in the address, or the hump if there is none or it can't be shown in this scene."""
+    """Return the curve in the address, or the hump if there is none or this scene can't show it."""
     if Address.POINTS not in st.query_params:
         return lesson.HUMP
     points = points_from_address()

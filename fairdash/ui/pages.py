@@ -50,9 +50,9 @@ def page(name: str) -> StreamlitPage:
 def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
     """Leave this page for another one.
 
-    A part of the page that is left may run every second, and its next run may be on its way from the browser.
-    After the switch Streamlit would take the browser back by it, to the page that was left, without content;
-    what it no longer knows it leaves alone.
+    A fragment of the old page may run every second, and its next run may already be on its way from the
+    browser. After the switch, Streamlit would return the browser to the old page, without content. It ignores
+    unknown fragments.
 
     Parameters
     ----------

@@ -283,7 +283,7 @@ def _show_one(run: Run) -> None:
 
 
 def _show_delete(runs: list[Run]) -> None:
-    """Everything to be deleted, and the button: two clicks."""
+    """A list of everything to be deleted, and the button;"""
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(safe(what_goes(made_in(*runs))))
         st.button(
@@ -306,7 +306,7 @@ def _stop(run: Run) -> None:
 
 
 def _delete(runs: list[Run]) -> None:
-    """Delete them from disk, memory and this session."""
+    """two clicks are needed. Delete the runs from disk, memory and this session."""
     with plain_errors():
         try:
             for run in runs:

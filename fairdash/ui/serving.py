@@ -46,8 +46,8 @@ def keep_terms() -> Callable[[], None]:
 def enter_app_folder() -> None:
     """Change to the app's folder, because Streamlit would read another app's settings elsewhere.
 
-    And have it compute in one thread unless told: what pages compute is small, and a second thread costs more
-    than it gives.
+    By default it also computes in one thread, because pages compute little, and a second thread costs more
+    than it saves.
     """
     os.environ.update({name: each for name, each in ONE_THREAD.items() if name not in os.environ})
     for name in _FOLDERS:

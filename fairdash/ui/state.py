@@ -76,7 +76,7 @@ def choose_source(source: DatasetSource) -> None:
 def chosen_run() -> Run | None:
     """Return the selected run, named by the address or the session; None if there is none.
 
-    RunError if it is gone; the next call then gives None.
+    RunError if it no longer exists; the next call then returns None.
     """
     return _chosen(Run, Address.RUN)
 
@@ -128,7 +128,7 @@ def _choose(job: Run | SearchJob | AuditJob | None, key: Address) -> None:
 
 
 def _adopt_data(job: Run | SearchJob | AuditJob) -> None:
-    """Someone came by the job's address: its data are the data in use."""
+    """Use the data of a job that was opened by its address."""
     if Address.DATASET not in st.session_state and Address.DATASET not in st.query_params:
         choose_source(job.spec.source)
 
@@ -161,25 +161,25 @@ def choose(
 ) -> str:
     """Show a segmented control of `options`; the address stores the selected id.
 
-    A control that Streamlit binds keeps its title there instead, and falls back in silence on one that it
-    does not know. Here a message above the control names an unknown id, and the control shows the first
-    option, until somebody chooses one.
+    A control bound by Streamlit stores its title in the address instead, and silently ignores an unknown one.
+    Here a message above the control names an unknown id, and the control shows the first option until the
+    user chooses one.
 
     Parameters
     ----------
     options
-        Id, as the address holds it, to title; the first is the default.
+        Id in the address to title; the first is the default.
     name
         The parameter in the address.
     key
-        The control's own key; it differs from `name` where two controls share a parameter.
+        The control's own key; it differs from `name` if two controls share a parameter.
     place
         Container to draw in: a column or the page.
 
     Returns
     -------
     str
-        The id that is chosen.
+        The chosen id.
     """
     asked = st.query_params.get(name)
     if asked is not None and asked not in options:
@@ -204,7 +204,7 @@ def choose(
 
 
 def _write(name: str, key: str) -> None:
-    """Keep in the address what was chosen."""
+    """Store the choice in the address."""
     st.query_params[name] = str(st.session_state[key])
 
 

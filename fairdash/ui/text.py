@@ -19,7 +19,7 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&=^@/])")
 def safe(name: object) -> str:
     """Escape a user's name for Markdown: no link, image, formula or HTML is rendered.
 
-    Characters that can't be seen are written out.
+    Invisible characters are written out.
     """
     return _MARKDOWN.sub(r"\\\1", visible(" ".join(str(name).split())))
 

@@ -28,12 +28,12 @@ SECONDS_TO_ASK = 5.0
 
 
 class Making:
-    """File made once, on the first request by the download or by the page.
+    """File created once, on the first request by the download or the page.
 
     Parameters
     ----------
     make
-        Gives the file's content.
+        Function that returns the file's content.
     """
 
     def __init__(self, make: Callable[[], bytes]) -> None:
@@ -77,14 +77,15 @@ def download_file(
     key: str,
     icon: str = ":material/download:",
 ) -> None:
-    """Show a button that makes and downloads a file.
+    """Show a button that creates and downloads a file.
 
     Parameters
     ----------
     make
-        Gives the content; called in a thread of its own after the click, at most once a click.
+        Function that returns the content; called in a separate thread after the click, at most once per
+        click.
     label, name, mime, key, icon
-        The button's words, the file's name and kind, the widget's key and picture.
+        Text of the button, name and type of the file, key and icon of the widget.
     """
     making = Making(make)
     kept = KEY("making", key)
@@ -129,10 +130,10 @@ _NONE = "None"
 
 
 def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
-    """Ask for an option of a plan by the widget that its kind calls for, with its label, help and range.
+    """Ask for an option of a plan with the widget for its kind, and its label, help and range.
 
-    `more` is the widget's key, and what differs on this page. Of `options` among it, such as a table's
-    columns, one is chosen, or several; one of them may be None.
+    `more` contains the widget's key and settings of this page. If it contains `options`, such as a table's
+    columns, one or several are chosen; None may be among them.
     """
     option = options_of(plan)[name]
     about, kind, default = option.metadata, str(option.type), option.default

@@ -1,12 +1,12 @@
-"""scikit-learn's histogram gradient boosting, quicker where rows have weights or columns are many.
+"""scikit-learn's histogram gradient boosting, faster with row weights or many columns.
 
 scikit-learn 1.9 bins columns by weighted quantiles, and sorts each column anew for each of 254 of them: a fit
-to 600 rows of 100 columns takes 15 s instead of 0.15 s. Here equal weights are none, and otherwise columns
-come in bins of about as many rows.
+to 600 rows of 100 columns takes 15 s instead of 0.15 s. Here equal weights are ignored, and otherwise columns
+are cut into bins with about equal numbers of rows.
 
-A split costs columns × bins, however few values a column has: with 3,000 dummies a fit to 600 rows took 20 s,
-since each has room for 255 bins. Wide tables get as many bins as a column has values, and at most as many as
-keep a split within a processor's cache.
+A split costs columns × bins even if columns have few values: with 3,000 dummies, a fit to 600 rows took 20 s,
+because each has room for 255 bins. Wide tables therefore get as many bins as a column has values, limited so
+that a split fits into a processor's cache.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class BoostedTrees(HistGradientBoostingRegressor):
 
 
 def bins_for(columns: Array, most: int) -> int:
-    """Return the bins a column for a table (n, p): `most`, and fewer for a wide one.
+    """Return the number of bins per column for a table (n, p): `most`, or fewer for a wide table.
 
     Examples
     --------
@@ -60,9 +60,10 @@ def bins_for(columns: Array, most: int) -> int:
 
 
 def in_bins(columns: Array, count: int) -> Array:
-    """Replace columns (n, p) of more than `count` values by the middle values of bins of about as many rows.
+    """Replace columns (n, p) with more than `count` values by the middle values of bins with about equal
+    numbers of rows.
 
-    The array given is changed, and returned. Missing cells stay missing, and equal cells equal.
+    The given array is changed and returned. Missing cells stay missing, and equal cells equal.
 
     Examples
     --------

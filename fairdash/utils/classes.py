@@ -39,11 +39,11 @@ class Classes(NamedTuple):
     Attributes
     ----------
     codes : (n,) array
-        Place of its class in `names`; −1 where it is missing.
+        Position of its class in `names`; −1 if missing.
     names
-        Of the classes, in order: that of an ordered category, or else the alphabet's.
+        Names of the classes, in the order of an ordered category, or else alphabetical.
     merged
-        Rare classes that are one now, with their rows.
+        Rare classes that were merged, with their rows.
     """
 
     codes: Index
@@ -90,10 +90,10 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
     Parameters
     ----------
     values : (n,) array
-        Text or categories; missing where they are.
+        Text or categories, possibly with missing values.
     fewest
-        Rows under which a class is taken together with the others that rare, as far as two classes are left.
-        If these have too few rows as well, so is the next rarest.
+        Classes with fewer rows are merged, as long as two classes remain. If the merged class has too few
+        rows as well, the next rarest class joins it.
     """
     column = pd.Series(values)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -122,7 +122,7 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
 def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:
     """Return classes as numbers: two as 0 and 1, (n,); more as columns of 0 and 1, (n, k), or as codes, (n,).
 
-    None are taken together; NaN where a value is missing.
+    No classes are merged; NaN for missing values.
     """
     classes = classes_of(values, fewest=0)
     if as_codes or len(classes.names) < 2:
@@ -172,7 +172,7 @@ def column_of(name: str, columns: tuple[str, ...]) -> str:
 def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
     """Return a map of sensitive attributes to columns: the 0/1 columns of one attribute, or one column.
 
-    Columns belong together where their names say so and every row has 1 in exactly one of them.
+    Columns belong together if their names say so and every row has 1 in exactly one of them.
 
     >>> made = pd.DataFrame(classes_of(["a", "b", "c"] * 20).columns("region")).assign(age=range(60))
     >>> attributes_of(made)

@@ -52,7 +52,7 @@ def has(package: str) -> bool:
 
 
 def need(*packages: str) -> None:
-    """Refuse at once what would otherwise compute first and then lack a package of :data:`EXTRA_OF`.
+    """Refuse a computation at once if a package of :data:`EXTRA_OF` that it needs later is missing.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def name_missing_packages() -> None:
 
 
 class _MissingPackages(MetaPathFinder):
-    """Asked last, where no other finder has the package; other libraries' imports it leaves alone."""
+    """It is asked last, if no other finder has the package, and ignores imports by other libraries."""
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         if fullname in EXTRA_OF and _importer().partition(".")[0] == "fairdash":
@@ -87,7 +87,7 @@ class _MissingPackages(MetaPathFinder):
 
 
 def _importer() -> str:
-    """Return the name of the module whose import is being carried out."""
+    """Return the name of the module that is being imported."""
     frame = sys._getframe(2)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("importlib."):
         frame = frame.f_back
@@ -102,7 +102,7 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     package
         The package's ``__name__``.
     homes
-        Name to the module that it stands in; a module to the package that it stands in.
+        Map of names to their modules, and of modules to their packages.
 
     Examples
     --------
@@ -126,12 +126,12 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
 def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return a package's ``__getattr__``, ``__dir__`` and ``__all__`` for the names that its stub imports.
 
-    So they are in one list, for the package and for tools that read types.
+    The package and type checkers therefore share one list.
 
     Parameters
     ----------
     package, file
-        The package's ``__name__`` and ``__file__``; the stub lies beside it as ``__init__.pyi``.
+        The package's ``__name__`` and ``__file__``; the stub is in the same folder as ``__init__.pyi``.
     """
     homes = homes_of_stub(file)
     names = sorted(homes)
@@ -139,7 +139,7 @@ def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callab
 
 
 def homes_of_stub(file: str) -> dict[str, str]:
-    """Return each name that the stub beside a package's file imports, with its module."""
+    """Return each name that the stub of a package imports, with its module."""
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     return {name.name: str(node.module) for node in imports for name in node.names}

@@ -1,4 +1,4 @@
-"""Options of a verb, each declared once as a field of its plan.
+"""Options of a command, each declared once as a field of its plan.
 
 The page's form (:mod:`fairdash.ui.widgets`), the command line (:func:`fairdash.cli.with_options`), the plan
 and the check of its JSON take name, type, default, range and words from the field.
@@ -35,35 +35,35 @@ def option(
     default
         Its default; ``...`` for an option that must be given.
     label
-        Title of its widget; "" for an option that is not on the page by itself.
+        Title of its widget; "" for an option without a separate widget.
     help
-        What it is, beside the widget and in the command's help.
+        Help text of the widget and of the command.
     within
         Range of a number, or of each of several, such as ``"(0, 1]"``.
     unit
         ``"%"`` for a share that the page asks for in per cent.
     choices
-        Ids of what it may be.
+        Ids of the allowed values.
     step
         Step of its widget.
     needs
         The role without which it has no effect.
     name
-        What the library calls it where that is not the field's name.
+        Its name in the library, if it differs from the field's name.
     word
-        What the command calls it where that is not its name: of a list, one of its values.
+        Its name in the command, if it differs; for a list, the name of one value.
     """
     about = {key: value for key, value in locals().items() if key != "default"}
     return field(default=MISSING if default is ... else default, metadata=about)
 
 
 def options_of(plan: type) -> Mapping[str, Field[Any]]:
-    """Fields of a plan that are options, by the names that the library gives them."""
+    """Fields of a plan that are options, by their names in the library."""
     return {each.metadata["name"] or each.name: each for each in fields(plan) if "help" in each.metadata}
 
 
 def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
-    """Note which of the values of a plan's fields are numbers out of their range."""
+    """Note values of a plan's fields that are numbers out of range."""
     for name, each in options_of(plan).items():
         value, within = values[each.name], each.metadata["within"]
         numbers = () if value is None else value if isinstance(value, Iterable) else (value,)

@@ -23,8 +23,8 @@ MAX_WHOLE = 2**63 - 1
 def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
     """Convert a dataclass to numbers, texts, lists and dicts, recursively.
 
-    A record that has a ``to_json`` of its own is written by that, unless `own_way` is False: that is how the
-    ``to_json`` itself asks for its fields.
+    A record with its own ``to_json`` is converted by it, unless `own_way` is False, as in a call from
+    ``to_json`` itself.
 
     Examples
     --------
@@ -42,9 +42,9 @@ def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool =
     Raises
     ------
     ValueError
-        The values are not those of `kind`: one is missing, of another type, or there is one that it has not.
+        The values do not fit `kind`: one is missing, has another type, or is unknown.
     FairdashError
-        What `kind` itself refuses.
+        `kind` itself refuses the values.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _writes_itself(kind: Any) -> bool:
 
 
 def _is_any_of_several(kind: Any) -> bool:
-    """Return whether values of several plain kinds will do, so that each is what JSON says it is."""
+    """Return whether values of several plain kinds are allowed, so that each keeps its type in JSON."""
     kinds = set(get_args(kind)) - {type(None)}
     return isinstance(kind, UnionType) and len(kinds) > 1 and kinds <= {str, float, int, bool}
 
@@ -133,7 +133,7 @@ def _is_row(kind: Any) -> bool:
 
 
 def _row(values: object, kind: Any, structure: Callable[[Any, Any], Any]) -> Any:
-    """Refuse a text, whose characters cattrs would take for a tuple."""
+    """Refuse a text, because cattrs would convert its characters to a tuple."""
     if not isinstance(values, (list, tuple)):
         raise TypeError("not a list")
     kinds = get_args(kind)

@@ -30,15 +30,15 @@ DOUBLE, SINGLE = (float(np.finfo(kind).eps) for kind in (np.float64, np.float32)
 def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -> Any:
     """Return whether numbers from `low` to `high`, of numpy or torch, are equal up to rounding.
 
-    Never of what is not finite: where a model has diverged it must not look constant.
+    False for values that are not finite, so that a diverged model does not look constant.
 
     Parameters
     ----------
     eps
-        Relative size of a rounding in the precision in which they have been computed.
+        Relative rounding error in the precision of the computation.
     unit
-        What they have been computed in units of, such as the target's standard deviation for a network's
-        predictions, where that is not their own size: a shift of the target adds no rounding.
+        Unit in which they were computed, such as the target's standard deviation for a network's predictions,
+        if it differs from their size; a shift of the target adds no rounding.
     """
     # Halved, because the range of values near the largest float would overflow.
     spread, share = high / 2 - low / 2, ROUNDINGS * eps / 2
@@ -75,7 +75,9 @@ def settled(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.float64]:
-    """Return the stack with rows that vary by rounding alone set constant, because ranks would show it."""
+    """Return the stack with rows that vary only by rounding set constant, because ranks would show the
+    rounding.
+    """
     real = varies(x, weight, eps=eps, unit=unit)
     return x if real.all() else np.where(real[..., None], x, x[..., :1])
 
@@ -88,7 +90,7 @@ Between = tuple[Index, Index, Array]
 
 
 def between(nodes: Array, x: Array) -> Between:
-    """Return where numbers x (n,) lie among rising nodes (m,); beyond an end they lie at it."""
+    """Return the positions of numbers x (n,) among ascending nodes (m,), limited to the ends."""
     last = len(nodes) - 1
     left = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, last)
     right = np.minimum(left + 1, last)
@@ -98,7 +100,7 @@ def between(nodes: Array, x: Array) -> Between:
 
 
 def interpolated(values: Array, where: Between) -> Array:
-    """Return the values (m, …) of the nodes where the numbers lie, (n, …)."""
+    """Return the interpolated values (n, …) from the values (m, …) at the nodes."""
     left, right, share = where
     share = share.reshape(-1, *[1] * (values.ndim - 1))
     return np.asarray(values[left] + share * (values[right] - values[left]))

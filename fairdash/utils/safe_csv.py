@@ -15,7 +15,7 @@ def safe_csv(frame: pd.DataFrame, *, float_format: str | None = None) -> bytes:
     """Return the frame as UTF-8 CSV with a byte order mark; texts that look like formulas get an apostrophe,
     and characters that can't be seen are written out.
 
-    Numbers are written as they are, negative ones too, or in `float_format`, such as ``"%.8g"``.
+    Numbers, including negative ones, are written unchanged, or in `float_format`, such as ``"%.8g"``.
     """
     columns = [
         column if pd.api.types.is_numeric_dtype(column.dtype) else column.astype(object).map(_escape)

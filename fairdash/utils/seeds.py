@@ -77,9 +77,9 @@ def rng_of(
     Parameters
     ----------
     place
-        Place, such as the number of a split.
+        Position, such as the number of a split.
     then
-        Place within that, such as the position of a feature.
+        Position within it, such as the position of a feature.
     """
     return np.random.default_rng(None if random_state is None else [random_state, *place, stream, *then])
 

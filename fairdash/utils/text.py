@@ -16,15 +16,15 @@ CROSS = " × "
 
 
 def visible(text: str, *, keep: str = "\t\n\r") -> str:
-    """Write out the invisible characters of a user's text, as JSON does.
+    """Write out the invisible characters of a user's text, as in JSON.
 
-    Two columns can't look alike then, nor a text read otherwise than it is written. JSON may be given as a
-    whole: it means the same afterwards.
+    Two columns then can't look alike, and a text can't be read differently from how it is written. Complete
+    JSON keeps its meaning.
 
     Parameters
     ----------
     keep
-        Controls that stay; none in what must be one line.
+        Control characters that stay; none if the text must be one line.
 
     >>> visible("age\u202e"), visible("prime d\u2019été")
     ('age\\\\u202e', 'prime d’été')
@@ -140,7 +140,7 @@ def label(name: str, unit: str) -> str:
 def error_change(before: float, after: float, *, of_average: float, unit: str) -> str:
     """Describe the change of the root mean squared error, as home page, lesson and reports do.
 
-    A percentage is one of the average's error, never of the error before, which may be near 0.
+    Percentages refer to the average's error, never to the previous error, which may be near 0.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def few(names: Collection[object]) -> str:
 
 
 def at_lines(lines: Iterable[int], count: int, *, word: str = "line") -> str:
-    """Describe a location by the first five lines of `count`, or of another kind of item.
+    """Describe a location by the first five of `count` lines, or of other items.
 
     >>> at_lines([2, 3, 5, 7, 11, 13], 6), at_lines([4], 1, word="row")
     ('lines 2, 3, 5, 7, 11, …', 'row 4')

@@ -1,4 +1,4 @@
-"""Boosted trees, as all parts of fairdash fit them."""
+"""Boosted trees with the options that all parts of fairdash share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 def boosted_trees(**options: Any) -> Any:
     """Return scikit-learn's histogram gradient boosting, not fitted, with 15 leaves and no early stopping.
 
-    `options` are those of the class, and override these two.
+    `options` are options of the class, and override these two.
     """
     from fairdash.utils.boosting import BoostedTrees
 

@@ -51,11 +51,11 @@ class Text(str):
     Parameters
     ----------
     text
-        What it says.
+        The text.
     part
         ``"title"``; ``"chapter"``, ``"page"`` (a chapter on a new page) or ``"section"`` (of a document of
         one page); ``"heading"``, ``"small"`` print, the ``"answer"``, a ``"command"``, or a ``"blank"`` to
-        fill in and what is ``"written"`` there.
+        fill in and its ``"written"`` text.
     """
 
     part: str
@@ -67,7 +67,7 @@ class Text(str):
 
     @property
     def tag(self) -> str:
-        """Element of a document that holds it."""
+        """Element of a document that contains it."""
         return _TAGS.get(self.part, "p")
 
 
@@ -80,7 +80,8 @@ class Picture:
     id
         Its name in the document.
     figure
-        With its title and subtitle, which HTML shows as text: there they wrap on a phone and on paper.
+        The figure with its title and subtitle, which HTML shows as text, so that they wrap on a phone and on
+        paper.
     alt
         Description for readers who can't see the figure.
     """
@@ -125,7 +126,7 @@ class Picture:
 
     @property
     def source(self) -> Markup:
-        """Address that embeds the figure as a document in which no script runs."""
+        """Address that embeds the figure in a document without scripts."""
         from fairdash.views.figures.svg import svg_of
 
         svg = svg_of(self.figure, height=self.height)
@@ -139,7 +140,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Figure of an audit's table, drawn where it is shown.
+    """Figure of an audit's table, drawn when it is shown.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ class Chart:
     gap_allowed: float
 
     def drawn(self, theme: Theme) -> Picture | None:
-        """Return the picture; None for a table without rows or a figure of its own, or without plotly."""
+        """Return the picture; None for a table without rows or without a figure, or if plotly is missing."""
         if not has("plotly"):
             return None
         from fairdash.views.figures.audit import audit_figure
@@ -180,11 +181,11 @@ class Table:
     frame
         Its cells, texts or numbers; the first column names the row.
     file
-        The file that has all of it, where a document prints the first rows alone.
+        The file with all rows, if a document prints only the first rows.
     shares
-        Columns that are shown in per cent.
+        Columns shown in per cent.
     words
-        Column to its ids and their words.
+        Column to its ids and their display texts.
     """
 
     title: str
@@ -234,7 +235,7 @@ class Table:
 
     @property
     def below(self) -> str:
-        """Note below the table, and where to find all rows."""
+        """Note below the table, with the place of all rows."""
         left_out = self.file and len(self.frame) > MAX_ROWS
         more = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all."
         return f"{self.note} {more if left_out else ''}".strip()
@@ -277,9 +278,9 @@ def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> by
     Parameters
     ----------
     title
-        Of the window.
+        Title of the window.
     scripts
-        Whether plotly draws the figures, about 5 MB, or they are pictures and no script runs.
+        Whether plotly draws the figures, with about 5 MB, or they are pictures without scripts.
     """
     drawn = [each.drawn(LIGHT) if isinstance(each, Chart) else each for each in blocks]
     return (
@@ -304,7 +305,7 @@ def as_script_json(text: str) -> Markup:
 def plotly_script() -> Markup:
     """Return plotly.js with every address in it made unreachable.
 
-    Only maps, which no figure here is, would fetch anything, and the document's policy forbids it besides.
+    Only maps would fetch anything, and there are none here. The document's policy also forbids it.
     """
     from plotly.offline import get_plotlyjs
 

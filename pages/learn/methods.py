@@ -10,8 +10,8 @@ st.title("Which method has the smallest error at equal dependence?")
 st.markdown(
     "Each method is trained at several weights λ. Validation rows choose the λ at which the dependence is "
     "75, 50 or 25 % of the standard network's, and test rows give the error. No method minimises the "
-    "readings of dependence."
+    "measures of dependence used here."
 )
 show_answer()
 show_data_set()
-st.caption("`fairdash bench` compares methods on your data, and methods of yours by the same protocol.")
+st.caption("`fairdash bench` compares methods on your data by the same protocol, including your own methods.")

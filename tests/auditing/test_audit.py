@@ -263,7 +263,7 @@ def test_differences_have_paired_intervals(whole):
     assert named["difference"].between(named["ci_low"], named["ci_high"]).all()
 
 
-def test_who_wins_and_loses(whole):
+def test_a_second_price_moves_money_along_s_and_by_segment(whole):
     change = whole.tables["change_along_s"]
     # The young (low z) pay more with the candidate, the old less.
     assert change["per_head_low"].iloc[0] > 0 > change["per_head_high"].iloc[-1]

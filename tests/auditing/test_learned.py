@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.models.averages import reach_in_words, repaired
+from fairdash.auditing.models.averages import reach_in_words
 from fairdash.auditing.models.premiums import (
     OF_A_COST,
     OF_A_PRICE,
@@ -31,7 +31,7 @@ from fairdash.auditing.questions.attribution import (
     shares_of_link,
 )
 from fairdash.auditing.table import AuditTable
-from fairdash.errors import DataError, OptionError
+from fairdash.errors import OptionError
 
 ROLES = {"price": "p", "sensitive": "s", "exposure": "w"}
 
@@ -187,11 +187,6 @@ def test_both_questions_are_answered_with_tables_and_fits(monkeypatch):
     assert set(result.tables["premium_curves"]["premium"]) == set(table.index)
 
 
-def test_an_outcome_that_adds_up_to_less_than_nothing_is_refused():
-    with pytest.raises(DataError, match="0 or less"):
-        fd.audit(policies(300).assign(y=-1.0), **ROLES, outcome="y", questions=[6, 8])
-
-
 def test_a_table_with_ids_dates_groups_and_missing_and_negative_cells():
     frame = policies(300).assign(id=[f"policy {k}" for k in range(300)], day=pd.Timestamp("2020-01-01"))
     frame = frame.assign(y=frame["y"] - 1, policy=np.arange(300) // 2)
@@ -209,35 +204,6 @@ def test_features_may_be_named_and_must_be_free():
     for feature, says in (("p", "Leave it out of the features"), ("twon", "town")):
         with pytest.raises(OptionError, match=says):
             fd.audit(policies(300), **ROLES, features=[feature])
-
-
-def priced(*, follows):
-    rng = np.random.default_rng(0)
-    age, hidden, chance = rng.normal(size=(3, 1_200))
-    price = 100 + 10 * hidden + follows * age
-    claims = price * rng.gamma(2, 0.5, size=len(age))
-    return pd.DataFrame({"price": price, "age": age, "near": age + 0.5 * chance, "claims": claims})
-
-
-@pytest.mark.parametrize("follows", [8.0, 0.0])
-def test_strengths_take_dependence_down_and_move_nothing_that_does_not_follow(follows):
-    frame = priced(follows=follows)
-    table = AuditTable.of(frame, columns_of("price", "age", outcome="claims"))
-    figures, prices = repaired(table)
-    by_knowledge = figures.set_index(["s at pricing", "strength"])
-    known, other = by_knowledge.loc["known"], by_knowledge.loc["not known"]
-    assert known.loc[0.0, "mean change"] == 0
-    assert prices["s known, strength 0.5"].mean() == pytest.approx(frame["price"].mean(), rel=0.01)
-    if follows:
-        assert known.loc[0.0, "dependence"] > 0.5
-        assert known.loc[1.0, "dependence"] < known.loc[1.0, "floor"] + 0.05
-        # What is near age tells most of it, and not all.
-        assert known.loc[1.0, "dependence"] < other.loc[1.0, "dependence"] < 0.5
-        assert known.loc[1.0, "mean change"] == pytest.approx(0.08 * np.sqrt(2 / np.pi), rel=0.15)
-        assert known.loc[1.0, "error"] > known.loc[0.0, "error"]
-    else:
-        assert figures["mean change"].max() < 0.02
-        assert figures["moved by a tenth"].max() < 0.05
 
 
 def test_what_is_reached_without_the_attribute_is_said():

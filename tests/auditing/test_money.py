@@ -11,10 +11,9 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import mean_tweedie_deviance
 
 import fairdash as fd
-from fairdash.auditing.curve import basis_of
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.plan import columns_of
-from fairdash.auditing.questions.money import along_s, moved, segments
+from fairdash.auditing.questions.money import along_s, segments
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import OptionError
 from fairdash.evaluation.insurance import bands_of, deviances
@@ -70,20 +69,6 @@ def test_a_small_segment_without_a_claim_is_not_shown_to_be_overcharged():
     table = table_of(frame, outcome="y", controls=["zone"])
     found, _ = segments(table, table.controls, table.price, table.outcome)
     assert set(found.loc[found["level"] == "small", "shown"]) == {0}
-
-
-def test_what_is_moved_is_found_and_is_nothing_without_a_link():
-    rng = np.random.default_rng(2)
-    z = rng.normal(size=5000)
-    frame = pd.DataFrame({"p": 100 * (1 + 0.1 * z) * rng.gamma(10, 0.1, 5000), "s": z})
-    table = table_of(frame)
-    per_head, _, share = moved(table, basis_of(table), table.price, None)
-    # E[10 z | z > 0] = 10 √(2 ÷ π), for half of the rows.
-    assert per_head.ci_low < 10 * np.sqrt(2 / np.pi) < per_head.ci_high
-    assert share == pytest.approx(0.5, abs=0.05)
-    flat = table_of(frame.assign(p=rng.gamma(4, 25, 5000)))
-    _, of_all, _ = moved(flat, basis_of(flat), flat.price, None)
-    assert of_all.ci_low <= 0 <= of_all.ci_high
 
 
 def test_deviances_are_those_of_scikit_learn():

@@ -132,7 +132,7 @@ def test_raw_scores_are_never_a_price(rows, in_this_process):
     np.testing.assert_allclose(made, rows["catboost Logloss"], rtol=1e-8)
 
 
-def test_an_offset_of_the_training_and_an_early_end_are_said(rows):
+def test_an_offset_of_the_training_and_an_early_end_are_reported(rows):
     model = read_model(file("xgboost", "count:poisson, base_margin", "ubj"), table=INPUTS)
     ratio = model.predict(rows) / rows["xgboost count:poisson, base_margin"]
     assert f"these prices are {ratio[0]:.4g} times" in " ".join(model.remarks)
@@ -338,7 +338,7 @@ def test_the_command_says_what_a_file_is_and_what_it_does_not_tell(tmp_path, cap
     assert (about["objective"], about["size"]) == ("poisson", "6 trees")
 
 
-def test_another_process_reads_a_file_and_its_end_is_told_in_words(rows):
+def test_another_process_reads_a_file_and_its_crash_is_reported(rows):
     content = pmml()
     frame = rows[["region", "band"]].assign(band=rows["band"].astype("category")).replace("west", None)
     model, here = (make(content, table=list(frame)) for make in (ForeignModel, read_model))
@@ -352,7 +352,9 @@ def test_another_process_reads_a_file_and_its_end_is_told_in_words(rows):
         model._ask({"predict": [["region", None]], "rows": 1}, b"")
     ended = ForeignModel(content, table=list(frame))
     ended._process.kill()
-    with pytest.raises(StorageError, match="the process that reads it ended: it is damaged, or too large"):
+    with pytest.raises(
+        StorageError, match="the process that reads it stopped: the file is damaged or too large"
+    ):
         ended.predict(frame)
 
 

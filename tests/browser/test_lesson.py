@@ -176,7 +176,7 @@ def tab_to(page: Page, there: Locator) -> None:
 
 
 @pytest.mark.variant
-def test_a_hall_is_led_from_the_first_guess_to_the_recap_by_keys_alone(page: Page) -> None:
+def test_presentation_mode_fits_its_screen_and_works_by_keyboard(page: Page) -> None:
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.goto("/lesson?scene=1&present=true")
     page.get_by_text("Make a guess").wait_for()

@@ -96,7 +96,7 @@ def sign_in(page: Page, name: str) -> None:
 
 
 @pytest.mark.variant
-def test_who_signs_in_has_what_is_theirs_and_nobody_else_sees_anything(browser: Browser, with_sign_in: str):
+def test_a_signed_in_user_sees_only_their_own_data(browser: Browser, with_sign_in: str):
     context = browser.new_context(base_url=with_sign_in)
     page = context.new_page()
     try:

@@ -122,7 +122,7 @@ def at_rest(page) -> dict:
     return stage(page)
 
 
-def test_rows_and_readings_follow_the_hand_and_the_server_hears_of_the_end(page) -> None:
+def test_rows_and_estimates_follow_the_slider_and_the_address_its_release(page) -> None:
     shown(page, "/patterns?n=200&noise=1")
     said, begun = answer(page), stage(page)
     assert begun["noise"] == 1

@@ -99,7 +99,7 @@ def test_numbers_are_written_as_a_template_asks(page, value, format, words):
     ],
     ids=["thousands", "small", "minus", "percent", "given", "log"],
 )  # fmt: skip
-def test_ticks_are_round_and_told_in_full(page, axis, words):
+def test_ticks_are_round_and_written_in_full(page, axis, words):
     show(page, [], x=axis)
     told = [each for each in ticks(page, 0) if each]
     assert [each for each in told if each in words] == words
@@ -179,7 +179,7 @@ def test_arrow_keys_go_from_mark_to_mark(page):
     assert told == ["a", "b", "b", "a"]
 
 
-def test_somebody_who_points_at_a_mark_is_told_what_it_is(page):
+def test_pointing_at_a_mark_shows_its_tip(page):
     hover = "<b>%{customdata[0]}</b> &amp; co<br>%{x:.1f}, %{customdata[1]:,.4~g}<extra></extra>"
     known = {"customdata": [["a", 12346], ["b", 1]], "hovertemplate": hover}
     show(page, [DOTS | {"marker": MARKER, "x": [5, None], "y": [5, 5]} | known])
@@ -200,7 +200,7 @@ def test_text_is_text_whatever_it_holds(page):
     assert page.evaluate("() => window.hacked") is None
 
 
-def test_keys_move_the_picture_and_letting_go_tells_once(page):
+def test_keys_move_the_picture_and_release_reports_once(page):
     moves = [{"kind": "trace", "part": 0, "y": [[0, 0], [5, 5], [9, 9]]}]
     show(page, [LINE | {"x": [1, 2], "y": [0, 0]}], moves=moves)
     slider = page.get_by_role("slider")

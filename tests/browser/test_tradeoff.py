@@ -41,7 +41,7 @@ def stage(page: Page) -> dict:
     )
 
 
-def test_pictures_follow_the_hand_and_the_server_hears_of_the_end(opened: Page):
+def test_pictures_follow_the_slider_and_the_address_its_release(opened: Page):
     said = opened.get_by_text("At λ = ").first.text_content()
     slider = opened.get_by_role("slider").first
     begun = stage(opened)
@@ -103,7 +103,7 @@ def test_keys_move_the_slider_a_point_is_compared_and_the_address_keeps_it(opene
 
 
 @pytest.mark.parametrize("scheme", few(["light", "dark"], "dark"))
-def test_nobody_is_kept_out_and_nothing_scrolls_sideways(opened: Page, scheme: str):
+def test_the_page_is_accessible_and_fits_a_phone(opened: Page, scheme: str):
     opened.emulate_media(color_scheme=scheme)
     # Charts take the scheme at the next look.
     opened.reload()

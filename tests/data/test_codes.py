@@ -75,7 +75,7 @@ def test_honest_numbers_are_no_codes(name: str) -> None:
     assert special_codes(pd.Series(HONEST[name], name=name)) == {}
 
 
-def test_what_is_said_and_the_ways_out() -> None:
+def test_a_code_is_reported_with_its_remedies() -> None:
     frame = pd.DataFrame({"age": among(AGES, 999).astype(int), "price": RNG.normal(300, 20, N).round(2)})
     content = frame.to_csv(index=False).encode()
     table, report = read_table(content)
@@ -140,7 +140,7 @@ def test_the_target_is_the_rate_and_its_mean_the_true_frequency() -> None:
     assert f"{frequency:.4g}" in note
 
 
-def test_it_is_suggested_for_counts_with_an_exposure_alone() -> None:
+def test_a_rate_is_suggested_only_for_counts_with_an_exposure() -> None:
     frame = claims()
     assert suggest_roles(frame).rate
     assert not suggest_roles(frame.drop(columns="Exposure")).rate
@@ -178,7 +178,7 @@ def with_recoveries(n: int = 4000) -> pd.DataFrame:
     return frame.assign(ClaimAmount=cost)
 
 
-def test_a_total_that_is_not_divided_is_said_to_be_one() -> None:
+def test_a_total_that_is_not_divided_is_reported() -> None:
     dataset = build_dataset(with_recoveries(), replace(COSTS, rate=False), name="costs")
     assert any("looks like a total over the exposure" in note for note in dataset.notes)
     assert any("below zero in 10 rows" in note for note in dataset.notes)

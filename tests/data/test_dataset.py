@@ -232,7 +232,9 @@ def test_missing_classes_are_one_problem_of_the_tables_own_column() -> None:
         (["F"] * 600, "same value in every row"),
     ],
 )
-def test_what_can_not_be_compared_is_refused_without_its_cells(values: list[str], said: str) -> None:
+def test_classes_that_cannot_be_compared_are_refused_without_quoting_cells(
+    values: list[str], said: str
+) -> None:
     with pytest.raises(DataError, match=said) as caught:
         build(people().assign(region=values), "region")
     assert "p1" not in str(caught.value)

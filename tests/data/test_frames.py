@@ -75,7 +75,7 @@ def test_a_frame_of_any_library_is_audited(frame: object) -> None:
     assert audited(frame).verdicts["value"][0] == pytest.approx(audited(TABLE).verdicts["value"][0], rel=1e-4)
 
 
-def test_codes_and_row_numbers_of_a_frame_are_said() -> None:
+def test_codes_and_row_numbers_of_a_frame_are_reported() -> None:
     frame = TABLE.assign(age=np.where(np.arange(N) % 15 == 0, 999, AGE))
     frame.insert(0, "Unnamed: 0", np.arange(N))
     notes = " ".join(audited(frame).notes)

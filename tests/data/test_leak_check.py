@@ -62,7 +62,7 @@ def test_points_with_a_small_noise_are_no_rounded_target() -> None:
             assert target_leak(points, (100 * (points + noise)).round(2)) is None
 
 
-def test_known_cells_that_are_few_say_enough() -> None:
+def test_few_known_cells_reveal_a_leak() -> None:
     rng = np.random.default_rng(0)
     claim = pd.Series((rng.random(5000) < 0.05).astype(int))
     settled = pd.Series(rng.normal(size=5000)).where((claim == 1) & (rng.random(5000) < 0.7))
@@ -84,8 +84,7 @@ def test_a_heap_without_a_claim_does_not_read_the_target_off() -> None:
     assert not determines(miles, claims)
 
 
-@pytest.mark.parametrize("spread", [0.05, 0.5])
-def test_counts_are_explained_no_better_than_chance_allows(spread) -> None:
+def test_counts_are_explained_no_better_than_chance_allows() -> None:
     """Next year's premium tells this year's claims only with the tariff's columns; a gamma risk is honest."""
     rng, n = np.random.default_rng(4), 8000
     age, power = rng.integers(18, 88, n), rng.integers(40, 220, n)
@@ -95,7 +94,7 @@ def test_counts_are_explained_no_better_than_chance_allows(spread) -> None:
     # As much as can be known of a customer before: the risk itself.
     honest = frame.assign(score=np.log(risk).round(2))
     assert fd.check_data(honest, target="claims", sensitive="age").findings == ()
-    premium = (300 + 6 * power - 3 * age) * 1.15**claims * np.exp(rng.normal(0, 0.05 * spread, n))
+    premium = (300 + 6 * power - 3 * age) * 1.15**claims * np.exp(rng.normal(0, 0.025, n))
     found = fd.check_data(frame.assign(next_year=premium.round(2)), target="claims", sensitive="age")
     assert found.suspect == ("next_year",)
 
@@ -110,7 +109,7 @@ def test_averages_of_counts_are_found_where_they_are_rounded(sizes) -> None:
     assert fd.check_data(frame, target="claims", sensitive="age").suspect == ("street",)
 
 
-def test_what_is_asked_of_columns_that_are_not_there_is_refused_and_results_stay() -> None:
+def test_missing_columns_are_refused_and_results_are_frozen() -> None:
     with pytest.raises(DataError, match="there is no such column"):
         fd.check_data(policies(), target="cost", sensitive="years")
     with pytest.raises(DataError, match="numbers"):
@@ -130,7 +129,7 @@ def test_a_portfolio_that_was_not_made_here(real_data, target) -> None:
     assert found.suspect == ()
 
 
-def test_the_tutorial_says_what_strangers_tables_measured() -> None:
+def test_the_tutorial_has_the_counts_of_the_leak_study() -> None:
     root = Path(__file__).parents[2]
     table = pd.read_csv(root / "benchmarks/results/leak_tables.csv", keep_default_na=False)
     third = table[table["by"] == "third"]

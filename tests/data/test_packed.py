@@ -113,7 +113,7 @@ def test_a_bomb_is_given_up_at_the_limit(pack: object, monkeypatch: pytest.Monke
 
 
 @pytest.mark.bad_input(20)
-def test_the_archives_own_word_on_its_size_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_false_size_in_an_archive_does_not_lift_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     content = b"1,2\n" * 1_000_000
     packed = bytearray(zipped({"x.csv": content}))
     # The unpacked size as the archive's list has it.
@@ -225,7 +225,9 @@ def test_random_tables_come_out_as_by_the_careful_way(encoding: str) -> None:
         (b"a;b\n\n\n", "utf-8"), (b"a;b\n1;" + b"x" * 200_000 + b"\n", "utf-8"),
     ],
 )  # fmt: skip
-def test_what_it_can_not_tell_is_left_to_the_careful_way(content: bytes, encoding: str) -> None:
+def test_text_that_the_quick_reader_cannot_cut_is_left_to_the_careful_one(
+    content: bytes, encoding: str
+) -> None:
     assert cut_plain(content, encoding, delimiter=";") is None
 
 

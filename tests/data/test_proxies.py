@@ -32,7 +32,7 @@ def known() -> Dataset:
 
 @pytest.fixture(scope="module")
 def ranking(known: Dataset) -> ProxyRanking:
-    return rank_proxies(known)
+    return rank_proxies(known, n_permutations=39)
 
 
 def test_known_links_are_ranked_with_their_known_strength(ranking: ProxyRanking) -> None:

@@ -291,7 +291,7 @@ def test_a_data_frame_of_r_is_read_with_its_types(tmp_path: Path) -> None:
         read_table(content, sheet="gone")
 
 
-def test_damaged_r_files_are_said_to_be(tmp_path: Path) -> None:
+def test_damaged_r_files_are_refused_as_damaged(tmp_path: Path) -> None:
     content = written_by_rdata(tmp_path, first=policies())
     inside = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
     rng = np.random.default_rng(0)

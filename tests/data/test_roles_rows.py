@@ -215,7 +215,7 @@ def test_a_prediction_with_missing_cells_is_blocked_and_a_constant_one_is_not() 
 
 
 @pytest.mark.parametrize("part", ["prediction", "row_id", "weight"])
-def test_they_have_no_second_role(part: str) -> None:
+def test_prediction_row_id_and_weight_have_no_second_role(part: str) -> None:
     for column in ("cost", "age", "rooms"):
         roles = Roles(target="cost", sensitive=("age",), features=("rooms",), **{part: column})
         assert "as well" in str(problems_of(policies(), roles)[0])

@@ -249,15 +249,6 @@ def test_covering_grid_integrates_well_enough(rng):
         measure("hgr_kde", u, v, grid="fine")
 
 
-@pytest.mark.parametrize("function", [hgr_kde, chi2_kde])
-def test_numpy_and_torch_agree_and_torch_has_a_gradient(function, rng):
-    u = rng.normal(size=(2, 60))
-    v = u**2 + rng.normal(size=(2, 60))
-    a, b = torch.tensor(u, requires_grad=True), torch.tensor(v)
-    assert_allclose(function(a, b).detach().numpy(), function(u, v), rtol=1e-9)
-    assert torch.autograd.gradcheck(lambda x: function(x, b), (a,), atol=1e-4)
-
-
 @pytest.mark.parametrize("value", [hgr_kde, chi2_kde])
 def test_rows_far_out_that_hardly_count_take_no_memory_and_change_nothing(value, rng):
     u = rng.normal(size=400)

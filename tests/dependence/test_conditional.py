@@ -167,7 +167,7 @@ def test_more_functions_than_rows_give_the_same_ridge():
     assert_allclose(found, best + mean, atol=1e-6)
 
 
-def test_areas_of_few_rows_that_determine_s_are_told_from_areas_that_do_not(drawn):
+def test_areas_of_few_rows_that_determine_s_differ_from_areas_that_do_not(drawn):
     _, noise, *_ = drawn
     area = np.arange(1000) % 300
     name = pd.Series(area).astype(str)

@@ -52,7 +52,7 @@ def test_figures_are_the_standard_formulas() -> None:
     assert pairs["difference"][0] == pytest.approx(found["mean"]["A"] - found["mean"]["B"], rel=1e-12)
 
 
-def test_rows_of_a_unit_are_one_witness() -> None:
+def test_rows_of_a_unit_count_once() -> None:
     y, codes, _ = sample(200)
     one = by_group(y, codes, NAMES)
     thrice = by_group(*(np.repeat(each, 3) for each in (y, codes)), NAMES, units=np.repeat(np.arange(200), 3))

@@ -109,7 +109,7 @@ def _path(dependence, se, share=0.0):
     return pd.DataFrame({"share": share, "value": dependence, "se": se, "floor": 0.1, "edge": 0.15})
 
 
-def test_a_line_goes_through_what_noise_tells_apart_and_through_nothing_else():
+def test_a_line_connects_only_points_that_noise_distinguishes():
     # A blend, a fall within noise, a rise, a fall, its blend, and a fall below the edge; then noise.
     path = _path([0.6, 0.5, 0.57, 0.62, 0.3, 0.2, 0.1, 0.09], 0.01, [0, 0.5, 0, 0, 0, 0.5, 0, 0])
     assert np.flatnonzero(ev.told_apart(path)).tolist() == [0, 4, 5, 6]

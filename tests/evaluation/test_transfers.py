@@ -35,7 +35,7 @@ def test_money_moved_adds_up_to_the_change_of_the_whole(seed, n, distinct, weigh
 
 
 @given(st.integers(0, 1000), st.integers(1, 300), st.integers(1, 30), st.integers(2, 20), st.integers(1, 40))
-def test_merged_groups_leave_nobody_alone(seed, n, distinct, n_groups, fewest):
+def test_merged_groups_have_enough_rows(seed, n, distinct, n_groups, fewest):
     rng = np.random.default_rng(seed)
     s = rng.integers(0, distinct, n).astype(float) ** 2
     parts = [np.flatnonzero(rng.random(n) < 0.6) for _ in range(2)]

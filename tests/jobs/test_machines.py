@@ -126,7 +126,7 @@ def at_work(job: str) -> str:
     return next((each.executor_id or "" for each in pending if each.workflow_id == job), "")
 
 
-def test_what_a_machine_that_dies_was_at_the_other_finishes(
+def test_a_second_machine_finishes_the_job_of_one_that_dies(
     machine: Callable[[str], Process], undisturbed: object
 ) -> None:
     machines = {name: machine(name) for name in ("a", "b")}

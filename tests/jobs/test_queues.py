@@ -140,7 +140,7 @@ def assert_no_rows_in_the_database() -> None:
     assert data_folder("jobs.sqlite").stat().st_mode & 0o077 == 0
 
 
-def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
+def test_a_stopped_run_resumes_after_its_last_step(undisturbed: SweepResult) -> None:
     run = start_run(source(), LONGER)
     until(lambda: len(units(run)) >= 3)
     cancel(run)

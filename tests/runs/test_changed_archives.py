@@ -54,7 +54,7 @@ def test_each_changed_archive_is_shown_or_refused(content: bytes, batch: int) ->
 @pytest.mark.variant
 @pytest.mark.bad_input(58)
 @pytest.mark.parametrize("kind", ["tariffs", "classes"])
-def test_so_are_those_of_tariffs_and_of_classes(kind: str, away: Path) -> None:
+def test_each_changed_archive_of_tariffs_and_classes_is_shown_or_refused(kind: str, away: Path) -> None:
     are_shown_or_refused(exported(kind, away), range(30))
 
 
@@ -75,7 +75,7 @@ def are_shown_or_refused(content: bytes, seeds: Iterable[int]) -> None:
 
 
 @pytest.mark.bad_input(58)
-def test_so_many_weights_are_refused_before_anything_is_made_of_them(content: bytes) -> None:
+def test_an_archive_with_too_many_weights_is_refused(content: bytes) -> None:
     files = unpacked(content)
     for count in (600, 200_000):
         spec = open_sealed_text(files["spec.json"].decode())

@@ -67,7 +67,7 @@ def test_rows_are_set_aside_by_default_from_five_thousand_on():
     assert len(draw(n=60_000)) == MAX_ROWS
 
 
-def test_they_follow_from_the_data_alone_and_no_split_has_them():
+def test_rows_set_aside_depend_on_the_data_alone_and_are_in_no_split():
     data = table()
     plans = [Sweep(lams=(1.0,), random_state=seed, confirmation_share=0.2) for seed in (0, 1)]
     rows = plans[0].set_aside(data)
@@ -205,7 +205,7 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert "does not confirm the choice" in words(at)
 
 
-def test_the_report_says_it(run, capsys):
+def test_the_report_names_the_rows_set_aside_and_how_often_they_were_opened(run, capsys):
     def report(name):
         place = run.folder.parent / name
         assert main(["report", run.id, "--lam", "1", "--out", str(place)]) == 0

@@ -120,7 +120,7 @@ def test_a_disk_that_stays_full_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "No space left on device" in run.status.message
 
 
-def test_what_has_ended_stays_as_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_run_is_not_trained_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that is started on it once more, with other data by now, does nothing."""
     before = (run.folder / "status.json").read_bytes()
     monkeypatch.setattr(worker, "_train", None)

@@ -103,7 +103,7 @@ def test_a_model_is_made_in_a_process_of_its_own_and_is_no_run():
     ("method", "lam", "objective"),
     [("hgr_nn", 2.0, "equalized_residuals"), ("standard", 0.0, "demographic_parity")],
 )
-def test_it_is_the_regressor_fitted_by_hand_on_all_rows(method, lam, objective, tmp_path):
+def test_a_model_equals_the_regressor_fitted_on_all_rows(method, lam, objective, tmp_path):
     source, plan = upload(), replace(PLAN, objective=objective)
     model = loaded(made(source, plan, method=method, lam=lam).bundle(), tmp_path)
     expected = by_hand(source, plan, method=method, lam=lam)
@@ -136,7 +136,7 @@ def test_the_same_fit_gives_the_same_bytes():
     assert times == {(1980, 1, 1, 0, 0, 0)}
 
 
-def test_the_card_says_what_it_is_and_whose_the_figures_are():
+def test_the_model_card_has_data_settings_versions_and_figures():
     source = upload()
     content = opened(made(source, figures={"mse": 0.25, "hgr_kde": math.inf}).bundle())
     card = json.loads(content["model.json"])
@@ -209,7 +209,7 @@ def test_with_early_stopping_the_plans_share_of_rows_tells_when(tmp_path):
     expected = by_hand(SOURCE, plan, method="hgr_spline", lam=1.0, validation_fraction=0.25)
     assert np.array_equal(loaded(content, tmp_path).predict(SOURCE.load().features), expected)
     assert json.loads(opened(content)["model.json"])["data"]["rows_set_aside_to_stop_early"] == 50
-    assert b"but 50 that told when to stop" in opened(content)["README.txt"]
+    assert b"but 50 used for early stopping" in opened(content)["README.txt"]
 
 
 def test_every_heading_is_filled_or_marked_and_a_user_s_texts_are_in_it(
@@ -265,7 +265,7 @@ def test_each_test_row_has_the_price_of_the_first_split_that_tests_it() -> None:
     assert found.to_dict() == {0: 1.0, 2: 3.0, 3: 40.0}
 
 
-def test_its_table_has_the_run_s_columns_and_roles(done: Run) -> None:
+def test_the_table_of_an_audited_price_has_the_run_s_columns_and_roles(done: Run) -> None:
     made, _ = priced(done)
     result = done.read_result()
     assert made.roles == replace(SOURCE.load().roles, prediction="price")
@@ -274,7 +274,7 @@ def test_its_table_has_the_run_s_columns_and_roles(done: Run) -> None:
     np.testing.assert_allclose(made.load().target, result.target[tests])
 
 
-def test_it_goes_with_the_file(uploaded: UploadSource) -> None:
+def test_an_audited_price_is_deleted_with_the_file(uploaded: UploadSource) -> None:
     made, audit = priced(finished(source=uploaded))
     delete_made_from(uploaded.sha256)
     assert not holders_of(made.sha256)
@@ -283,7 +283,7 @@ def test_it_goes_with_the_file(uploaded: UploadSource) -> None:
         load_source(made.id)
 
 
-def test_it_goes_with_the_run_and_another_s_stays(done: Run) -> None:
+def test_an_audited_price_is_deleted_with_its_run_alone(done: Run) -> None:
     other = create_run(SOURCE, PLAN)
     made, audit = priced(done)
     kept = keep_upload(b"age,price\n1,2\n", name="own.csv")

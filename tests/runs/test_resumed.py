@@ -9,7 +9,7 @@ import pytest
 from fairdash.errors import Cancelled
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.jobs.steps import from_files, to_files
-from fairdash.training import models, stack
+from fairdash.training import stack
 from fairdash.training.lam_search import search_lam
 from fairdash.training.search import search_settings
 from tests.runs.test_runs import LAM, PLAN, SETTINGS, SOURCE
@@ -47,7 +47,7 @@ class Kept:
 @pytest.fixture(autouse=True)
 def short_legs(monkeypatch):
     """Legs of an epoch or a few, as a large table has them."""
-    monkeypatch.setattr(models, "SECONDS_A_LEG", 2e-3)
+    monkeypatch.setattr("fairdash.training.stack_trainer.SECONDS_A_LEG", 2e-3)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def job(request, dataset):
     carry_out = JOBS[request.param]
     undisturbed = carry_out(dataset, lambda name, compute, /: compute())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(models, "SECONDS_A_LEG", 2e-3)
+        patch.setattr("fairdash.training.stack_trainer.SECONDS_A_LEG", 2e-3)
         kept = Kept()
         assert_same(carry_out(dataset, kept), undisturbed)
     assert len(kept.asked) >= 5, "the training is cut finely"
@@ -98,7 +98,7 @@ def test_a_job_that_was_ended_goes_on_where_it_was(job, dataset):
     assert (again.asked, [*ended.computed, *again.computed]) == (kept.asked, kept.asked)
 
 
-def test_curves_and_progress_of_known_units_are_told_in_one_go(dataset):
+def test_curves_and_progress_of_finished_steps_are_reported_at_once(dataset):
     def carry_out(unit):
         shares, curves = [], []
         told = {"progress": lambda _, share: shares.append(share), "on_curve": curves.append}

@@ -35,7 +35,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {each.relative_to(folder).as_posix(): each.read_bytes() for each in files}
 
 
-def test_it_comes_in_as_it_was_and_twice_in_is_one(done: Run) -> None:
+def test_an_imported_run_equals_the_exported_one_and_is_imported_once(done: Run) -> None:
     before, content, name = files_of(done.folder), export_run(done), done.name
     shutil.rmtree(done.folder)
     found = import_run(content)
@@ -73,7 +73,7 @@ def test_another_run_of_its_id_stays_and_it_gets_an_id_of_its_own(content: bytes
     assert len(list_runs().runs) == 2
 
 
-def test_it_belongs_to_whoever_brings_it_in_and_leaves_without_a_name_of_theirs(content: bytes) -> None:
+def test_an_imported_run_belongs_to_the_importer_and_an_export_names_no_owner(content: bytes) -> None:
     owners = ["local", "a@b.example", "b"]
     runs = [import_run(content, owner=owner).run for owner in owners]
     assert ([run.spec.owner for run in runs], len({run.id for run in runs})) == (owners, 3)
@@ -180,7 +180,7 @@ def test_what_is_no_run_is_refused_in_plain_words_and_leaves_nothing(content, tm
         import_run(content)
 
 
-def test_what_is_not_finished_or_damaged_does_not_leave(done: Run) -> None:
+def test_an_unfinished_or_damaged_run_is_not_exported(done: Run) -> None:
     waiting = create_run(SOURCE, PLAN)
     with pytest.raises(RunError, match="still at work"):
         export_run(waiting)

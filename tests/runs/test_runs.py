@@ -87,7 +87,7 @@ def test_a_run_says_which_of_its_defaults_are_others_today():
         assert not Run.create(replace(spec, defaults=odd)).other_defaults
 
 
-def test_nothing_chosen_is_the_same_everywhere(monkeypatch):
+def test_defaults_are_the_same_in_notebook_command_and_page(monkeypatch):
     """A notebook, the command line and the page that starts a run by itself ask for one plan."""
     from fairdash.__main__ import main as command
     from fairdash.ui.tradeoff import run as run_page
@@ -158,7 +158,7 @@ def test_two_workers_do_not_meet_at_one_run(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [Run, ModelJob, SearchJob])
-def test_what_is_not_there_is_said_to_be_gone(kind):
+def test_an_unknown_job_is_reported_as_gone(kind):
     for name in ("", "0" * 12, "../../etc", "a" * 300, "ABCDEF123456", "x\0y"):
         with pytest.raises(RunError, match="gone"):
             kind(name)

@@ -124,7 +124,7 @@ def naming(home: Path, id: str) -> list[Path]:
     return [path for path in files if id in str(path) or id.encode() in path.read_bytes()]
 
 
-def test_nothing_of_it_remains(done: Run, tmp_path: Path) -> None:
+def test_a_deleted_run_leaves_no_file_that_names_it(done: Run, tmp_path: Path) -> None:
     run, other = done, create_run(SOURCE, PLAN)
     run.rename("one that goes")
     enqueue(run)
@@ -144,7 +144,7 @@ def test_nothing_of_it_remains(done: Run, tmp_path: Path) -> None:
         Run(run.id)
 
 
-def test_one_that_waits_is_taken_out_of_the_line() -> None:
+def test_a_deleted_run_leaves_the_queue() -> None:
     run = create_run(SOURCE, PLAN, first=PLAN)
     enqueue(run)
     assert queue.states_of(run.workflow_ids).keys() == set(run.workflow_ids)
@@ -153,7 +153,7 @@ def test_one_that_waits_is_taken_out_of_the_line() -> None:
     assert not run.folder.exists()
 
 
-def test_whoever_is_at_work_is_asked_to_stop_first() -> None:
+def test_deletion_stops_a_running_job_first() -> None:
     run = create_run(SOURCE, PLAN)
     begun, heard = threading.Event(), threading.Event()
 
@@ -172,7 +172,7 @@ def test_whoever_is_at_work_is_asked_to_stop_first() -> None:
     assert not run.folder.exists()
 
 
-def test_what_can_not_be_deleted_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_deletion_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     run = create_run(SOURCE, PLAN)
 
     def refuse(folder: Path) -> None:

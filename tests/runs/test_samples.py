@@ -43,7 +43,7 @@ def run(looked: Path) -> Run:
     return Run(looked.name)
 
 
-def test_it_sees_the_drawn_rows_and_no_other(run: Run) -> None:
+def test_a_preview_uses_the_drawn_rows_alone(run: Run) -> None:
     result, dataset = run.read_result(), SOURCE.load()
     rows = draw_rows(dataset, 120, random_state=PLAN.random_state)
     assert result.drawn_from == 200
@@ -56,7 +56,7 @@ def test_it_sees_the_drawn_rows_and_no_other(run: Run) -> None:
     assert np.array_equal(scored[dataset.roles.target], dataset.target.to_numpy()[numbers])
 
 
-def test_page_and_report_say_so(run: Run) -> None:
+def test_page_and_report_name_the_sample(run: Run) -> None:
     comparison = parse_comparison(run)
     words = "120 of 200 rows, drawn at random"
     assert comparison.sample == words

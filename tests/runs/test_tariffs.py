@@ -76,7 +76,7 @@ def run(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return Run(next((trained / "runs").iterdir()).name)
 
 
-def test_they_stand_on_the_front_and_in_the_report(run: Run) -> None:
+def test_fair_tariffs_are_on_the_front_and_in_the_report(run: Run) -> None:
     comparison = parse_comparison(run)
     own = wide(comparison.front.baselines).query("method == @FAIR_TARIFF").set_index("lam")
     assert list(own.index) == [0.0, *LAMS]

@@ -241,8 +241,8 @@ def test_an_income_out_of_reach_is_refused_with_what_can_be_reached(income):
     with pytest.raises(DataError) as caught:
         fd.cap_premiums([income - 5, income + 5], [100.0, 100.0], max_change=0.1)
     assert str(caught.value) == (
-        "No level keeps the income: with changes of at most 10 % it is between 90 and 110 per unit of weight, "
-        f"and the new premiums give {income:g}. Raise max_change, or scale the existing or the new premiums to "
+        "No common factor keeps the income: with changes of at most 10 % it is between 90 and 110 per unit of "
+        f"weight, and the new premiums give {income:g}. Raise max_change, or scale the existing or the new premiums to "
         "the same income first."
     )
 

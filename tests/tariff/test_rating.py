@@ -226,7 +226,7 @@ def test_junk_is_no_tariff(header, row, says, tmp_path):
             fd.read_tariff(tmp_path / name)
 
 
-def test_the_words_say_how_to_rate():
+def test_the_formula_explains_how_to_rate():
     table, claims, years, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims, sample_weight=years)
     base = model.relativities()["relativity"].iloc[0]
@@ -300,7 +300,7 @@ def test_a_single_new_value_and_a_few_new_ones_are_at_the_base() -> None:
 
 
 @pytest.mark.parametrize("base", [None, "(Intercept)", "Base rate"])
-def test_the_kind_of_a_row_is_told_by_its_cells(base: str | None) -> None:
+def test_the_kind_of_a_row_is_recognised_by_its_cells(base: str | None) -> None:
     rates = pd.DataFrame(
         {"Factor": [base, "zone", "zone"], "Level": [None, "A", "B"], "Relativity": [100.0, 1.0, 1.2]}
     )

@@ -124,7 +124,7 @@ def test_monotone_relativities_are_so_exactly(loss, lam, smooth, tmp_path):
         assert cost["cost"] > -1e-9
 
 
-def test_what_it_costs_is_shown():
+def test_the_cost_of_monotone_curves_is_shown():
     table, claims, years, _ = claims_of(lambda wear: np.sin(6 * wear))
     model = fd.FairTariff(lam=0, monotone={"wear": 1}).fit(table, claims, sample_weight=years)
     cost = model.monotone_cost_

@@ -103,7 +103,7 @@ def test_a_recorded_step_gives_the_very_same_weights(method, objective, request)
 
 
 @pytest.mark.parametrize("method", few_methods(METHODS))
-def test_so_does_one_with_weights_dropout_decay_and_patience(method, request):
+def test_a_recorded_step_with_weights_dropout_and_patience_gives_the_same_weights(method, request):
     settings = replace(SETTINGS, dropout=0.2, loss="poisson", patience=1)
     launched = train(method, settings, weighted=True)
     assert request.getfixturevalue("recorded") == []
@@ -112,7 +112,7 @@ def test_so_does_one_with_weights_dropout_decay_and_patience(method, request):
     np.testing.assert_array_equal(replayed.best_epoch, launched.best_epoch)
 
 
-def test_so_does_a_training_in_parts(recorded):
+def test_recorded_training_in_parts_gives_the_same_weights(recorded):
     whole = train("hgr_nn")
     part = train("hgr_nn", until=3)
     rest = train("hgr_nn", state=part.state)

@@ -149,13 +149,13 @@ def test_no_step_reads_a_number_from_the_device(method, objective, architecture)
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
 @pytest.mark.parametrize("method", few_methods(METHODS))
-def test_neither_with_weights_dropout_and_a_log_link(method, loss):
+def test_no_step_with_weights_dropout_and_a_log_link_reads_a_number_from_the_device(method, loss):
     settings = replace(ON_META, dropout=0.2, loss=loss)
     data = stack_data(96, held_out=32, positive=True, weighted=True)
     train_on_meta(data, settings, method=method, objective="demographic_parity")
 
 
-def test_the_watch_sees_what_torch_lets_pass():
+def test_the_check_of_devices_detects_mixed_operations():
     here, there = torch.ones(1, 2, 2), torch.ones(1, 2, 2, device="meta")
     with pytest.raises(AssertionError, match=r"bmm on"), OneDevice():
         torch.bmm(here, there)

@@ -33,7 +33,7 @@ def _frame(n=60, seed=0):
     return frame.assign(constant=0.1)
 
 
-def test_it_equals_scikit_learns_transformers():
+def test_encoding_equals_scikit_learns_transformers():
     frame, train = _frame(), np.arange(5, 45)
     numbers, categories = ["rooms", "area", "garden", "constant"], ["roof", "zone"]
     levels = [sorted(frame["roof"].dropna().unique()), [1, 2, 3, 4]]
@@ -48,7 +48,7 @@ def test_it_equals_scikit_learns_transformers():
 
 
 @pytest.mark.parametrize("embedding", [None, *EMBEDDINGS])
-def test_what_only_rounding_varies_is_no_feature_and_no_target(embedding):
+def test_rounding_noise_is_no_feature_and_no_target(embedding):
     rounded = np.where(np.arange(60) % 2, 0.1 + 0.2, 0.3)
     encoder = FeatureEncoder.fit(pd.DataFrame({"x": rounded}), embedding=embedding)
     assert encoder.transform(pd.DataFrame({"x": rounded})) == pytest.approx(0, abs=1e-12)
@@ -129,7 +129,7 @@ def found() -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "gamma"])
-def test_it_is_what_a_loop_over_the_raw_cells_gives(monkeypatch, loss):
+def test_importance_equals_a_loop_over_permuted_cells(monkeypatch, loss):
     """Each model's network by hand in float64, on the table with one raw column permuted."""
     captured = []
 

@@ -66,7 +66,7 @@ def _climb(penalty, batches, n_steps=None):
 
 
 @every_penalty
-def test_what_is_said_of_the_adversary_is_so(method):
+def test_registry_and_penalty_agree_on_the_adversary(method):
     u, s = _gaussian(0.6, 24)
     penalty, v = _penalty(method, s, [1, 2, 3])
     assert METHODS[method].adversarial == bool(list(penalty.parameters()))

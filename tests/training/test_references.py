@@ -128,7 +128,7 @@ def test_a_weight_of_two_counts_as_two_rows_and_zero_as_none(rows):
     assert by_share.bandwidth == pytest.approx(fit_barycentre(y, s, sample_weight=weight).bandwidth)
 
 
-def test_what_does_not_vary_is_left_as_it_is(rows):
+def test_constant_predictions_and_constant_s_are_unchanged(rows):
     y, s = rows
     constant_s = np.ones(len(y))
     assert fit_barycentre(y, constant_s).predict(y, constant_s) == pytest.approx(y, abs=1e-6)
@@ -303,7 +303,7 @@ def _mixed(n=400):
     return table_of({"proxy": proxy, "own": own}, own + proxy + age + 0.1 * rng.normal(size=n), age)
 
 
-def test_the_references_stand_on_the_standard_networks_told_s():
+def test_references_start_from_standard_networks_with_s():
     dataset, same = _mixed(), {"n_splits": 1, "settings": settings(30, lr=1e-2)}
     result = fd.references(dataset, strengths=(0.0, 0.5, 1.0), measures=("hgr_kde",), **same)
     told = replace(dataset, features=dataset.features.assign(years=dataset.sensitive["s"]))

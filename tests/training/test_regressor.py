@@ -130,7 +130,7 @@ def test_a_loss_with_a_log_link_and_balance():
     assert (weight * predictions).sum() == pytest.approx((weight * y).sum())
 
 
-def test_it_predicts_what_the_engine_predicts(monkeypatch):
+def test_the_regressor_predicts_as_its_stack_does(monkeypatch):
     from fairdash.training import single
 
     seen = {}

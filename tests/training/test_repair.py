@@ -51,7 +51,7 @@ def test_a_column_a_function_and_a_fitted_model_are_repaired_alike_and_as_the_cl
 
 
 @pytest.mark.parametrize("follows", [0.3, 1.0, 3.0])
-def test_the_share_that_is_reached_without_s_is_told(follows):
+def test_the_share_of_the_repair_reached_without_s_is_estimated(follows):
     table, age, _ = priced(follows=follows)
     # The change is −10 a age, and x = a age + noise tells a² / (1 + a²) of its variance.
     share = follows**2 / (1 + follows**2)

@@ -154,7 +154,7 @@ def test_a_target_of_one_value_in_training_rows_is_refused_by_name(loss):
         fd.search(dataset, method="hgr_spline", grid="small", n_folds=2, settings=settings)
 
 
-def test_a_sensitive_column_of_one_value_in_test_rows_is_said():
+def test_a_sensitive_column_constant_in_test_rows_is_reported():
     dataset = small_dataset()
     seen = random_splits(200, n_splits=3, random_state=0)
     rows = [*np.setdiff1d(seen[0].test, seen[1].test)[:4], *np.setdiff1d(seen[2].test, seen[1].test)[:4]]
@@ -349,7 +349,7 @@ def test_out_of_fold_predictions_are_by_models_that_saw_none_of_the_group():
 def test_verdicts_of_a_sweep_follow_the_groups():
     data = replace(over_years(), time=None)
     options = {"lams": [1.0], "methods": ["standard"], "n_splits": 2, "settings": QUICK, "device": "cpu"}
-    options |= {"measures": ["hgr_kde"], "references": False, "importance": False}
+    options |= {"measures": ["hgr_kde"], "references": False, "importance": False, "tariff": False}
     grouped = fd.sweep(data, **options)
     assert grouped.sweep.split == "group"
     by_hand = fd.sweep(replace(data, group=None), groups=data.group, **options)
@@ -366,7 +366,7 @@ def test_verdicts_of_a_sweep_follow_the_groups():
 def test_a_run_by_time_is_written_read_and_worded(tmp_path):
     data = over_years()
     plan = Sweep(methods=("standard",), lams=(), split="time", n_splits=2, settings=QUICK, device="cpu")
-    result = execute_sweep(data, plan, is_preview=False)
+    result = execute_sweep(data, plan, references=False)
     write_result(result, tmp_path)
     back = read_result(tmp_path, plan)
     for a, b in zip(result.splits, back.splits, strict=True):

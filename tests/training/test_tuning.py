@@ -157,7 +157,7 @@ def test_gain_over_the_mean_is_noise_for_noise_and_seen_for_a_signal():
 
 
 @pytest.mark.parametrize("n_rows", [1, 20, 300, 1_276, 3_200])
-def test_few_rows_have_the_schedule_of_old(n_rows):
+def test_few_rows_have_60_epochs_of_batches_of_256(n_rows):
     own = TrainingSettings(**budget_of(n_rows))
     assert (own.batch_size, own.n_epochs, own.warm_up_epochs) == (256, 60, 10)
 
@@ -284,10 +284,10 @@ def test_tariffs_have_weights_of_their_own_dependence():
     from fairdash.tariff.fit import FitOptions
     from fairdash.tariff.path import fit_tariffs
     from fairdash.tariff.plan import lams_of_tariffs
-    from tests.runs.test_tariffs import source
+    from tests.runs.test_tariffs import claims_source
 
     for link, is_found in ((0.6, True), (0.0, False)):
-        dataset = source(1500 if is_found else 600, slope=0.9, link=link).load()
+        dataset = claims_source(1500 if is_found else 600, slope=0.9, link=link).load()
         plan = default_plan(dataset, methods=["standard", "fair_tariff"])
         (split, *_) = plan.splits(dataset)
         lams = lams_of_tariffs(dataset, plan, split)
@@ -337,7 +337,7 @@ def test_a_leg_goes_on_with_the_rows_that_the_one_before_encoded(monkeypatch):
 
     dataset, encode, asked, legs = linked(400), SplineHGRPenalty.encode, [], []
     monkeypatch.setattr(SplineHGRPenalty, "encode", lambda *rows: asked.append(1) or encode(*rows))
-    monkeypatch.setattr(models, "SECONDS_A_LEG", 2e-3)
+    monkeypatch.setattr("fairdash.training.stack_trainer.SECONDS_A_LEG", 2e-3)
     (split,) = replace(default_plan(dataset, device="cpu"), n_splits=1).splits(dataset)
 
     def unit(name, compute, /):

@@ -142,13 +142,6 @@ def test_price_and_attribute_are_all_that_a_table_of_ones_own_needs() -> None:
     assert "Another table" in labels(click(at, "Another audit").button)
 
 
-def test_a_criterion_without_its_column_is_explained(source: UploadSource) -> None:
-    at = calm(open_page("audit", dataset=source.id))
-    at = click(at.radio[0].set_value("conditional_independence").run(), "Audit this price")
-    assert "controls" in at.error[0].value
-    assert "audit" not in at.query_params
-
-
 def test_every_option_of_the_plan_is_on_the_form(source: UploadSource) -> None:
     at = calm(open_page("audit", dataset=source.id))
     shown = {label for kind in (at.radio, at.number_input, at.text_input) for label in labels(kind)}

@@ -70,7 +70,7 @@ def read_governance(path: str | PathLike[str]) -> dict[str, str]:
     Raises
     ------
     StorageError
-        It can't be read, or holds anything but texts under the names of :data:`FIELDS`.
+        The file can't be read, or contains anything except texts under the names of :data:`FIELDS`.
     """
     place = Path(path)
     try:
@@ -146,8 +146,8 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
     template
         Id of :data:`fairdash.auditing.filing.rules.TEMPLATES`.
     answers
-        Field of :data:`~fairdash.auditing.filing.document.FIELDS` to what the user has written; what is not
-        there is marked as theirs to write.
+        Field of :data:`~fairdash.auditing.filing.document.FIELDS` to what the user has written; a missing
+        text is marked as the user's to write.
     command
         Command that reproduces the audit.
 
@@ -319,7 +319,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
             "sets this price.",
             "small",
         ),
-        Text("Your price beside others", "section"),
+        Text("Your price compared with others", "section"),
         *_beside_others(result),
         Text("What changes your price", "section"),
         *_by_column(result),
@@ -334,7 +334,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
 
 
 def _money(result: Findings, value: float) -> str:
-    """Format to the cent, but prices below 1, such as rates, with all their digits."""
+    """Format to the cent; prices below 1, such as rates, keep all their digits."""
     text = f"{value:,.2f}" if result.mean_price >= 1 else amount(float(value))
     return with_unit(text, result.plan.currency)
 
@@ -396,8 +396,9 @@ def _through(result: Findings) -> Iterator[Block]:
 def _unsaid(name: str) -> list[str]:
     return [
         "Each comparison changes one thing and leaves the others. A customer with such values may not exist.",
-        "It says what the model does with your values. It does not say what you will cost, nor whether the "
-        "values are right. If one is wrong, say so: a right value can give another price.",
-        f"What varies with “{name}” may have a reason of its own. This page can’t separate the two.",
+        "It shows how the model uses your values. It does not show what you will cost, nor whether the "
+        "values are right. If a value is wrong, tell us, because the right value may give another price.",
+        f"A column that varies with “{name}” may have a separate justification. This page can’t distinguish "
+        "the two.",
         "It does not decide whether a difference is lawful.",
     ]

@@ -106,7 +106,7 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
     Parameters
     ----------
     hashes
-        File to SHA-256, of what lies beside the report.
+        File to SHA-256, of the files next to the report.
     command
         Command that reproduces the evidence.
     """
@@ -177,7 +177,7 @@ def verdict_of(result: Findings) -> list[Block]:
 
 
 def notes_of(result: Findings) -> list[str]:
-    """Return all notes besides the remark on units."""
+    """Return all notes except the remark on units."""
     return [note for note in result.every_note if note != result.units_remark]
 
 
@@ -257,8 +257,8 @@ def verdicts_of(result: Findings) -> Table:
     note = (
         "Values are shares of the mean price. The primary criterion is tested at 5 % in each direction, "
         "and the others are tested with Holm's correction. The p-value of no gap tests that averages are "
-        "equal, whatever their spread. The other p-value counts the spread, too, and among equals a link "
-        "that varies with the factors. These p-values are not corrected."
+        "equal, whatever their spread. The other p-value also detects a link in the spread and, among "
+        "equals, a link that varies with the factors. These p-values are not corrected."
     )
     title = f"The criteria along “{result.plan.columns.sensitive}”, the primary one first"
     return Table(title, frame, note, shares=tuple(_GAP), words=_WORDS)
@@ -273,8 +273,8 @@ def _details(result: Findings) -> Table:
     frame = pd.DataFrame([{"criterion": name, **each} for name, each in result.details.items()])
     frame.columns = frame.columns.str.replace("_", " ")
     note = (
-        "p below and p above are of the claims that the gap is below and above the threshold. The verdicts "
-        "correct them by Holm's method."
+        "“p below” and “p above” test the claims that the gap is below or above the threshold. The "
+        "verdicts correct them by Holm's method."
     )
     title = f"Details of the verdicts along “{result.plan.columns.sensitive}”, as shares of the mean price"
     return Table(title, frame, note, shares=("lower", "upper", "smallest", "floor"), words=_WORDS)
@@ -286,7 +286,7 @@ def decided_of(result: Findings) -> dict[str, str]:
     primary = CRITERIA[plan.criterion]
     unseeded, unwritten = (
         "none; the audit can't be reproduced",
-        "not recorded; nothing shows whether the threshold is older than the results",
+        "not recorded, so nothing shows whether the threshold was set before the results",
     )
     return {
         "Primary criterion": f"{primary.title}. {primary.meaning}",

@@ -10,15 +10,15 @@ from fairdash.utils.options import option, options_of
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFile:
-    """Model's file whose price is audited, as evidence and stored audits name it: its hash and options.
+    """File of the audited model, as named in evidence and stored audits: its hash and options.
 
-    `columns` is empty for all of the table's.
+    `columns` is empty if the model uses all columns of the table.
     """
 
     sha256: str
     columns: tuple[str, ...] = option(
         *((), "Input columns of the model, in its order"),
-        "A model that names its inputs takes them by name.",
+        "If the model names its inputs, they are matched by name.",
         name="model_columns",
         word="model_column",
     )
@@ -29,19 +29,20 @@ class ModelFile:
     )
     link: str = option(
         *("auto", "Output of the model"),
-        "“log” if the model gives the logarithm of the price, “identity” if the price; by default what the "
-        "file says.",
+        "“log” if the model gives the logarithm of the price, “identity” if it gives the price. By "
+        "default, the file decides.",
         name="model_link",
         choices=("auto", "identity", "log"),
     )
     output: str | None = option(
         *(None, "Output that holds the price"),
-        "For example “probabilities[1]”; by default its only one.",
+        "For example “probabilities[1]”. By default, the only output.",
         name="model_output",
     )
     check_column: str | None = option(
         *(None, "Compare with the prices you were given (optional)"),
-        "A column with the price as the model's owner has it. The audit says where both agree.",
+        "A column of prices from the model's owner. The audit reports whether they agree with the model's "
+        "prices.",
     )
 
     @property

@@ -1,21 +1,21 @@
 """Averages of the five premiums by band of s, with intervals, and the repaired price at each strength.
 
-A premium P learned by trees misses the true one by the trees' own error. The average E[P | S ∈ b] over a band
-b of s (a fifth of the exposure, or a class) has an influence function, so it can be debiased: the error of
-one model enters only multiplied by that of another, and its noise enters the interval (double machine
-learning, Chernozhukov et al. 2018). No model has learned from the row. With g_b(x) = P(S ∈ b | x), its mean
-p_b, the best estimate μ, and 1_b for rows in b, a row contributes to p_b E[P | b]:
+A premium P learned by trees differs from the true premium by the error of the trees. The average E[P | S ∈ b]
+over a band b of s (a fifth of the exposure, or a class) has an influence function, so it can be debiased: the
+error of one model enters only multiplied by that of another, and its noise enters the interval (double
+machine learning, Chernozhukov et al. 2018). The models of a row were fitted without this row. With g_b(x) =
+P(S ∈ b | x), its mean p_b, the best estimate μ, and 1_b for rows in b, a row contributes to p_b E[P | b]:
 
 - best estimate: 1_b Y;
 - unaware h(x) = E[Y | x]: 1_b h + g_b (Y − h);
 - aware a(x) = E_S[μ(x, S)]: 1_b a + g_b p_k / g_k (Y − μ), where k is the row's band, and E[μ(X, s) 1_b] at
 the row's s, minus its mean;
-- corrective C: p_b Y, because its law is the same in all bands;
+- corrective C: p_b Y, because its distribution is the same in all bands;
 - hyperaware k(x) = E[C | x]: 1_b k + g_b (C − k) + α_b (Y − μ) + L_b.
 
-C is the value, in the common law, at the rank U of μ among rows with the same s. α_b is the derivative of
-E[C g_b] by μ: the slope of C along μ times (g_b less its mean given U and s), plus the mean of g_b given U.
-L_b is the influence of the row on the laws of μ given s, and on the frequency of its s.
+C is the value, in the common law, at the rank U of μ among rows with the same s. α_b is the derivative of E[C
+g_b] by μ: the slope of C along μ times (g_b less its mean given U and s), plus the mean of g_b given U. L_b
+is the influence of the row on the distributions of μ given s, and on the frequency of its s.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     -------
     DataFrame
         Columns premium, low and high (of s), rows, and value, ci_low, ci_high in units of the price. The
-        limits of a premium hold for all bands at once. They count the noise of costs, the error of the
-        models, and that of the portfolio's loss ratio.
+        limits of a premium hold for all bands at once. They include the noise of costs, the error of the
+        models, and the error of the portfolio's loss ratio.
     """
     table, share = costs.table, costs.table.share
     _, band = np.unique(table.bands(BANDS), return_inverse=True)
@@ -95,7 +95,9 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
 
 
 def _by_splines(table: AuditTable, targets: Array) -> Array:
-    """Predict columns (n, T) from the features on rows left out; the errors differ from those of trees."""
+    """Predict columns (n, T) from the features on held-out rows, by a model whose errors differ from those of
+    trees.
+    """
     filled = table.features.fillna(table.features.median(numeric_only=True))
     if (filled.nunique() < 2).all():
         return np.tile(table.share @ targets, (table.n, 1))
@@ -192,11 +194,11 @@ def repaired(
     Returns
     -------
     figures
-        A row a way (with s at pricing, or without) and strength: dependence and its floor (HGR, splines),
-        the mean absolute change as a share of the mean price, the share of the exposure whose price moves
-        by more than a tenth, and with an outcome the error ÷ that of the mean.
+        One row for each way (with s at pricing, or without) and strength: dependence and its floor (HGR,
+        splines), the mean absolute change as a share of the mean price, the share of the exposure whose price
+        changes by more than a tenth, and with an outcome the error ÷ that of the mean.
     prices
-        A row a row of the audit, in its order: price, s, and a column a way and strength.
+        One row for each row of the audit, in its order: price, s, and a column for each way and strength.
     """
     # The import loads scikit-learn, which a page that only shows an audit does not need.
     from fairdash.tariff.postprocessor import FairPostprocessor

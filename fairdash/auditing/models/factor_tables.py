@@ -44,7 +44,7 @@ Row = tuple[Any, Any, Any]
 
 
 def read_factors(content: bytes, link: Link) -> NamedModel:
-    """Read a tariff in a workbook or in delimited text; parameters as those of the readers of trees."""
+    """Read a tariff in a workbook or in delimited text; the parameters are those of the readers of trees."""
     is_book = content.startswith(b"PK")
     try:
         sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
@@ -76,7 +76,7 @@ class FactorTable(NamedModel):
         self.inputs = tuple({each.name: each for each in self.inputs}.values())
         self.size = f"{counted(len(self.inputs), 'factor')}, {counted(len(self._table), 'row')}"
         self.open = (
-            "The exposure that the base is for, and rules beyond the table, such as caps and rounding.",
+            "The exposure to which the base refers, and rules outside the table, such as caps and rounding.",
         )
 
     def _as_tariff(self, sheets: dict[str, Cells], link: Link) -> pd.DataFrame:
@@ -162,7 +162,7 @@ class FactorTable(NamedModel):
             raise DataError(*(replace(each, hint=hint) for each in error.problems)) from error
 
     def unknown_levels(self, _: pd.DataFrame) -> tuple[str, ...]:
-        """Return nothing: rating refuses levels that are not in the table, by name."""
+        """Return nothing, because rating refuses levels that are not in the table, by name."""
         return ()
 
 
@@ -192,7 +192,7 @@ def _place(names: list[str], wanted: tuple[str, ...]) -> int | None:
 
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
-    """Place of a table's values, and their kind."""
+    """Column of a table's values, and their kind."""
     for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
         if (place := _place(names, wanted)) is not None:
             return place, what
@@ -221,7 +221,8 @@ def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) 
     is_told = names[place] in (*_RELATIVITY, *_COEFFICIENT)
     if link == "log" and not is_told and min(value for _, value in by_term) > 0:
         raise refused(
-            "all of its numbers are above 0, and its header does not tell coefficients from relativities",
+            "all of its numbers are above 0, and its header does not say whether they are coefficients or "
+            "relativities",
             "Call their column “coefficient” or “relativity”.",
         )
     terms = [("" if _is_base(name) else name, value) for name, value in by_term]
@@ -229,13 +230,13 @@ def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) 
 
 
 def _refuse_terms(rows: Cells, place: int) -> None:
-    """Refuse terms without numbers, and those that do not have one intercept."""
+    """Refuse terms without numbers, and tables that do not have exactly one intercept."""
     # One text turns a column of numbers into texts.
     numbers = pd.to_numeric(pd.Series([row[place] for row in rows]), errors="coerce")
     if none := [str(row[0]) for row, lacks in zip(rows, numbers.isna(), strict=True) if lacks]:
         raise refused(
             f"{few(none)} has no number" if len(none) == 1 else f"{few(none)} have no numbers",
-            "Correct these cells. Leave out terms without a coefficient, as R's NA.",
+            "Correct these cells. Leave out terms without a coefficient, such as R's NA.",
         )
     raise refused(
         "it has no base rate, or intercept, or several",

@@ -1,8 +1,8 @@
-"""Open and run a model's file in a process of its own, with limits of memory and time.
+"""Open and run a model's file in a separate process, with limits of memory and time.
 
-``python -m fairdash.auditing.models.foreign`` is that process. It receives a file, then rows, and
-answers with the file's description, with prices, or with an error in words. Rows are sent as arrays, answers
-as JSON and numbers; nothing is a pickle. If the process dies, the caller gets an error in words.
+``python -m fairdash.auditing.models.foreign`` is that process. It receives a file, then rows, and answers
+with the file's description, with prices, or with an error in words. Rows are sent as arrays, and answers as
+JSON and numbers. Nothing is a pickle. If the process dies, the caller gets an error in words.
 """
 
 from __future__ import annotations
@@ -64,18 +64,18 @@ def read_model(
     Parameters
     ----------
     columns
-        Its inputs, in its order; by default they are taken by name.
+        Its inputs, in order; by default inputs are matched by name.
     table
-        Columns that there are; None if the file is only described.
+        Available columns; None if the file is only described.
     output
-        Output that holds the price; by default its only one.
+        Output that holds the price; by default the only output.
     link
         As in :func:`fairdash.audit`.
 
     Raises
     ------
     StorageError
-        It can't be read, gives no price, or has inputs that the table lacks.
+        The file can't be read, gives no price, or has inputs that the table lacks.
     """
     module, _, name = _READERS[kind_of(content)].partition(":")
     read: Callable[[bytes, Link], NamedModel] = getattr(import_module(module), name)
@@ -89,7 +89,7 @@ def read_model(
 
 
 class ForeignModel:
-    """Model in a file that a process of its own has opened; parameters and errors of :func:`read_model`."""
+    """Model in a file that a separate process has opened; parameters and errors as in :func:`read_model`."""
 
     def __init__(self, content: bytes, **options: Any) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _end)
@@ -119,7 +119,7 @@ class ForeignModel:
         self._end()
 
     def _ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """Answer of the process; it is ended where it takes too long."""
+        """Answer of the process, which is stopped if it takes too long."""
         late = Event()
 
         def end() -> None:
@@ -145,7 +145,7 @@ class ForeignModel:
 
     def _refusal(self, *, is_late: bool) -> Exception:
         """Error for a process that gave no answer."""
-        hint = "Compute the prices where the model is at home, and audit their column."
+        hint = "Compute the prices with the model's own software, and audit a column of these prices."
         try:
             code = self._process.wait(0 if is_late else 5)
         except subprocess.TimeoutExpired:
@@ -161,7 +161,7 @@ class ForeignModel:
         # A Python exception is our mistake; a signal means that a library crashed on a bad file.
         if code > 0 and "Traceback" in words:
             return RuntimeError(f"the process that reads the model's file failed:\n{words}")
-        return refused("the process that reads it ended: it is damaged, or too large", hint)
+        return refused("the process that reads it stopped: the file is damaged or too large", hint)
 
 
 def _end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
@@ -221,7 +221,7 @@ def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
 
 
 def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
-    """Open a file, whose form alone decides what fails: that is said, with its cause."""
+    """Open a file; an error of its reader is reported with its cause."""
     if kind_of(content) in ("lightgbm", "xgboost"):
         # Libraries load scikit-learn for estimators that are not used here, which takes seconds.
         sys.modules["sklearn"] = None  # type: ignore[assignment]
@@ -230,7 +230,7 @@ def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         if isinstance(error, errors.FairdashError):
             raise
-        why = f"it is incomplete, or of a form that is not read here ({type(error).__name__}: {cause(error)})"
+        why = f"it is incomplete, or of a form not supported ({type(error).__name__}: {cause(error)})"
         raise refused(why, "Save it again.") from error
 
 

@@ -2,8 +2,8 @@
 
 Changing one column with all others fixed describes only the model: if columns are related, such customers may
 not exist. For each column two prices are compared: the mean over its values among rows with the lowest s, and
-the mean over its values among rows with the highest s. For s itself this is a flip from one end to the other;
-for a proxy, it is the proxy's own effect as it moves along with s.
+the mean over its values among rows with the highest s. For s itself, this is a change from one end to the
+other. For a proxy, it is the proxy's own effect as the proxy changes with s.
 
 A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.foreign`).
 """
@@ -60,7 +60,7 @@ def priced(
     """Return the frame with the model's price as a new column, the model, and notes on its interpretation.
 
     `columns` are the model's inputs. `link` and `output` are as in :func:`fairdash.audit`. The price is
-    compared with `check_column`, which is then no longer in the frame.
+    compared with `check_column`, which is then removed from the frame.
     """
     checks = Checks(OptionError)
     known = getattr(model, "feature_names_in_", None) if columns is None else columns
@@ -119,7 +119,7 @@ def priced(
 
 
 def _predicts_logs(model: Any) -> bool:
-    """Return whether an object is a plain CatBoost model, whose predict gives logarithms for these losses."""
+    """Return whether an object is a plain CatBoost model, which predicts logarithms for these losses."""
     return type(model).__name__ == "CatBoost" and (
         str(model.get_all_params().get("loss_function", "")).partition(":")[0] in LOG_LOSSES
     )
@@ -192,10 +192,11 @@ def ask_model(
 ) -> AuditResult:
     """Add the answer on the model's behaviour along its first sensitive attribute.
 
-    Its tables: ``flips``, a row a column that is known to the model: the change as shares of the mean price,
-    the share of rows beyond the threshold, and the mean price at low and at high s; ``partial_dependence``,
-    the mean price were a column each of some values; and for a `customer`, a label of the frame's index,
-    ``customer`` and ``customer_columns``. `tell` is called before each column, and may end it.
+    Its tables are ``flips``, with a row for each column that the model knows: the change as shares of the
+    mean price, the share of rows beyond the threshold, and the mean price at low and at high s;
+    ``partial_dependence``, the mean price with a column set to each of some values; and, for a `customer` (a
+    label of the frame's index), ``customer`` and ``customer_columns``. `tell` is called before each column
+    and may raise an error to stop.
     """
     name, delta, mean = result.plan.columns.sensitive, result.plan.max_gap, result.mean_price
     price = result.plan.columns.price
@@ -298,7 +299,9 @@ def _in_words(table: pd.DataFrame, name: str, delta: str, n: int) -> tuple[str, 
 def _customer(
     frame: pd.DataFrame, model: Pricing, label: Any, *, columns: list[str], name: str
 ) -> tuple[dict[str, pd.DataFrame], str]:
-    """Explain one row's price: beside those with the nearest s, and by the effect of each column."""
+    """Explain one row's price by comparing it with the prices of rows with the nearest s, and by the effect
+    of each column.
+    """
     if label not in frame.index or not frame.index.is_unique or pd.isna(frame.loc[label, name]):
         hint = "Give the label of one row whose sensitive attribute is known."
         raise OptionError.of("There is no such row", hint, column="customer")

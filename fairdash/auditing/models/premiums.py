@@ -1,7 +1,7 @@
 """Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks, which check
 that results do not depend on the kind of model.
 
-Models are fitted on at most :data:`MAX_ROWS` rows. Whole units, such as policies, are drawn and dealt to
+Models are fitted on at most :data:`MAX_ROWS` rows. Whole units, such as policies, are drawn and assigned to
 folds, so the rows of one policy are in one fold.
 
 Five premiums are derived from a policy's expected cost, μ(x, s) = E[Y|x, s]. Best estimate: μ(x, s). Unaware:
@@ -71,9 +71,9 @@ N_FOLDS = 3
 class Fitted:
     """Fitted model, with the encoder that turns features into its numeric columns.
 
-    A text's level becomes the mean of what is learned among its rows, drawn to the mean of all: in that order
-    trees cut levels best (Fisher 1958). A level never seen counts as the mean. scikit-learn's TargetEncoder
-    takes no weights.
+    A level of a text becomes the mean of the target among its rows, shrunk to the overall mean: trees split
+    levels best in this order (Fisher 1958). An unknown level counts as the overall mean. scikit-learn's
+    TargetEncoder accepts no weights.
     """
 
     model: Any
@@ -84,7 +84,7 @@ class Fitted:
     def of(cls, model: Any, features: pd.DataFrame, y: Array, weight: Array, *more: Array) -> Fitted:
         """Fit a model of y (n,) to features and additional numeric columns.
 
-        Means are weighted, so that a row counts as often as its weight says.
+        Means are weighted: a row counts in proportion to its weight.
         """
         overall = float(weight @ y / weight.sum())
         drawn = _SHRINK * float(weight.mean())
@@ -232,7 +232,7 @@ class Costs:
     Attributes
     ----------
     table
-        The rows that were looked at.
+        The rows used.
     cost : (n,) array
         Learned costs, at the level of the mean price.
     at_nodes : (n, K) array
@@ -362,10 +362,11 @@ def _trees_for(y: Array) -> Trees:
 
 
 def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None) -> Array:
-    """Return values with the same law at every s, by the rank of `best` (n,) among rows with that s.
+    """Return values with the same distribution at every s, by the rank of `best` (n,) among rows with that s.
 
-    The law given s is that of rows near in s (:func:`fairdash.training.references.fit_barycentre`), nearer
-    than suits a smooth curve: trees have steps. `learned` (n,) marks the rows that laws are learned from; all
+    The distribution given s comes from rows with nearby s
+    (:func:`fairdash.training.references.fit_barycentre`). The neighbourhood is smaller than for a smooth
+    curve, because trees have steps. `learned` (n,) marks the rows from which distributions are learned; all
     by default.
     """
     rows = np.ones(table.n, dtype=bool) if learned is None else learned
@@ -386,7 +387,7 @@ def fit_of(costs: Costs) -> str:
 
 
 def nothing_learned(costs: Costs) -> str:
-    """Reason why an answer that rests on learned costs has no figures."""
+    """Reason why an answer based on learned costs has no figures."""
     return (
         f"On held-out rows trees explain no detectable part of the {loss_in_words(costs)} of cost "
         f"({within(costs.fit_to_cost)}), so fairdash gives no figures here."

@@ -1,4 +1,4 @@
-"""Questions 8 and 10, other prices: what could be charged instead, and how does a second price compare?
+"""Questions 8 and 10 on other prices: what could be charged instead, and how does a second price compare?
 
 :mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
 10 are audited on the same rows, folds and points, and the difference of each number is reported. Intervals of

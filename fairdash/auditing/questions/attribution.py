@@ -144,7 +144,7 @@ def _itself_in_words(itself: Estimate, name: str) -> str:
     """Return a sentence on the direct use of s in the price."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
     if _uses_itself(itself):
-        return f"{with_it}. The price uses it, or something related to it outside the table."
+        return f"{with_it}. The price uses it, or something related to it that the table lacks."
     if itself.ci_high < USES_ITSELF:
         return f"{with_it}. Beyond what these columns reveal about “{name}”, the price does not use it."
     return f"{with_it}. The data do not show whether the price itself uses it."

@@ -1,4 +1,6 @@
-"""Question 7: how much money, and whose? Payments above or below a base, along s and by segment.
+"""Question 7: how much money is at stake, and for whom?
+
+Payments above or below a base, along s and by segment.
 
 The base of a row's price is proportional to its expected cost, scaled so that both have the same total (the
 portfolio's loss ratio). Without a cost, the base is the mean price or, in a segment, the mean of the rows

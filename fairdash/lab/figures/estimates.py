@@ -31,7 +31,7 @@ class Group:
     title
         Heading above their bars.
     ids
-        Which; those without a reading get an empty row.
+        Estimators; those without a value get an empty row.
     exact
         The true value that they all estimate, in [0, 1]; None if they estimate different things.
     """
@@ -59,9 +59,9 @@ def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -
     Parameters
     ----------
     estimates
-        As :func:`fairdash.lab.scene_estimates` gives them.
+        As returned by :func:`fairdash.lab.scene_estimates`.
     groups
-        From top to bottom.
+        Groups from top to bottom.
     """
     by_id = {row["id"]: row for row in estimates.to_dict("records")}
     rows, place = Rows(), 0
@@ -103,7 +103,7 @@ def estimates_figure(rows: Rows, *, lowest: float, title: str, subtitle: str, th
 
 
 def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], place: int, theme: Theme) -> None:
-    """One without a reading has a row of its own already: it may follow."""
+    """An estimator without a value already has a row, because its value may follow."""
     measure, colour = REGISTRY[id], mark_of(id, theme).colour
     read, floor = row.get("value", math.nan), row.get("floor_q95", math.nan)
     value = abs(read) if measure.signed else read
@@ -263,7 +263,7 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
     base
         "nats" or "bits".
     printed, crossing
-        The threshold as printed, and where the bound really crosses χ².
+        The threshold as printed, and the point at which the bound crosses χ².
     """
     words: Values = {"title": f"The inequality's terms, I in {base}", "x": "χ²", "y": "Value"}
     subtitle = "of the bivariate normal: each is a function of χ²"
@@ -293,5 +293,5 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
 
 
 def estimate_name(id: str) -> str:
-    """Return an estimator's name beside HGR²: the square, for an estimator of HGR."""
+    """Return an estimator's name for a figure of HGR²: the square, for an estimator of HGR."""
     return f"{short_name(id)}²" if id.startswith("hgr_") else short_name(id)

@@ -41,13 +41,13 @@ _LINE = 25
 
 
 def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the first figure as plain values, and how the others differ, for the stage's animation.
+    """Return the first figure as plain values, and the changes in the others, for the stage's animation.
 
     Parameters
     ----------
     figures
-        The same figure in each state: the same traces, notes and shapes, as many points in each. Traces and
-        notes move, and how far up shapes reach.
+        The same figure in each state, with the same traces, notes and shapes, and equal numbers of points.
+        Traces and notes move, and the heights of shapes change.
     """
     drawn = [plain(figure, digits=5) for figure in figures]
     moves = []
@@ -81,7 +81,7 @@ def _picture(
     ticks: dict[str, Any] | None = None,
     **layout: Any,
 ) -> go.Figure:
-    """Return a figure in one piece, of a scene that has many: plotly takes ten times as long to add to one.
+    """Return a figure built in one step, because adding parts to a plotly figure takes ten times as long.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def _picture(
     across, up
         Ranges of the axes.
     ticks
-        Of the axis across.
+        Ticks of the horizontal axis.
     """
     frame = _frame(*words, theme)
     # Plain numbers: the browser is given them as JSON.
@@ -102,7 +102,9 @@ def _picture(
 
 
 def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[dict[str, Any]]:
-    """Glyph and name of each line (column, name, colour, symbol); names in the colour of text, to be read."""
+    """Symbol and name of each line (column, name, colour, symbol); names have the colour of text, for
+    legibility.
+    """
     return [
         corner_note(text, x=0.02, y=1, xshift=shift, yshift=-_LINE * k, colour=colour, size=_SIZE)
         for k, (_, words, own, symbol) in enumerate(lines)
@@ -111,12 +113,12 @@ def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[di
 
 
 def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: Theme) -> go.Figure:
-    """Draw the adversary's value on its own rows and on new ones, by training steps up to a step.
+    """Draw the adversary's value on its own rows and on new rows, by training steps up to a step.
 
     Parameters
     ----------
     readings
-        As :func:`fairdash.lab.lesson.noise_readings` gives them.
+        As returned by :func:`fairdash.lab.lesson.noise_readings`.
     steps
         The last step shown in full; later values are faint.
     answered
@@ -183,7 +185,7 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
     curve
         As :func:`fairdash.lab.lesson.duel_by_age` gives it.
     average
-        The average price, which a wholly fair model charges everyone.
+        The average price, which a perfectly fair model charges everyone.
     """
     sign = 1 if curve["g"].corr(curve["price"]) >= 0 else -1
     lines = (
@@ -238,7 +240,7 @@ def duel_path_figure(
     step
         The last step shown in full.
     frozen
-        Whether to mark where the adversary stops learning.
+        Whether to mark the step at which the adversary stops learning.
     answered
         Whether to show later steps.
     """
@@ -282,9 +284,9 @@ def payers_front_figure(
     lam
         The chosen weight.
     edge
-        Where the noise floor ends.
+        End of the noise floor.
     around
-        All points that the axes have to hold.
+        All points that the axes must include.
     """
     across, up = (
         _holding(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])
@@ -320,7 +322,7 @@ def payers_front_figure(
 
 
 def _holding(low: pd.Series, high: pd.Series) -> list[float]:
-    """Return the range of an axis on which all of these have room."""
+    """Return the range of an axis that includes all of these."""
     least, most = float(low.min()), float(high.max())
     room = 0.06 * (most - least)
     return [least - room, most + room]
@@ -339,11 +341,11 @@ def payers_age_figure(
     Parameters
     ----------
     standard, chosen
-        As :func:`fairdash.lab.lesson.payers_by_age` gives them; None where nothing is chosen yet.
+        As :func:`fairdash.lab.lesson.payers_by_age` gives them; None if nothing is chosen yet.
     column
         "price" or "residual".
     around
-        The averages at all weights, which the axes have to hold.
+        The averages at all weights, which the axes must include.
     """
     residual = column == "residual"
     traces = []

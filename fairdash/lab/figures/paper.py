@@ -105,7 +105,7 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
 
 
 def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dict[str, object]:
-    """From the edge of one box to the edge of another, moved along them so that ways back are seen."""
+    """Line from the edge of one box to the edge of another, shifted so that arrows back are visible."""
     ax, ay = _edge(start, end)
     x, y = _edge(end, start)
     return {
@@ -116,7 +116,7 @@ def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dic
 
 
 def _edge(box: str, towards: str) -> tuple[float, float]:
-    """Where the line between two centres leaves the first box."""
+    """Point at which the line between two centres leaves the first box."""
     x, y, width, height, _ = _BOXES[box]
     dx, dy = _BOXES[towards][0] - x, _BOXES[towards][1] - y
     scale = min(width / 2 / abs(dx) if dx else float("inf"), height / 2 / abs(dy) if dy else float("inf"))
@@ -145,9 +145,9 @@ def by_age_figure(
     profile
         ``method``, ``s_mean``, ``mean``, ``low``, ``high``, ``n``.
     names
-        Method to its name for people.
+        Method to its display name.
     level
-        A level line: the average price, or 0 for residuals.
+        Horizontal line: the average price, or 0 for residuals.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="Age (years)", y=y, theme=theme, height=500)
     # Room for the key above the plot: no corner of it is free in every view.
@@ -207,17 +207,17 @@ def dots_figure(
     log: bool = False,
     theme: Theme,
 ) -> go.Figure:
-    """Draw published values, hollow, beside ours, full: one group of lanes per measure, one lane per method.
+    """Draw published values (hollow) and ours (full): one group of lanes per measure, one lane per method.
 
     Parameters
     ----------
     values
-        ``measure``, ``method``, ``paper`` (NaN where nothing is published), ``ours``, ``error`` (its standard
-        error) and ``floor_q95``, below which 95 % of independent data read (NaN for an error).
+        ``measure``, ``method``, ``paper`` (NaN if nothing is published), ``ours``, ``error`` (its standard
+        error) and ``floor_q95``, which 95 % of values of independent data do not reach (NaN for an error).
     titles, names
         Names of measures and methods, which are drawn in this order.
     log
-        Whether the axis is one of powers, from 0.001: what is less stands at its left edge.
+        Whether the axis is logarithmic, from 0.001; smaller values are drawn at its left edge.
     """
     low = _SMALLEST if log else 0.0
     table, ticks = _lanes(values, list(titles), list(names))
@@ -259,7 +259,9 @@ def dots_figure(
 def _lanes(
     values: pd.DataFrame, measures: Sequence[str], methods: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return the rows to draw with their place from the top, in lanes; and the middle of each measure's."""
+    """Return the rows to draw with their position from the top, in lanes, and the middle of each measure's
+    lanes.
+    """
     parts, ticks, place = [], {}, 0.0
     for measure in measures:
         rows = values[values["measure"] == measure].set_index("method")

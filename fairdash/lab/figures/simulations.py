@@ -83,7 +83,7 @@ def mark_of(id: str, theme: Theme) -> Mark:
 
 
 def short_name(id: str) -> str:
-    """Return a name for beside a bar: the symbol, or the author if the symbol is not distinctive."""
+    """Return the name shown next to a bar: the symbol, or the author if the symbol is not distinctive."""
     measure: Measure = REGISTRY[id]
     if len(measure.symbol) < 4 and "(" in measure.title:
         return measure.title.rpartition("(")[2].rstrip(")")
@@ -151,16 +151,16 @@ def curves_figure(
     Parameters
     ----------
     curves
-        Columns ``id``, ``function``, ``x``, ``y``; drawn with the sign that goes with the
-        exact one and with its spread on the points given: scale and sign of a pair (f, g) are free.
+        Columns ``id``, ``function``, ``x``, ``y``; drawn with the sign and spread of the exact one on the
+        given points, because scale and sign of a pair (f, g) are arbitrary.
     exact
         Points of the exact transformation.
     function
         "f" or "g".
     reach
-        Lowest and highest value of U, or of V, among the rows: beyond them nothing is learned.
+        Lowest and highest value of U, or of V, among the rows; beyond them nothing is learned.
     log
-        Whether the axis of U, or of V, has a scale of powers; its values are then above 0.
+        Whether the axis of U, or of V, is logarithmic; its values are then above 0.
     """
     variable = "U" if function == "f" else "V"
     title = f"The transformation {function} of {variable}"
@@ -221,13 +221,13 @@ def noise_axis_figure(
     Parameters
     ----------
     lines
-        As :func:`fairdash.lab.studies.lines_of` gives them, of one pattern.
+        As returned by :func:`fairdash.lab.studies.lines_of`, for one pattern.
     exact
         As :func:`fairdash.lab.noise_axis_study` gives it.
     ids
         Estimators to draw.
     evaluation
-        "ours" or "published"; estimators without the latter are drawn as ours.
+        "ours" or "published"; estimators without a published form are drawn as ours.
     noise
         Noise level to mark.
     """
@@ -266,7 +266,7 @@ def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
 
 
 def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, theme: Theme) -> None:
-    """Names at the right ends of the lines, moved apart where they would meet; as wide as a margin."""
+    """Names at the right ends of the lines, moved apart if they would overlap; as wide as a margin."""
     place, notes = 2.0, []
     for y, label in sorted(ends, reverse=True):
         place = min(y, place - 24 / _TALL)
@@ -289,8 +289,9 @@ def fig2_figure(
 ) -> go.Figure:
     """Draw small multiples of the noise axis, one panel per pattern, two by two.
 
-    Parameters as :func:`noise_axis_figure`, and ``quantity``: the column of ``exact`` that the estimators are
-    after, "hgr", "chi2" or "mi"; the last two have no upper end, and a panel's axis ends above all it shows.
+    Parameters as :func:`noise_axis_figure`, and ``quantity``: the column of ``exact`` that the estimators
+    estimate, "hgr", "chi2" or "mi". The last two have no upper bound, so a panel's axis ends above all its
+    values.
     """
     words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
     figure = new_figure(**words, theme=theme, height=640)

@@ -2,7 +2,7 @@
 
 In a checkout, ``python -m fairdash reproduce table1 --dataset crime`` writes ``results/table1_crime``: tables
 as CSV, and ``about.json`` with seed, versions, machine, command and seconds. The studies are in
-``benchmarks/paper``, whose module ``judging`` compares them with the paper and writes what the page says.
+``benchmarks/paper``, whose module ``judging`` compares them with the paper and writes the page's statements.
 """
 
 from __future__ import annotations
@@ -77,21 +77,21 @@ class StudyResult:
     Parameters
     ----------
     tables
-        By name.
+        Tables by name.
     study
         Name of its folder: ``"fig2"``, ``"table1_crime"``.
     command
         Command that reproduces it in a checkout.
     seed
-        The one seed of the study.
+        The only seed of the study.
     seconds
-        Processor time, of all its processes together: the wall time of one core that has nothing else to do.
+        Processor time of all its processes together, the wall time of one idle core.
     options
-        Everything that was chosen, by name.
+        All chosen options, by name.
     notes
         Sentences that a reader of the figures should know.
     versions
-        Package to version, with Python's and fairdash's own.
+        Package to version, including Python and fairdash.
     machine
         Kind of processor and operating system.
     """
@@ -118,7 +118,7 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
     Raises
     ------
     DataError
-        There is none of that name.
+        There is no result with this name.
     """
     place = folder / study
     try:

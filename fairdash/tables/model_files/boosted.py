@@ -38,8 +38,8 @@ _CHANCES = (
     "CrossEntropy MultiClass MultiClassOneVsAll"
 ).split()
 _NO_OFFSET = (
-    "An offset or exposure of the training (init_score, base_margin, baseline): prices are those of an "
-    "offset of 0."
+    "An offset or exposure used in training (init_score, base_margin, baseline). Prices are for an offset "
+    "of 0."
 )
 _NO_TARGET = "Whether the outcome was transformed before the training, for instance to its logarithm."
 
@@ -60,9 +60,9 @@ class _Boosted(NamedModel):
         elif objective in _AS_IT_IS and is_told:
             self.response = "the price, as the model was fitted to it"
         elif objective in ("", *_AS_IT_IS) or "Custom" in objective or "UserDefined" in objective:
-            self.response = "raw scores of an objective that the file does not tell"
+            self.response = "raw scores of an objective that the file does not state"
             if link == "auto":
-                raise refused("it does not tell its objective, so its output may be a logarithm", NAME_LINK)
+                raise refused("it does not state its objective, so its output may be a logarithm", NAME_LINK)
         else:
             self.response = "no price"
             hint = "Audit a model of a mean, such as Poisson, gamma or Tweedie, or a column of prices."
@@ -109,7 +109,7 @@ class LightGBMModel(_Boosted):
             self.open += (f"Which columns have these levels: {listed}. fairdash finds them in the table.",)
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Find the columns whose levels the file lists in their order: those whose cells are among them."""
+        """Find the columns whose levels the file lists in order, by comparing cells with the levels."""
         if not self._is_open:
             return
         cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
@@ -181,7 +181,7 @@ class XGBoostModel(_Boosted):
         self.open += ("A value that stood for missing cells in training, unless it was NaN.",)
         if objective == "reg:squarederror":
             self.open += (
-                "Whether its objective was one of your own: XGBoost notes that as reg:squarederror.",
+                "Whether it was trained with a custom objective, which XGBoost records as reg:squarederror.",
             )
         self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
                        if kind == "c" and each.levels is None]  # fmt: skip
@@ -228,7 +228,7 @@ class CatBoostModel(_Boosted):
         of_levels = set(self._model.get_cat_feature_indices())
         if self._model.get_text_feature_indices() or self._model.get_embedding_feature_indices():
             raise refused(
-                "it takes texts or embeddings, of which fairdash changes nothing", "Audit its prices."
+                "it takes texts or embeddings, which fairdash does not support", "Audit its prices."
             )
         names = self._model.feature_names_
         self.inputs = tuple(Input(name, is_text=k in of_levels) for k, name in enumerate(names))
@@ -260,7 +260,7 @@ class CatBoostModel(_Boosted):
         return super().values(rows.assign(**truths))
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that are priced as one that no training can have held."""
+        """Return sentences on levels that are priced as a level that no training data can contain."""
         said = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
         own = self.priced(values)
@@ -280,7 +280,7 @@ class CatBoostModel(_Boosted):
 
 
 def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:
-    """Levels of a feature as XGBoost 3.1 and later write them: bytes with their ends, or numbers."""
+    """Levels of a feature in the format of XGBoost 3.1 and later: bytes with their ends, or numbers."""
     if "offsets" not in enc:
         return tuple(as_levels(pd.Series(enc["values"])).tolist())
     held = bytes(each % 256 for each in enc["values"])

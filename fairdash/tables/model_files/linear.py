@@ -40,7 +40,7 @@ class LinearModel(NamedModel):
     Attributes
     ----------
     terms
-        Coefficients with what they are multiplied by.
+        Coefficients with their factors.
     undo
         Inverse of the link.
     """
@@ -118,7 +118,7 @@ class CoefficientTable(LinearModel):
         self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each term: the longest name that it begins with. The rest is its level."""
+        """Find the column of each term: the longest column name at its beginning. The rest is its level."""
         if twice := sorted({name for name, n in Counter(name for name, _ in self._named).items() if n > 1}):
             raise refused(f"it has several rows of {few(twice)}", "Keep one row for each term.")
         terms: list[Term] = []
@@ -129,8 +129,8 @@ class CoefficientTable(LinearModel):
             strange += [name] if None in parts else []
         if strange:
             raise refused(
-                f"its terms {few(strange)} are neither columns of the table nor a column with a level, as "
-                "zoneB is for B of “zone”",
+                f"its terms {few(strange)} are neither columns of the table nor a column with a level, such "
+                "as zoneB for level B of “zone”",
                 "Name the columns as in the training, or give a relativity for each factor and level.",
             )
         self.terms = terms
@@ -140,7 +140,7 @@ class CoefficientTable(LinearModel):
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on the levels taken as the base; refused where a factor has several."""
+        """Return sentences on the levels used as the base; a factor with several base levels is refused."""
         for each, column in zip(self.inputs, self.columns, strict=True):
             if each.levels is None:
                 continue

@@ -1,7 +1,8 @@
 """Model of a price in a file: its kind, its inputs, and what all readers share.
 
-The metadata of a file are used: names, types and shapes of its inputs and outputs, the levels that it
-knows, and the link where its maker notes the loss. What it leaves open is said, or refused with the cause.
+fairdash uses the metadata of a file: names, types and shapes of its inputs and outputs, its levels, and the
+link if the file records the loss. Facts that it does not state are reported, or the file is refused with the
+reason.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ _NO_PICKLE = (
     "Save the model by its library's own save_model, or export it as ONNX, for example with skl2onnx. "
     "fairdash never loads pickles, because they can run any program."
 )
-_ITS_PRICES = "Compute the prices where the model is at home, and audit their column."
+_ITS_PRICES = "Compute the prices with the model's own software, and audit a column of these prices."
 #: First bytes of files that are not supported: their type, and the next step.
 _OTHER_FILES = (
     (b"\x80", "it is a pickle", _NO_PICKLE),
     (b"binf", "it is XGBoost's old binary format", "Save the model by save_model with the ending .json."),
-    (b"\x1f\x8b", "it is compressed, as R's .rds and .RData are", f"Unpack it. Of an R model: {_ITS_PRICES}"),
+    (b"\x1f\x8b", "it is compressed, like R's .rds and .RData", f"Unpack it. Of an R model: {_ITS_PRICES}"),
     (b"RD", "it is R's own format", f"fairdash runs no code. {_ITS_PRICES}"),
     (b"\x89HDF", "it is HDF5, as Keras writes it", "Export the model as ONNX."),
 )
@@ -51,7 +52,9 @@ LOG_LOSSES = ("Poisson", "Tweedie")
 
 
 def content_of(source: bytes | str | PathLike[str]) -> bytes:
-    """Return a model's file, read whole, so that nothing beside it is opened; StorageError if over 50 MB."""
+    """Return the complete content of a model's file, so that no other file is opened; StorageError if over 50
+    MB.
+    """
     try:
         if not isinstance(source, bytes):
             with Path(source).open("rb") as file:
@@ -69,12 +72,12 @@ def refused(why: str, hint: str = _NO_PICKLE) -> StorageError:
 
 
 def kind_of(content: bytes) -> str:
-    """Return the reader of a file by its content; its name does not matter.
+    """Return the reader of a file by its content; its name has no effect.
 
     Raises
     ------
     StorageError
-        None does; it says what the file is.
+        No reader fits; the error describes the file.
     """
     for start, what, hint in _OTHER_FILES:
         if content.startswith(start):
@@ -92,19 +95,19 @@ def kind_of(content: bytes) -> str:
     if begin.startswith(b"<"):
         if b"<PMML" in begin[:5_000] and b"<!DOCTYPE" not in begin[:5_000]:
             return "pmml"
-        raise refused("it is XML, but no plain PMML", "Export the model as PMML or ONNX.")
+        raise refused("it is XML, but not plain PMML", "Export the model as PMML or ONNX.")
     if begin.startswith(b"PK\x03\x04"):
         if b"xl/workbook" in content:
             return "factors"
         if b"model.ini" in content:
-            raise refused("it is a MOJO of H2O, which only H2O's own program prices", _ITS_PRICES)
+            raise refused("it is a MOJO of H2O, which only H2O's own software can run", _ITS_PRICES)
         raise refused("it is a zip archive that is no workbook", "Unpack it.")
     is_text = b"\x00" not in begin and begin.count(b"\n") > 1 and re.search(rb"[,;\t]", begin)
     return "factors" if is_text else "onnx"
 
 
 def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDArray[Any]:
-    """Cells as numbers, NaN where one is missing, (n,); StorageError where that would change their values."""
+    """Cells as numbers, NaN if missing, (n,); StorageError if the conversion would change their values."""
     name = cells.name
     if not (is_numeric_dtype(cells) or is_bool_dtype(cells)):
         hint = "Code the column as for the model's training, or export the model with its encoding."
@@ -142,7 +145,8 @@ def cause(error: Exception) -> str:
 #: Names that libraries give to the columns of an array.
 _PLACE = re.compile(r"(?:Column_|f|x|feature_?)?\d+", re.IGNORECASE)
 NAME_LINK = (
-    "Say what it gives: “identity” for the price, “log” for its logarithm (model_link; on the page, “Output "
+    "State what it gives: “identity” for the price, “log” for its logarithm (model_link; on the page, "
+    "“Output "
     "of the model”)."
 )
 
@@ -156,11 +160,11 @@ class Input:
     levels
         Texts of its levels; None for a number.
     codes
-        Numbers that the library takes for the levels, in their order.
+        Numbers that the library uses for the levels, in order.
     is_text
-        Levels are taken as texts, and the file doesn't list them.
+        Whether levels are texts that the file doesn't list.
     form
-        Type and shape in the file's own words, if it has any.
+        Type and shape as stated in the file, if any.
     """
 
     name: str
@@ -174,7 +178,7 @@ class Input:
         return self.is_text or self.levels is not None
 
     def values(self, cells: pd.Series) -> NDArray[Any]:
-        """Cells as numbers with NaN where one is missing or unknown, or as texts, (n,)."""
+        """Cells as numbers with NaN if missing or unknown, or as texts, (n,)."""
         if self.is_text:
             return as_levels(cells)
         if self.levels is None:
@@ -194,27 +198,27 @@ class NamedModel:
     Attributes
     ----------
     kind, objective, size
-        The file, what it was fitted for, and its trees or terms, in words.
+        Type of the file, objective of the fit, and number of trees or terms, in words.
     inputs
-        Its inputs, in its order.
+        Its inputs, in order.
     outputs
-        Names of the numbers that it gives for each row.
+        Names of its outputs for each row.
     link
-        ``"log"`` where they are logarithms of the price.
+        ``"log"`` if they are logarithms of the price.
     is_price
-        Whether the output is certainly no logarithm.
+        Whether the output is certainly not a logarithm.
     response
         Scale of the output, in words.
     open
-        Sentences on what the file doesn't tell.
+        Sentences on facts that the file doesn't state.
     remarks
-        Sentences that belong before a verdict.
+        Sentences to show before a verdict.
     names_inputs
-        Whether the file names them; otherwise columns are taken in their order.
+        Whether the file names the inputs; otherwise columns are used in order.
     says_unknown
-        Sentence on levels that it does not know, with places for these, the column and the rows.
+        Sentence on unknown levels, with placeholders for these, the column and the rows.
     is_listed
-        Whether the file lists all levels that it knows, so that a column without any of them is refused.
+        Whether the file lists all its levels, so that a column without any of them is refused.
     """
 
     kind = objective = size = response = ""
@@ -268,7 +272,7 @@ class NamedModel:
             self._place = self.outputs.index(output)
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Learn of the table what the file leaves open."""
+        """Complete facts that the file does not state from the table."""
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
         """Values of each input, (n,)."""
@@ -281,7 +285,9 @@ class NamedModel:
         return made if made.ndim == 1 else made[:, self._place]
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on cells whose level is missing or not known; refused where none is known."""
+        """Return sentences on cells whose level is missing or unknown; a column without known levels is
+        refused.
+        """
         said = []
         self.settle(rows)
         for each, column in zip(self.inputs, self.columns, strict=True):
@@ -303,7 +309,7 @@ class NamedModel:
         return tuple(said)
 
     def knows(self, which: Input, level: str) -> bool:
-        """Return whether an input has a level, as far as the file tells."""
+        """Return whether an input has a level, according to the file."""
         return which.levels is None or level in which.levels
 
     @property

@@ -82,13 +82,13 @@ class OnnxModel(NamedModel):
             )
 
     def _may_have_a_link(self, producer: str) -> bool:
-        """Return whether exporters write such a model without its link: trees, and additive models."""
+        """Return whether exporters write such a model without its link, as for trees and additive models."""
         held = self._content
         trees = b"TreeEnsembleRegressor" in held and b"AVERAGE" not in held
         return (trees and b"\x22\x03Exp" not in held) or producer == "ebm2onnx"
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each input, as of other models, or of each place in its single input."""
+        """Find the column of each input, or of each position in its single input."""
         taken = table if columns is None else columns
         if len(self._held) == 1 and self._held[0].name not in taken:
             (only,), shape = self.inputs, self._held[0].shape
@@ -97,7 +97,7 @@ class OnnxModel(NamedModel):
         super().match(columns, table, output)
 
     def choose(self, output: str | None) -> None:
-        """Choose the output that holds the price, and the place in each row, None for its only one."""
+        """Choose the output that holds the price, and the position in each row, None if there is only one."""
         outputs = {each.name: each for each in self._session.get_outputs()}
         listed = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
         self._place = None
@@ -128,7 +128,7 @@ class OnnxModel(NamedModel):
         return is_there or not which.is_text
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
-        """Values of each input, (n,), in the type that it has."""
+        """Values of each input, (n,), with the type of the input."""
         held = self._held if self.names_inputs else self._held * len(self.columns)
         return [
             as_levels(rows[name]) if each.type == _TEXT else number_values(rows[name], _NUMBERS[each.type])
@@ -160,7 +160,7 @@ class OnnxModel(NamedModel):
 
 
 def _catboost_loss(params: str) -> str:
-    """Return the loss that CatBoost notes in a file's metadata; "" for none."""
+    """Return the loss that CatBoost records in a file's metadata; "" for none."""
     try:
         return str(json.loads(params)["loss_function"]["type"])
     except (ValueError, KeyError, TypeError):

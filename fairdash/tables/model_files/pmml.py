@@ -83,7 +83,7 @@ class PmmlModel(LinearModel):
         for each in model.findall("ParamMatrix/PCell"):
             name = each.get("parameterName", "")
             if name in betas or name not in parts:
-                raise refused("it has several coefficients for one term, as of several classes", _ITS_PRICES)
+                raise refused("it has several coefficients for one term, as for several classes", _ITS_PRICES)
             betas[name] = float(each.get("beta", "nan"))
         terms = [(beta, parts[name]) for name, beta in betas.items()]
         if column := model.get("offsetVariable"):

@@ -30,7 +30,7 @@ class HGRPenalty(BasePenalty):
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:
-        """Two networks' units, with their slopes."""
+        """Return the number of values for the units of two networks and their derivatives."""
         return 3.5 * sum(settings.adversary_hidden)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -39,16 +39,16 @@ class HGRPenalty(BasePenalty):
         return j
 
     def adversary_gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
-        """Return the gradients of J; on a GPU those of autograd, with one stream a network."""
+        """Return the gradients of J; on a GPU, autograd computes them, with one stream per network."""
         if u.is_cpu:
             return self.networks.gradients(u, v, sample_weight)
         return super().adversary_gradients(u, v, sample_weight)
 
 
-#: Pairs from the product of the margins per row of a batch. The paper draws one, with which one of three
-#: simulated χ² fronts was worse; three and six only took longer.
+#: Number of pairs from the product of the margins per row of a batch. The paper draws one pair, which gave a
+#: worse front in one of three χ² simulations. Three and six pairs only took longer.
 _PAIRS = 2
-#: Spread of the first layer's initial biases: with none, h starts as an odd function.
+#: Bound of the first layer's initial biases. Without biases, h would start as an odd function.
 _BIAS_SPREAD = 1.0
 
 
@@ -69,13 +69,13 @@ class RatioPenalty(BasePenalty):
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:
-        """Return the network's units at a pair of the joint law and those of the product."""
+        """Return the number of values for the network's units at pairs from the joint law and the product."""
         return 2.5 * (1 + _PAIRS) * sum(settings.adversary_hidden)
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return the bound of Donsker and Varadhan, E_P[h] − ln E_Q[eʰ], (K,).
 
-        At most the mutual information in nats, on average.
+        On average, it is at most the mutual information in nats.
         """
         joint, product, joint_share, product_share = self.log_ratios(u, v, sample_weight)
         mean = joint.mean(dim=1) if joint_share is None else (joint_share * joint).sum(dim=1)
@@ -84,14 +84,16 @@ class RatioPenalty(BasePenalty):
     def log_ratios(
         self, u: Tensor, v: Tensor, sample_weight: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
-        """Return h at pairs from the joint law, (K, b), and from the product of the margins, (K, m).
+        """Return h at pairs from the joint distribution, (K, b), and from the product of the margins, (K, m).
 
-        The former are the rows of the batch, the latter each row's u with the v of a few others. Then the
-        weights of the pairs of either, with sum 1; None for equal ones.
+        Pairs from the joint law are the rows of the batch. Pairs from the product combine each row's u with
+        the v of a few other rows. The last two results are the weights of both sets of pairs, with sum 1, or
+        None for equal weights.
         """
         share = shares(sample_weight)
         b = u.shape[1]
-        # Spread over the batch, for any order of its rows. In a tiny batch every row meets every row.
+        # Shifts are spread over the batch, so that any row order works. In a tiny batch, all rows are
+        # combined.
         steps = [k * b // (_PAIRS + 1) for k in range(1, _PAIRS + 1)] if b > _PAIRS + 1 else range(b)
         z = standardise(u, share)
         others = torch.cat([v, *(v.roll(step, dims=1) for step in steps)], dim=1)
@@ -112,17 +114,17 @@ def log_mean_exp(x: Tensor, share: Tensor | None) -> Tensor:
 class Chi2Penalty(RatioPenalty):
     """Penalty Ψ = E_P[f] − E_Q[f + f²/4] of the batch, with f = 2(c eʰ − 1) and its optimal scale c.
 
-    Then Ψ = E_P[eʰ]² / E_Q[e²ʰ] − 1. The adversary climbs the steadier bound of Donsker and Varadhan, of
-    which the same ratio eʰ is the best: climbing Ψ itself, as published, is ruled by the largest ratio of
-    the batch.
+    Then Ψ = E_P[eʰ]² / E_Q[e²ʰ] − 1. The adversary maximises the more stable bound of Donsker and Varadhan,
+    which has the same optimal ratio eʰ. Maximising Ψ itself, as published, is dominated by the largest ratio
+    of the batch.
     """
 
     climbs_itself = False
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Return Ψ of shape (K,), above −1: 0 for independence, negative if the adversary lags behind."""
+        """Return Ψ of shape (K,), above −1; 0 for independence, negative if the adversary lags behind."""
         h_joint, h_product, joint_share, product_share = self.log_ratios(u, v, sample_weight)
-        # A batch of b rows can show no larger ratio than b: beyond, one pair would outweigh all others.
+        # A batch of b rows cannot show a ratio above b. Without this cap, one pair would outweigh all others.
         rows = math.log(u.shape[1])
         cap = (log_mean_exp(h_product, product_share) + rows).unsqueeze(1)
         joint = log_mean_exp(torch.minimum(h_joint, cap), joint_share)
@@ -134,5 +136,5 @@ class MINEPenalty(RatioPenalty):
     """Penalty Ψ = E_P[h] − ln E_Q[eʰ] of the batch, in nats: the bound that the adversary maximises."""
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Ψ of shape (K,): 0 for independence, below 0 where the adversary lags behind; no upper end."""
+        """Return Ψ of shape (K,); 0 for independence, negative if the adversary lags behind."""
         return self.adversary_objective(u, v, sample_weight)

@@ -1,4 +1,4 @@
-"""Shared parts of the penalties: encoded sensitive features, and a default without an adversary."""
+"""Shared parts of the penalties: encoding of sensitive features, and defaults without an adversary."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from fairdash.utils.rounding import is_rounding, precision
 class BasePenalty(nn.Module):
     """Interface between a penalty and the training loop, for K models at once; no adversary by default.
 
-    A closed-form penalty has to say only ``forward(u, v, sample_weight)``: Ψ of shape (K,), differentiable
-    in u (K, batch, 1). v (K, batch, q) is encoded; sample_weight is (K, batch, 1), and a weight of 2 counts a
-    row twice. :meth:`parameters` are the adversary's, with the leading dimension K.
+    A closed-form penalty only has to define ``forward(u, v, sample_weight)``, which returns Ψ of shape (K,),
+    differentiable in u (K, batch, 1). v (K, batch, q) is encoded. sample_weight is (K, batch, 1), and a
+    weight of 2 counts a row twice. :meth:`parameters` returns the adversary's parameters with the leading
+    dimension K.
 
     Parameters
     ----------
     seeds
-        One a model.
+        One seed per model.
     s
-        The encoded training rows of every split, (S, n, q).
+        Encoded training rows of every split, (S, n, q).
     which_split
-        Each model's split, (K,).
+        Split of each model, (K,).
     settings
         Training settings of the models.
     """
 
-    #: True if the adversary maximises Ψ itself, so that one gradient serves both players.
+    #: True if the adversary maximises Ψ itself, so that predictor and adversary share one gradient.
     climbs_itself = True
 
     def __init__(
@@ -48,23 +49,24 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encode each row's sensitive features for the penalty, independently of their units.
+        """Encode the sensitive features of each row for the penalty, independently of their units.
 
-        Here every column with mean 0 and standard deviation 1 on the training rows; a constant one is 0.
+        The default scales every column to mean 0 and standard deviation 1 on the training rows. A constant
+        column becomes 0.
 
         Parameters
         ----------
         s
-            Sensitive features of all rows, as each split has them, (S, N, d).
+            Sensitive features of all rows for each split, (S, N, d).
         train
-            Row numbers of each split's training rows, S in all: nothing is learned from other rows.
+            Row numbers of the training rows of each of the S splits; other rows have no influence.
         weight
-            (S, N, 1) weights of the rows, or None: a weight of 2 counts a row twice.
+            Row weights (S, N, 1), or None; a weight of 2 counts a row twice.
 
         Returns
         -------
         Tensor
-            (S, N, q).
+            Encoded features, (S, N, q).
         """
         encoded = []
         for j, (rows, chosen) in enumerate(zip(s, train, strict=True)):
@@ -73,18 +75,18 @@ class BasePenalty(nn.Module):
             share = mass / mass.sum()
             mean = (share * learned).sum(dim=0)
             spread = (share * (learned - mean) ** 2).sum(dim=0).sqrt()
-            # Rounding errors of a constant column must not be scaled up to a spread of 1.
+            # Rounding errors of a constant column must not be scaled to standard deviation 1.
             constant = is_rounding(learned.amin(dim=0), learned.amax(dim=0), eps=precision(s))
             encoded.append(torch.where(constant, 0.0, (rows - mean) / torch.where(constant, 1.0, spread)))
         return torch.stack(encoded)
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 closed forms have no networks
-        """Numbers that live at once for each row of a mini-batch and model, about."""
+        """Return the approximate number of values in memory per row of a mini-batch and model."""
         return 16.0
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Return the adversary's objective, (K,): Ψ itself, or a bound that is more stable to maximise."""
+        """Return the objective of the adversary, (K,): Ψ, or a bound that is more stable to maximise."""
         psi: Tensor = self(u, v, sample_weight)
         return psi
 
@@ -103,21 +105,21 @@ def of_ranks(
     functions: Callable[[Array], Array],
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Return functions of the ranks of every column, side by side; (S, N, d) -> (S, N, q).
+    """Return functions of the ranks of all columns, joined along the last axis; (S, N, d) -> (S, N, q).
 
-    A row that isn't among the training rows lies on the straight line between its neighbours there, or
-    at the end of them. Functions that are 0 at every row of every split are left out, except one.
+    Other rows are interpolated linearly between training rows, or get the value at the end. Functions that
+    are 0 in all rows of all splits are omitted, but at least one function is kept.
 
     Parameters
     ----------
     s
-        Sensitive features of all rows, as each split has them.
+        Sensitive features of all rows for each split.
     train
         Row numbers of each split's training rows.
     functions
-        From the masses of the m distinct values, in ascending order, to the (m, P) values of the functions.
+        Function that returns the (m, P) function values, given the masses of the m ordered distinct values.
     weight
-        (S, N, 1) weights of the rows, or None: a weight of 2 counts a row twice.
+        Row weights (S, N, 1), or None; a weight of 2 counts a row twice.
     """
     masses = torch.ones_like(s[..., 0]) if weight is None else weight[..., 0]
     encoded = [
@@ -135,7 +137,7 @@ def of_ranks(
 
 def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
     """Return normal quantiles of every column's mid-ranks, (S, N, d), invariant to increasing maps of s."""
-    # A constant column has the mid-rank ½, and so scores 0 everywhere.
+    # A constant column has mid-rank ½, so its scores are 0.
     return of_ranks(s, train, lambda mass: scores(mass)[:, None], weight)
 
 
@@ -148,5 +150,5 @@ def scores(mass: Array) -> Array:
 
 
 def shares_of_rows(u: Tensor, share: Tensor | None) -> Tensor:
-    """Return each row's share of the batch of u (K, batch, 1): the given ones, or equal ones for None."""
+    """Return the share of each row in the batch of u (K, batch, 1); None gives equal shares."""
     return torch.full_like(u, 1 / u.shape[1]) if share is None else share

@@ -1,10 +1,10 @@
 """Closed-form penalties: linear correlation, χ² of smoothed batches, correlations of smooth functions.
 
-HGR is the largest correlation of f(U) and g(S) over all functions. Here f is a sum of Gaussian bumps on the
-standardised U, and g one of cubic splines of the ranks of S. Over such sums the best pair is a singular
-vector, so no adversary needs training. The largest correlation depends on one pair of functions: when the
-predictor lowers it, another pair takes its place and the gradient jumps. The sum of squares lowers all pairs
-at once; its limit for more and more functions is χ² (Lancaster 1958).
+HGR is the largest correlation of f(U) and g(S) over all functions. In this module, f is a sum of Gaussian
+bumps of the standardised U, and g is a sum of cubic splines of the ranks of S. For such sums, the best pair
+is a singular vector, so no adversary has to be trained. The largest correlation depends on one pair of
+functions. When the predictor lowers it, another pair becomes the largest and the gradient jumps. The sum of
+squares lowers all pairs at once. Its limit for increasingly many functions is χ² (Lancaster 1958).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from fairdash.dependence.hgr_nn import shares, standardise
 from fairdash.training.penalties.base import BasePenalty, normal_scores, of_ranks, shares_of_rows
 from fairdash.training.penalties.rank_functions import RIDGE, scaled_functions, smooth_functions
 
-#: Share of the identity in the sensitive features' correlation matrix, so that collinear columns don't make
-#: it singular.
+#: Ridge on the correlation matrix of the sensitive features, so that collinear columns do not make it
+#: singular.
 _RIDGE_OF_COLUMNS = 1e-4
 
 
 class PearsonPenalty(BasePenalty):
     """Penalty Ψ = |ρ(U, S)|, or the multiple correlation R = √(cᵀC⁻¹c) of U with several columns of S.
 
-    c holds the correlations of U with each column, C those among the columns, all of the batch. Between 0
-    and 1; independent batches of b rows give about √(2 / (π b)), or √(d / b) with d columns.
+    On the batch, c contains the correlations of U with each column, and C the correlations among the columns.
+    Ψ is between 0 and 1. Independent batches of b rows give about √(2 / (π b)), or √(d / b) with d columns.
     """
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -42,50 +42,52 @@ class PearsonPenalty(BasePenalty):
         one = torch.eye(v.shape[2], dtype=v.dtype, device=v.device)
         c = torch.bmm(columns, part * standardise(u, share))
         among = torch.lerp(among, one.expand_as(among), _RIDGE_OF_COLUMNS)
-        # No check synchronises with the host; the ridge prevents a singular matrix.
+        # solve_ex skips the check for singular matrices, which would make the host wait; the ridge prevents
+        # them.
         weights, _ = torch.linalg.solve_ex(among, c.detach())
         square = torch.bmm(c.transpose(1, 2), weights)[:, 0, 0]
-        # R = cᵀα with α = C⁻¹c / R held fixed: α is optimal, so its own change does not matter. Unlike the
-        # root's, this gradient is finite at 0.
+        # R = cᵀα with fixed α = C⁻¹c / R. Since α is optimal, its change has no effect to first order. Unlike
+        # the gradient of the root, this gradient is finite at 0.
         root = square.detach().clamp_min(0.0).sqrt()
         return torch.where(root > 0, square / torch.where(root > 0, root, 1.0), square)
 
 
-#: Standard deviations at which values are clipped: clipping U or S can only lower χ², and a single outlier
-#: must not make the grid of all models long.
+#: Number of standard deviations at which values are clipped, so that an outlier does not extend the grid of
+#: all models. Clipping U or S can only lower χ².
 _LARGEST = 4.0
-#: Extension of the grid beyond the values, in bandwidths: 99.7 % of an outermost kernel.
+#: Extension of the grid beyond the values, in bandwidths. It includes 99.7 % of the mass of a kernel at the
+#: end.
 _BEYOND = 3.0
-#: Exponent beyond which a kernel counts as 0: smaller numbers would leave float32's normal range, and exp
-#: takes five times as long there.
+#: Exponent beyond which a kernel counts as 0. Smaller numbers are outside the normal range of float32, where
+#: exp takes five times as long.
 _FURTHEST = 30.0
-#: Marginal mass of a grid line under which it carries no information beyond rounding.
+#: Marginal mass below which a grid line holds only rounding error.
 _NO_MASS = 1e-12
 
 
 class KDEPenalty(BasePenalty):
     """Penalty Ψ = χ²_KDE(U, S) = Σ p(i, j)² / (p(i) p(j)) − 1 on a grid, for one sensitive column.
 
-    At least 0, without an upper end; independent batches of 256 rows give about 0.05. As
-    :func:`fairdash.dependence.kde.chi2_kde` with its covering grid, one bandwidth between its lines, except
-    that the grid is the same for every batch: the published one ends at 2.5 standard deviations and does not
-    see what lies outside. The bandwidth shrinks with the effective number of rows, which equal weights of 2
-    leave as it is.
+    Ψ is at least 0, with no upper bound. Independent batches of 256 rows give about 0.05. The penalty is
+    computed as in :func:`fairdash.dependence.kde.chi2_kde` with its covering grid, whose lines are one
+    bandwidth apart, except that all batches share one grid. The published grid ends at 2.5 standard
+    deviations and ignores values outside. The bandwidth decreases with the effective number of rows, on which
+    equal weights have no effect.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return normal quantiles of the mid-ranks.
 
-        The kernels have one bandwidth for all rows. On a standardised S with a heavy tail it would be wider
-        than the bulk of the rows, and would not see them differ.
+        All kernels have the same bandwidth. For a standardised S with a heavy tail, it would be wider than
+        the bulk of the rows and could not resolve their differences.
         """
         return normal_scores(s, train, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,), at least 0."""
         share = shares(sample_weight)
-        # Silverman's rule in two dimensions, for Kish's effective number of rows.
+        # Silverman's rule in two dimensions, with Kish's effective number of rows.
         if share is None:
             bandwidth = torch.full_like(u[:, :1], u.shape[1] ** (-1 / 6))
         else:
@@ -94,20 +96,21 @@ class KDEPenalty(BasePenalty):
         joint = torch.bmm(f, g.transpose(1, 2) if share is None else share * g.transpose(1, 2))
         joint = joint / joint.sum(dim=(1, 2), keepdim=True)
         rows, columns = joint.sum(dim=2, keepdim=True), joint.sum(dim=1, keepdim=True)
-        # Based on the empty cells, so that a model whose U is NaN stays NaN.
+        # Testing for empty cells instead of filled ones keeps NaN for a model whose U is NaN.
         empty = (rows <= _NO_MASS) | (columns <= _NO_MASS)
         product = torch.where(empty, 1.0, rows * columns)
-        # Σ p²/(p p) − 1 as a sum of squares, because the difference of two ones loses the digits.
+        # Σ p²/(p p) − 1 is computed as a sum of squares, because subtracting 1 from about 1 would lose
+        # digits.
         distance = torch.where(empty, 0.0, joint - product)
         return (distance * distance / product).sum(dim=(1, 2))
 
 
 def _kernels(x: Tensor, bandwidth: Tensor) -> Tensor:
-    """Kernel of every row at every line of the grid, (K, G, batch), for x (K, 1, batch)."""
-    # Weighted rows have a smaller effective number and wider kernels: the grid for equal weights is fine
-    # enough.
+    """Return the kernel of every row at every grid line, (K, G, batch), for x (K, 1, batch)."""
+    # Unequal weights give a smaller effective number of rows and wider kernels, so the grid for equal weights
+    # is fine enough.
     lines = math.ceil(2 * _LARGEST * x.shape[2] ** (1 / 6) + 2 * _BEYOND) + 1
-    # All lengths in units of √2 bandwidths.
+    # All lengths are in units of √2 bandwidths.
     unit = 2**0.5 * bandwidth
     index = torch.arange(lines, dtype=x.dtype, device=x.device)[:, None] * 0.5**0.5
     line = index - (_LARGEST / unit + _BEYOND * 0.5**0.5)
@@ -116,7 +119,7 @@ def _kernels(x: Tensor, bandwidth: Tensor) -> Tensor:
 
 
 class _Kernels(torch.autograd.Function):
-    """exp(−(line − x)²) as one node of autograd, in place: fresh memory costs more than the arithmetic."""
+    """Autograd node exp(−(line − x)²), computed in place, because allocation costs more than arithmetic."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, line: Tensor) -> Tensor:
@@ -132,9 +135,10 @@ class _Kernels(torch.autograd.Function):
         return slope.mul_(2), None
 
 
-#: Added to the covariance of the bumps: with a constant U nothing else is left.
+#: Constant added to the covariance of the bumps, which would be 0 for a constant U.
 _TINY = 1e-6
-#: Ψ² of a constant U is rounding, about 1e-10 in single precision. LAPACK can fail on such matrices.
+#: Value of Ψ² below which there is no link. For a constant U, Ψ² is a rounding error of about 1e-10 in single
+#: precision, and LAPACK may fail.
 _NO_LINK = 1e-8
 
 
@@ -147,11 +151,11 @@ class Bumps:
 
     @property
     def width(self) -> float:
-        """Standard deviation of a bump, equal to the distance between centres."""
+        """Return the standard deviation of a bump, equal to the distance between centres."""
         return 2 * self.reach / (self.count - 1)
 
     def distances(self, inside: Tensor) -> Tensor:
-        """Return distances to every bump's centre, (K, count, batch), of values (K, 1, batch) in reach."""
+        """Return distances of values (K, 1, batch) within ± `reach` from all centres, (K, count, batch)."""
         centres = torch.linspace(
             -self.reach, self.reach, self.count, dtype=inside.dtype, device=inside.device
         )
@@ -164,18 +168,18 @@ _BUMPS = Bumps(10, 2.5)
 class SplineHGRPenalty(BasePenalty):
     """Penalty Ψ: the first singular value of A^(−½) C B^(−½) on the batch.
 
-    C is the covariance of the bumps of U with the splines of S; A and B are their own covariances, each
-    with its ridge. Between 0 (no correlation between any of the functions) and 1, which the ridge keeps
-    it below. Independent batches do not give 0 but a floor, of 0.24 with 256 rows and one column.
+    C is the covariance of the bumps of U with the splines of S. A and B are the covariance matrices of bumps
+    and splines, each with a ridge. Ψ is between 0 (no functions are correlated) and 1, which the ridge
+    prevents from being reached. Independent batches have a floor of 0.24 with 256 rows and one column.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return splines of each column's mid-ranks, uncorrelated with variance 1 on the training rows.
 
-        Of several columns the functions stand side by side, with products of the three smoothest of every
-        two, so that g is a sum of functions of one and of two columns. Functions that ties leave nothing to
-        are left out: a binary S has one.
+        With several columns, the functions of all columns are joined with products of the three smoothest
+        functions of each pair of columns, so that g is a sum of functions of one and of two columns.
+        Functions that vanish because of ties are omitted. A binary S therefore has one function.
         """
         return of_ranks(s, train, smooth_functions, weight)
 
@@ -187,10 +191,10 @@ class SplineHGRPenalty(BasePenalty):
 
 
 class Moments(NamedTuple):
-    """Functions of both players on a batch, and their covariances, each with its ridge.
+    """Functions of U and of S on a batch, and their covariances, each with a ridge.
 
-    (K, count, batch) for the bumps, so that every pass over these numbers runs along the batch; `part` is the
-    rows' share, `mean` that of v, and a, b, c are A, B and C of :class:`SplineHGRPenalty`.
+    Bumps have the shape (K, count, batch), so that all passes run along the batch. `part` is the share of
+    each row, `mean` is the mean of v, and a, b and c are A, B and C of :class:`SplineHGRPenalty`.
     """
 
     inside: Tensor
@@ -220,31 +224,30 @@ class Moments(NamedTuple):
         c = torch.bmm(weighed, v)
         mean = torch.bmm(part.expand(len(v), -1, -1), v)
         b = torch.bmm((part.transpose(1, 2) * v).transpose(1, 2), v) - mean.transpose(1, 2) * mean
-        # On the training rows the functions of S have variance 1, the mean of their diagonal. A batch with
-        # one value of S leaves only the ridge, and so Ψ = 0.
+        # On the training rows, the functions of S have variance 1, so the mean diagonal is 1. In a batch with
+        # constant S, only the ridge remains, and Ψ = 0.
         b.diagonal(dim1=1, dim2=2).add_(RIDGE)
         return cls(inside, part, values, centred, v, mean, a, b, c)
 
     def slope(self, bumps: Bumps, of_bumps: Tensor) -> Tensor:
-        """∂Ψ/∂z (K, batch, 1) from the derivative of Ψ by each bump's value, for a share of 1."""
+        """Return ∂Ψ/∂z (K, batch, 1), given the derivative of Ψ by each bump's value, for a share of 1."""
         # φ′(z) = −(z − centre) / width² φ
         bend = bumps.distances(self.inside).mul_(self.values).mul_(of_bumps).sum(dim=1, keepdim=True)
         slope = -self.part / bumps.width**2 * bend
-        # Beyond the outermost bumps U is held, and so has no slope.
+        # U is clipped beyond the outermost bumps, where the derivative is 0.
         return torch.where(self.inside.abs() < bumps.reach, slope, 0.0).transpose(1, 2)
 
 
-#: Squarings of a matrix, and the number of them after which it is rescaled, because 1e-38 is the limit of
-#: single precision. Two eigenvalues that differ by less than 1e-4 count as one, whose vector is then a
-#: mixture of theirs.
+#: Number of squarings of a matrix, and number after which it is rescaled, because single precision ends at
+#: 1e-38. Two eigenvalues that differ by less than 1e-4 count as one, with a mixture of their vectors.
 _SQUARINGS, _SQUARINGS_AT_ONCE = 15, 3
 
 
 def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
     """Return the largest eigenvalue, (K,), and its vector, (K, P, 1), of symmetric matrices (K, P, P) ≥ 0.
 
-    Of a matrix of zeros both are 0 on a GPU. There the eigensolver makes the GPU wait for the CPU, so the
-    vector is a column of the matrix's 2¹⁵th power instead.
+    On a GPU, the eigensolver would wait for the CPU, so the vector is a column of the 2¹⁵th power of the
+    matrix. For a zero matrix, both results are then 0.
     """
     if square.is_cpu:
         values, vectors = torch.linalg.eigh(square)
@@ -255,7 +258,7 @@ def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
             trace = power.diagonal(dim1=1, dim2=2).sum(dim=1).clamp_min(tiny)
             power = power / trace[:, None, None]
         power = torch.bmm(power, power)
-    # The longest column, because the others may be rounding errors.
+    # The longest column is used, because other columns may consist of rounding errors.
     length = power.square().sum(dim=1)
     column = length.argmax(dim=1)[:, None, None].expand(-1, len(square[0]), 1)
     vector = power.gather(2, column)
@@ -264,17 +267,17 @@ def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class _CanonicalCorrelation(torch.autograd.Function):
-    """One node of autograd, its gradient worked by hand: autograd through svdvals takes half as long again.
+    """Autograd node with a handwritten gradient; autograd through svdvals would take 50 % longer.
 
-    With α and β the weights of the best pair, αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ, and because they are the best,
-    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B is constant,
-    because S is.
+    Let α and β be the weights of the best pair, with αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ. Since they are optimal,
+    their change has no effect to first order: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B is
+    constant, because S is.
     """
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
         moments = Moments.of(_BUMPS, z, v, share)
-        # The two factors don't raise: a model whose U is not finite must not stop the others.
+        # cholesky_ex does not raise errors, so that a model whose U is not finite does not stop the others.
         lower, _ = torch.linalg.cholesky_ex(moments.a)
         half = torch.linalg.solve_triangular(lower, moments.c, upper=False)
         lower_b, _ = torch.linalg.cholesky_ex(moments.b)
@@ -304,20 +307,21 @@ class _CanonicalCorrelation(torch.autograd.Function):
         return grad_outputs[0][:, None, None] * own.slope(_BUMPS, of_bumps), None, None
 
 
-#: Further out than HGR_spline's, because an estimator on new rows also uses the tails of U.
+#: Wider range than for HGR_spline, because an estimator on new rows also uses the tails of U.
 _WIDE_BUMPS = Bumps(12, 3.5)
 
 
 class CanonicalPenalty(SplineHGRPenalty):
     """Penalty Ψ = tr A⁻¹ C B⁻¹ Cᵀ of the batch, at least 0 and below the number of functions of S.
 
-    A, B and C are those of :class:`SplineHGRPenalty`. The functions of S are scaled so that the ridge leaves
-    1 / (1 + 0.3 j²) of the j-th, from smooth to rough: what the rough ones show is mostly chance.
+    A, B and C are as in :class:`SplineHGRPenalty`. The functions of S are scaled so that the ridge multiplies
+    the contribution of the j-th function, from smooth to rough, by 1 / (1 + 0.3 j²), because rough functions
+    show mostly noise.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encode as HGR_spline does, with each function divided by its smoothness order, and scaled."""
+        """Encode S as HGR_spline does, with functions scaled by their roughness."""
         return of_ranks(s, train, scaled_functions, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -328,21 +332,21 @@ class CanonicalPenalty(SplineHGRPenalty):
 
 
 def solve_by(lower: Tensor, right: Tensor) -> Tensor:
-    """Return A⁻¹ times `right`, (K, P, q), from the lower Cholesky factors of A.
+    """Return A⁻¹ times `right`, (K, P, q), given the lower Cholesky factors of A.
 
-    A CUDA graph can hold this, but not torch.cholesky_solve of several matrices.
+    Unlike torch.cholesky_solve for several matrices, this function can be captured in a CUDA graph.
     """
     half = torch.linalg.solve_triangular(lower, right, upper=False)
     return torch.linalg.solve_triangular(lower.transpose(1, 2), half, upper=True)
 
 
 class _SquaredCorrelations(torch.autograd.Function):
-    """One node of autograd: dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA. B is constant, because S is."""
+    """Autograd node with dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA; B is constant, because S is."""
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
         own = Moments.of(_WIDE_BUMPS, z, v, share)
-        # The factors don't raise: a model whose U is not finite must not stop the others.
+        # cholesky_ex does not raise errors, so that a model whose U is not finite does not stop the others.
         ac = solve_by(torch.linalg.cholesky_ex(own.a)[0], own.c)  # A⁻¹C, (K, bumps, q)
         acb = solve_by(torch.linalg.cholesky_ex(own.b)[0], ac.transpose(1, 2)).transpose(1, 2)
         ctx.save_for_backward(*own, ac, acb)

@@ -1,8 +1,8 @@
-"""Distance covariance with several sensitive attributes at once, in a form whose cost is linear in the rows.
+"""Distance covariance with several sensitive attributes at once, at a cost that is linear in the rows.
 
-The doubly centred distances of an attribute are inner products of features (Sejdinovic et al. 2013), and
-products of several attributes' distances are those of products of features. Up to 32 features with the
-largest variance replace the n × n matrix. They are learned once, from at most 64 values of each attribute.
+The doubly centred distances of an attribute are inner products of features (Sejdinovic et al. 2013). Products
+of distances of several attributes are inner products of products of features. Up to 32 features with the
+largest variance replace the n × n matrix. They are computed once, from at most 64 values of each attribute.
 """
 
 from __future__ import annotations
@@ -24,39 +24,39 @@ from fairdash.utils.rounding import precision
 
 Array = NDArray[np.float64]
 
-#: Features of all attributes together, and of one attribute.
+#: Maximum number of features in total, and of one attribute.
 _FEATURES, _OF_ONE = 32, 16
-#: Attributes whose features are multiplied, at most.
+#: Maximum number of attributes whose features are multiplied.
 TOGETHER = 3
-#: Values of an attribute, at most, from which its features are learned.
+#: Maximum number of values of an attribute from which its features are computed.
 _LANDMARKS = 64
-#: Share of the largest variance below which a feature is rounding.
+#: Share of the largest variance below which a feature counts as rounding error.
 _NO_VARIANCE = 1e-9
 
 
 class JointDistancePenalty(BasePenalty):
-    """Penalty Ψ = JdCov² (c = 1) of U and the attributes, its terms with U; at least 0.
+    """Penalty Ψ: the terms of JdCov² (c = 1) of U and the attributes that contain U; at least 0.
 
-    U and every attribute have variance 1. With A the doubly centred distances of U, negated, and Bⱼ those of
-    the attributes, Ψ is the mean of A · Πⱼ(Bⱼ + 1), products of more than three Bⱼ left out. Independent
+    U and every attribute have variance 1. Let A be the negated doubly centred distances of U, and Bⱼ those of
+    the attributes. Ψ is the mean of A · Πⱼ(Bⱼ + 1), without products of more than three Bⱼ. Independent
     batches of b rows give about 3 / b with two attributes.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Return features of each attribute, and products of those of several."""
+        """Return features of each attribute and products of features of several attributes."""
         return _encoded(s, train, weight, together=False)
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004
-        """Return the numbers of a row: its features, in two orders, and their sums."""
+        """Return the number of values per row: its features in two orders, and their sums."""
         return 4.0 * _FEATURES
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,)."""
         share = shares(sample_weight)
         part = shares_of_rows(u, share)
-        # Between two neighbouring values of U, |x − y| counts the pairs that lie on either side.
+        # Each gap between neighbouring values of U contributes to |x − y| of the pairs that it separates.
         ordered, order = standardise(u, share).sort(dim=1)
         with torch.no_grad():
             weighed = part * (v - (part * v).sum(dim=1, keepdim=True))
@@ -88,7 +88,7 @@ def _encoded(s: Tensor, train: Sequence[Tensor], weight: Tensor | None, *, toget
 
 
 def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tuple[Array, Array]:
-    """Features (n, q) of an attribute's doubly centred distances, and their variances (q,)."""
+    """Return features (n, q) of an attribute's doubly centred distances, and their variances (q,)."""
     order = np.lexsort(x[rows].T)
     values, mass = x[rows][order], mass[order] / mass.sum()
     fresh = np.append(True, (values[1:] != values[:-1]).any(axis=1))
@@ -106,7 +106,7 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
     root = np.sqrt(mass)
     variance, vectors = np.linalg.eigh(root[:, None] * centred(between) * root)
     kept = [j for j in reversed(range(len(variance))) if variance[j] > _NO_VARIANCE * variance[-1]][:most]
-    # The sign is arbitrary; the first value decides it, so that the same rows give the same features.
+    # The sign is arbitrary, so the first value fixes it, and the same rows give the same features.
     vectors = vectors[:, kept] * np.where(vectors[0, kept] < 0, -1, 1)
     weights = root[:, None] * vectors / np.sqrt(variance[kept])
     steps = range(0, len(x), 20_000)
@@ -115,7 +115,7 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
 
 
 def _of_products(features: Sequence[tuple[Array, Array]], n: int) -> Array:
-    """Features of every attribute and products of several attributes' ones, the 32 of largest variance."""
+    """Return the 32 features with the largest variance, of single attributes and products of several."""
     candidates = [
         (math.prod(float(features[a][1][j]) for a, j in zip(subset, which, strict=True)), subset, which)
         for size in range(1, min(len(features), TOGETHER) + 1)

@@ -13,14 +13,14 @@ from fairdash.utils.rounding import DOUBLE, between, interpolated, settled
 
 Array = NDArray[np.float64]
 
-#: Functions of each column of S: as many as a cubic spline with 6 intervals has, without the constant.
+#: Number of functions of each column of S: those of a cubic spline with 6 intervals, without the constant.
 _SPLINES = 8
-#: Added to the covariance of either player's functions, as a share of its mean diagonal. It keeps the few
-#: rows of a batch from finding a correlation by chance.
+#: Ridge on the covariances of functions of U and of S, as a share of the mean diagonal. It reduces
+#: correlations that a batch with few rows shows by chance.
 RIDGE = 0.1
-#: Weight of a correlation with the j-th function of S: 1 / (1 + this times j²).
+#: Factor c in the weight 1 / (1 + c j²) of a correlation with the j-th function of S.
 _ROUGHNESS = 0.3
-#: Smoothest functions of a column that are multiplied with those of another column.
+#: Number of the smoothest functions of a column that are multiplied by those of another column.
 _IN_PRODUCTS = 3
 
 
@@ -30,7 +30,7 @@ def smooth_functions(mass: Array) -> Array:
 
 
 def scaled_functions(mass: Array) -> Array:
-    """Return the functions, scaled so that the ridge leaves 1 / (1 + 0.3 j²) of the j-th, in order."""
+    """Return the functions, scaled so that the ridge reduces the j-th to a share of 1 / (1 + 0.3 j²)."""
     functions = smooth_functions(mass)
     return functions / (np.sqrt(_ROUGHNESS / RIDGE) * np.arange(1, functions.shape[1] + 1))
 
@@ -46,17 +46,17 @@ def of_column(
     """Return functions of a column's ranks (N,), fitted on its training rows with these masses; (N, P)."""
     values, which = np.unique(settled(column[train], eps=eps), return_inverse=True)
     table = functions(np.bincount(which, weights=mass) / mass.sum())
-    # The search is several times faster on sorted values.
+    # The search is several times faster for sorted values.
     order, result = np.argsort(column), np.empty((len(column), table.shape[1]))
     result[order] = interpolated(table, between(values, column[order]))
     return result
 
 
 def _products(columns: Sequence[Array]) -> list[Array]:
-    """Return products of functions, (…, N, P) each, of every two columns.
+    """Return products of functions, (…, N, P) each, of each pair of columns.
 
-    A link with two columns together shows in these alone. Two classes of one attribute are left out, because
-    nobody is in both.
+    Only these products show a joint link with two columns. Pairs of classes of one attribute are omitted,
+    because no row belongs to both classes.
     """
     smoothest = [each[..., :_IN_PRODUCTS] for each in columns]
     return [
@@ -67,19 +67,19 @@ def _products(columns: Sequence[Array]) -> list[Array]:
 
 
 def _exclude_each_other(one: Array, other: Array) -> bool:
-    """Return whether two columns of 0 and 1 are never 1 together, by their functions (…, N, P)."""
+    """Return whether two columns of 0 and 1 are never 1 in the same row, given their functions (…, N, P)."""
     values = [each.reshape(-1, *each.shape[-2:])[0] for each in (one, other)]
     if any(each[:, 1:].any() for each in values):
         return False
-    # Sorting the rows to count their cells takes a minute for ten classes of 678,000 rows.
+    # Counting cells by sorting would take a minute for ten classes and 678,000 rows.
     a, b = (each[:, 0] > each[:, 0].min() for each in values)
     return not all(cell.any() for cell in (a & b, a & ~b, ~a & b, ~(a | b)))
 
 
 def side_by_side(columns: Sequence[Array]) -> Array:
-    """Join functions (…, P) of several columns, and of every two together; (…, q).
+    """Join functions (…, P) of several columns and of each pair of columns; (…, q).
 
-    Functions that are 0 everywhere are left out, except one.
+    Functions that are 0 everywhere are omitted, but at least one function is kept.
     """
     encoded = np.concatenate([*columns, *_products(columns)], axis=-1)
     used = np.flatnonzero((encoded != 0).any(axis=tuple(range(encoded.ndim - 1))))

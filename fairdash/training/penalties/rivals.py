@@ -1,7 +1,7 @@
-"""Penalties of other authors: GeDI, generalised demographic parity, an expected MMD, and HSIC.
+"""Published penalties for comparison: GeDI, generalised demographic parity, an expected MMD, and HSIC.
 
-All take one sensitive column by its normal scores, where the authors take the column itself. U is
-standardised in every batch, so that λ weighs the same whatever its units.
+All penalties use the normal scores of one sensitive column, whereas the authors use the column itself. U is
+standardised in every batch, so that the effect of λ does not depend on units.
 """
 
 from __future__ import annotations
@@ -20,30 +20,31 @@ from fairdash.training.settings import TrainingSettings
 
 Array = NDArray[np.float64]
 
-#: Highest power of S: the default of the authors' package maxcorr.
+#: Highest power of S, as by default in the authors' package maxcorr.
 _DEGREE = 3
-#: Directions of the powers with a smaller share of the largest variance get no coefficient, which would be
-#: noise. A continuous S has none of them (0.02).
+#: Minimum variance of a direction of the powers, relative to the largest one. Smaller directions get no
+#: coefficient, which would be noise. A continuous S has no such directions (its minimum is 0.02).
 _LEAST = 1e-3
-#: Lines of the grid along S, from −3 to 3 standard deviations. Its distances are shorter than any bandwidth.
+#: Number of grid lines along S, and their range in standard deviations. The lines are closer than any
+#: bandwidth.
 _LINES, _REACH = 64, 3.0
-#: Frequencies of a Gaussian kernel of width 1, and their weights: Gauss–Hermite's, of which half suffice.
+#: Number of Gauss–Hermite nodes for the frequencies of a Gaussian kernel of width 1; half of them suffice.
 _NODES = 24
-#: Added to a squared distance before its root, so that the gradient at 0 is finite.
+#: Constant added to a squared distance before the root, so that the gradient at 0 is finite.
 _TINY = 1e-12
 
 
 def _frequencies() -> tuple[Array, Array]:
-    """Frequencies ω (Q,) and weights: exp(−d² / 2) is the sum of weight · cos(ω d) for |d| up to about 8."""
+    """Return frequencies ω (Q,) and weights w with exp(−d² / 2) = Σ w cos(ω d) for |d| up to about 8."""
     nodes, weights = np.polynomial.hermite.hermgauss(_NODES)
     above = nodes > 0
     return math.sqrt(2) * nodes[above], 2 * weights[above] / math.sqrt(math.pi)
 
 
 def _powers(mass: Array) -> Array:
-    """Return functions of S whose covariances with U are U's coefficients on the powers of S.
+    """Return functions of S whose covariances with U are the coefficients of U on the powers of S.
 
-    Powers that nearly follow from others, as of a binary S or of one that is mostly 0, share the coefficient.
+    Nearly collinear powers, such as those of a binary or mostly zero S, share a coefficient.
     """
     powers = scores(mass)[:, None] ** np.arange(1, _DEGREE + 1)
     powers -= mass @ powers
@@ -52,7 +53,7 @@ def _powers(mass: Array) -> Array:
 
 
 def _waves(mass: Array) -> Array:
-    """Functions of S whose inner product is a Gaussian kernel, scaled so that its HSIC with itself is 1."""
+    """Return functions of S whose inner product is a Gaussian kernel, scaled to an HSIC with itself of 1."""
     omega, weight = _frequencies()
     angle = scores(mass)[:, None] * omega
     waves = np.sqrt(weight) * np.stack([np.cos(angle), np.sin(angle)])
@@ -65,9 +66,9 @@ def _waves(mass: Array) -> Array:
 class GeDIPenalty(BasePenalty):
     """Penalty Ψ = ‖α‖₁, with α the least-squares coefficients of U on S, S² and S³.
 
-    At least 0, without an upper end. It is the generalised disparate impact of Giuliani, Misino and Lombardi
-    (2023), min ‖F(S) α − U‖² with all columns centred. A batch has its own covariances of U with the powers,
-    but their covariances with each other are those of all training rows.
+    Ψ is at least 0, with no upper bound. It is the generalised disparate impact of Giuliani, Misino and
+    Lombardi (2023), min ‖F(S) α − U‖² with centred columns. The covariances of U with the powers are those of
+    the batch, but the covariances among the powers are those of all training rows.
     """
 
     @staticmethod
@@ -83,13 +84,14 @@ class GeDIPenalty(BasePenalty):
 class HSICPenalty(BasePenalty):
     """Penalty Ψ = uᵀ H L H u / n², with L a Gaussian kernel of S and H = I − 11ᵀ / n, scaled to at most 1.
 
-    As in Pérez-Suay et al. (2017), U has the linear kernel: Ψ sees that means of U follow S, and not that its
-    spread does. It is divided by the HSIC of S with itself (Cortes et al. 2012), which leaves 0 to 1.
+    As in Pérez-Suay et al. (2017), U has the linear kernel. Ψ therefore detects a dependence of the mean of U
+    on S, but not of its spread. It is divided by the HSIC of S with itself (Cortes et al. 2012), so that it
+    is between 0 and 1.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encode S by functions whose inner product is L."""
+        """Encode S as functions whose inner product is L."""
         return of_ranks(s, train, _waves, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -98,7 +100,7 @@ class HSICPenalty(BasePenalty):
 
 
 def _means(u: Tensor, v: Tensor, sample_weight: Tensor | None) -> Tensor:
-    """Means of the products of standardised U with each column of v, (K, q)."""
+    """Return the mean products of standardised U with each column of v, (K, q)."""
     share = shares(sample_weight)
     part = shares_of_rows(u, share)
     return torch.bmm(v.transpose(1, 2), part * standardise(u, share))[:, :, 0]
@@ -107,18 +109,19 @@ def _means(u: Tensor, v: Tensor, sample_weight: Tensor | None) -> Tensor:
 class GDPPenalty(BasePenalty):
     """Penalty Ψ = ∫ |m(s) − E U| p(s) ds, with m(s) = E[U | s] and p by Gaussian kernels.
 
-    At least 0; without an upper end, but 0.8 for a Gaussian U that follows S fully. It is the generalised
-    demographic parity of Jiang et al. (2022), by their kernel estimator and its bandwidth (3 n / 4)^(−1/5).
+    Ψ is at least 0, with no upper bound. It is 0.8 for a Gaussian U that is a linear function of S. It is the
+    generalised demographic parity of Jiang et al. (2022), with their kernel estimator and its bandwidth (3 n
+    / 4)^(−1/5).
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Return normal scores: the kernels have one bandwidth for all rows."""
+        """Return normal scores, because the kernels have one bandwidth for all rows."""
         return normal_scores(s, train, weight)
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 the grid is always the same
-        """Numbers that live at once for each row of a mini-batch and model, about."""
+        """Return the approximate number of values in memory per row of a mini-batch and model."""
         return 1.5 * _LINES
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -131,8 +134,9 @@ class GDPPenalty(BasePenalty):
 class EIPMPenalty(GDPPenalty):
     """Penalty Ψ = ∫ MMD(P(U | s), P(U)) p(s) ds, with the same kernels along S, and one of width 1 for U.
 
-    From 0 to 1.4. It is the expected integral probability metric of Kong, Kim and Kim (2025) with maximum
-    mean discrepancy. Their FREM lowers it for a representation, and this penalty for the prediction itself.
+    Ψ is between 0 and 1.4. It is the expected integral probability metric of Kong, Kim and Kim (2025) with
+    maximum mean discrepancy. Their method FREM reduces it for a representation, whereas this penalty reduces
+    it for the prediction.
     """
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -148,9 +152,10 @@ class EIPMPenalty(GDPPenalty):
 
 
 def _along(v: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
-    """How much each row counts at each line of the grid, (K, G, batch), and the lines' density, (K, G).
+    """Return the weight of each row at each grid line, (K, G, batch), and the density of the lines, (K, G).
 
-    Both sum to 1, the former over the batch. The bandwidth counts rows of unequal weight as fewer (Kish).
+    Weights sum to 1 over the batch, and densities sum to 1 over the lines. The bandwidth uses Kish's
+    effective number of rows.
     """
     rows = v.transpose(1, 2)
     if share is None:

@@ -1,4 +1,4 @@
-"""Reference prices that use the sensitive attribute, directly or in training, unlike the fair models.
+"""Reference prices that, unlike the fair models, use the sensitive attribute for new prices or in training.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)
@@ -37,32 +37,34 @@ __all__ = [
 ]
 
 
-#: Ids of the repair of trees, with s at pricing and without.
+#: Ids of repaired tree models, with and without s for new prices.
 REPAIR, REPAIR_PROJECTED = "repair", "repair_projected"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """Price that uses the sensitive attribute, or is repaired with it, to compare with models that do not.
+    """Price that uses or is repaired by the sensitive attribute, for comparison with models that do not use
+    it.
 
     Parameters
     ----------
     id
-        Name in the API. Never the id of a method.
+        Name in the API, which differs from the ids of methods.
     title
-        Name for people; it says that s is used, or learned from.
+        Display name, which says how s is used.
     label
-        A few words for what stands beside its points.
+        Short label for points in a chart.
     meaning
-        One or two plain sentences.
+        Description in one or two sentences.
     limits
         Limitations, in plain words.
     objective
-        Id of the objective it is drawn for, in :data:`fairdash.training.settings.OBJECTIVES`.
+        Id of the objective in whose charts it is shown, in
+        :data:`fairdash.training.settings.OBJECTIVES`.
     is_curve
-        Whether it has a strength from 0 to 1, and so a curve; otherwise it is one point a split.
+        Whether it has a strength from 0 to 1 and thus a curve; otherwise, it is one point per split.
     source
-        Where it was published.
+        Publication.
     """
 
     id: str

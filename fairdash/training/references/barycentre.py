@@ -1,12 +1,13 @@
 r"""Wasserstein barycentre: the best price under demographic parity that may use the sensitive attribute.
 
-A prediction keeps its rank among people with the same s and takes the value that this rank has in one common
-law. The common law that moves predictions least, in mean square, is the Wasserstein-2 barycentre of the
-conditional laws of ŷ (Chzhen et al., 2020; Le Gouic et al., 2020):
+A prediction keeps its rank among people with the same s and gets the value at this rank in a common
+distribution. The common distribution with the smallest mean squared change of predictions is the
+Wasserstein-2 barycentre of the conditional distributions of ŷ (Chzhen et al., 2020; Le Gouic et al., 2020):
 
 .. math:: \hat y^*(x, s) = \int Q_{\hat y | s'}\bigl(F_{\hat y | s}(\hat y)\bigr) \, dP(s').
 
-For a continuous s no two rows share a value, so the conditional laws are smoothed over the rank of s.
+For a continuous s, no two rows share a value, so the conditional distributions are smoothed over the rank of
+s.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def one_column(values: ArrayLike, name: str) -> Array:
     Raises
     ------
     OptionError
-        Several columns, no rows, or cells that are missing, infinite or no numbers.
+        If there are several columns, no rows, or cells that are missing, infinite or not numeric.
     """
     try:
         column = np.asarray(values, dtype=np.float64)
@@ -50,7 +51,7 @@ def one_column(values: ArrayLike, name: str) -> Array:
 
 
 def pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
-    """Return predictions and sensitive attribute of the same rows, both (n,)."""
+    """Return checked predictions and sensitive attribute of the same rows, (n,) each."""
     y, sensitive = one_column(y_pred, "y_pred"), one_column(s, "s")
     if len(y) != len(sensitive):
         raise fault("s", "y_pred and s don't have the same rows", "Give one value of s per prediction.")
@@ -73,53 +74,54 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
 
 
 def fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
-    """Return the error that names one option."""
+    """Return an error for one invalid option."""
     return OptionError(Problem(what=what, hint=hint, column=name, count=count))
 
 
 Index = NDArray[np.int64]
 
 N_LEVELS = 1000
-#: Levels of the quantiles kept: about 0.005 apart in the middle and closer in the tails, out to 1 in 10,000.
+#: Levels of the stored quantiles, about 0.005 apart in the middle and closer in the tails, up to 1 in 10,000.
 _LEVELS = expit(np.linspace(-1, 1, N_LEVELS) * logit(1 - 1e-4))
-#: The kernel ends at this distance, so that it does not mix distant groups of a discrete s.
+#: Distance in bandwidths at which the kernel ends, so that it does not mix distant groups of a discrete s.
 _REACH = 5.0
-#: The kernel's width for classes, in shares of the rarest one: neighbours lie at least that share apart.
+#: Bandwidth for classes, relative to the share of the rarest class, which is the minimum distance of classes.
 _OF_CLASSES = 0.1
-#: Ridge of the local slope, as a share of the kernel's mass, for the case that all neighbours share one rank.
+#: Ridge of the local slope, as a share of the kernel's mass, in case all neighbours share one rank.
 _SLOPE_RIDGE = 1e-6
-#: The spread is fitted as a logarithm: deviations below this share of their mean are raised to it.
+#: Minimum deviation as a share of the mean deviation, because the logarithm of the spread is fitted.
 _MIN_DEVIATION = 1e-3
-#: Ranks further out share one score: lines are not extended to where no row has weight.
+#: Ranks closer to 0 or 1 share one score, so that lines are not extrapolated beyond the rows with weight.
 _MIN_RANK = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Barycentre:
-    """Fitted barycentre: the conditional laws of ŷ at several ranks of s, and their common law.
+    """Fitted barycentre: conditional distributions of ŷ at several ranks of s, and their common distribution.
 
-    Made by :func:`fit_barycentre`.
+    It is created by :func:`fit_barycentre`.
 
     Parameters
     ----------
     values : (m,) array
-        Distinct values of s in the calibration rows, increasing.
+        Distinct values of s in the calibration rows, in ascending order.
     cumulative : (m + 1,) array
-        Share of the rows below each of them, and 1.
+        Share of the rows below each of these values, and 1 at the end.
     bandwidth
         Standard deviation of the kernel, on the ranks of s (0 to 1).
     nodes : (G,) array
-        Ranks of s, as normal scores, at which the conditional law is kept, increasing; linear in between.
+        Ranks of s, as normal scores in ascending order, at which the conditional distribution is stored.
+        Between nodes, it is interpolated linearly.
     centres : (G,) array
         Smoothed mean of ŷ at each node, in the units of ŷ.
     spreads : (G,) array
-        Smoothed size of its deviations from that mean, in the units of ŷ, above 0.
+        Smoothed absolute deviation of ŷ from this mean, in the units of ŷ, above 0.
     shapes : (G, L) array
         Quantiles of (ŷ − centre) / spread at each node, at L = 1,000 levels.
     common : (L,) array
-        Quantiles of ŷ*, at the same levels, in the units of ŷ.
+        Quantiles of ŷ* at the same levels, in the units of ŷ.
     common_spread
-        Mean of the spreads over s: what a unit of (ŷ − centre) / spread is worth beyond the last level.
+        Mean of the spreads over s, which scales (ŷ − centre) / spread beyond the last level.
     """
 
     values: Array
@@ -135,29 +137,29 @@ class Barycentre:
     def predict(self, y_pred: ArrayLike, s: ArrayLike, strength: ArrayLike = 1.0) -> Array:
         """Return the fair prediction, in part or in full: (1 − t) ŷ + t ŷ*.
 
-        For given s this is the Wasserstein geodesic from the law of ŷ to the common law. It rises with ŷ
-        at every fixed s and strength, and is linear in the strength.
+        For a given s, this is the Wasserstein geodesic from the distribution of ŷ to the common distribution.
+        It increases with ŷ at fixed s and strength, and it is linear in the strength.
 
         Parameters
         ----------
         y_pred : (n,) array
             Predictions ŷ, in the units of the calibration rows.
         s : (n,) array
-            The sensitive attribute of the same rows. Values beyond those calibrated on are treated as the
-            nearest of them.
+            The sensitive attribute of the same rows. Values outside the calibration range are replaced by the
+            nearest value in it.
         strength : float or (T,) array
-            t: 0 leaves the predictions as they are, 1 makes their law the same for every s.
+            Strength t: 0 leaves the predictions unchanged, and 1 gives the same distribution for every s.
 
         Returns
         -------
         (n,) array, or (T, n) for several strengths
-            In the units of ŷ. Beyond the outermost level (1 in 10,000) the law is continued along its
-            spread.
+            Predictions in the units of ŷ. Beyond the outermost level (1 in 10,000), the distribution is
+            extrapolated by its spread.
 
         Raises
         ------
         OptionError
-            Several columns, missing cells, or a strength outside 0 to 1.
+            If there are several columns, missing cells, or a strength outside 0 to 1.
         """
         y, sensitive = pair(y_pred, s)
         t = np.asarray(strength, dtype=float)[..., None]
@@ -170,18 +172,18 @@ class Barycentre:
         return np.asarray((1 - t) * y + t * full)
 
     def centre(self, s: ArrayLike) -> Array:
-        """Return the smoothed mean of ŷ at these values of s, (n,), in the units of ŷ."""
+        """Return the smoothed mean of ŷ at the given values of s, (n,), in the units of ŷ."""
         where = between(self.nodes, _scores(self._rank(one_column(s, "s"))))
         return interpolated(self.centres, where)
 
     def _rank(self, s: Array) -> Array:
-        """Mid-rank of each s among the calibration rows."""
+        """Return the mid-rank of each s among the calibration rows."""
         below = self.cumulative[np.searchsorted(self.values, s, side="left")]
         up_to = self.cumulative[np.searchsorted(self.values, s, side="right")]
         return np.asarray((below + up_to) / 2)
 
     def _level(self, shape: Array, where: Between) -> tuple[Array, Array]:
-        """Level F(ŷ | s) of each row, and its distance beyond the outermost quantiles (0 if within)."""
+        """Return the level F(ŷ | s) of each row, and its distance beyond the outermost quantiles, or 0."""
         left, right, share = where
 
         def quantile(k: Index) -> Array:
@@ -192,13 +194,13 @@ class Barycentre:
         inside = np.clip(shape, quantile(np.zeros_like(left)), quantile(np.full_like(left, last)))
         below = _count(quantile, inside, up_to=False)
         up_to = _count(quantile, inside, up_to=True)
-        # Between two levels: interpolate.
+        # Between two levels, values are interpolated.
         lower, upper = np.clip(up_to - 1, 0, last), np.clip(up_to, 0, last)
         q_lower, q_upper = quantile(lower), quantile(upper)
         gap = np.where(q_upper > q_lower, q_upper - q_lower, 1.0)
         level = _LEVELS[lower] + (inside - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
-        # The value is in a flat part at an end of the law: the outermost value gets the middle level at the
-        # inner end of that part.
+        # In a flat part at an end of the distribution, the outermost value gets the middle level at the inner
+        # end of this part.
         tied = up_to > below
         first, final = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
         return np.where(tied, np.clip(0.5, first, final), level), shape - inside
@@ -212,34 +214,34 @@ def fit_barycentre(
     bandwidth: float | None = None,
     classes: bool = False,
 ) -> Barycentre:
-    r"""Fit the barycentre of the laws of ŷ given s.
+    r"""Fit the barycentre of the distributions of ŷ given s.
 
-    Around each of a number of ranks of s, with a Gaussian kernel: the mean of ŷ and the logarithm of the size
-    of its deviations are fitted by a line, because a local average is biased where s ends or the law moves
-    fast; what then remains of the law is averaged. The result is shifted so that its weighted mean on the
-    calibration rows is that of ŷ, at every strength.
+    At several ranks of s, the mean of ŷ and the logarithm of its absolute deviation are fitted by local lines
+    with a Gaussian kernel. A local average would be biased at the ends of s and where the distribution
+    changes fast. The remaining shape of the distribution is averaged locally. The result is shifted so that
+    its weighted mean on the calibration rows equals that of ŷ at every strength.
 
-    Ties: equal values of s share their mid-rank, and equal deviations their mid-level (half their mass
-    counts as below). Nothing is drawn at random, so an atom of ŷ stays one: where ŷ takes few values, as
-    a small tree's does, independence can only be approached.
+    Equal values of s share their mid-rank, and equal deviations share their mid-level (half their mass counts
+    as below). There is no randomisation, so tied predictions stay tied. If ŷ has few values, as for a small
+    tree, independence is only approximate.
 
     Parameters
     ----------
     y_pred : (n,) array
-        Predictions ŷ. Use predictions for rows that the model was not fitted to (out-of-fold): fitted
-        ones follow their targets, s included, more closely than new ones will.
+        Predictions ŷ. Use out-of-fold predictions, because in-sample predictions are closer to their targets,
+        including the effect of s, than predictions for new rows.
     s : (n,) array
-        The sensitive attribute, one column. Only its order matters. A constant s leaves ŷ as it is.
+        The sensitive attribute, one column. Only its order matters. A constant s leaves ŷ unchanged.
     sample_weight : (n,) array, optional
-        Non-negative; a weight of 2 counts as two copies of the row.
+        Non-negative weights; a weight of 2 counts as two copies of the row.
     bandwidth
         Standard deviation of the kernel, in ranks of s, above 0 and at most 1. By default
         :math:`1.06\,\sqrt{1/12}\;n^{-1/5}`: Silverman's normal-reference rule at the standard deviation of a
         rank, with the rate that balances bias and variance of a smooth curve. n is the effective number of
         rows, (Σw)² / Σw², which does not change with the unit of the weights.
     classes
-        Whether values of s are codes of classes: the bandwidth is then so narrow that no class reaches into
-        the next, and each has the law of its own rows.
+        Whether values of s are class codes. The bandwidth is then so narrow that each class has the
+        distribution of its rows alone.
 
     Returns
     -------
@@ -248,7 +250,7 @@ def fit_barycentre(
     Raises
     ------
     OptionError
-        Several columns, missing cells, unusable weights or bandwidth.
+        If there are several columns, missing cells, or invalid weights or bandwidth.
 
     References
     ----------
@@ -286,8 +288,8 @@ def fit_barycentre(
     if typical > 0:
         spreads = np.exp(around.lines(np.log(np.maximum(size, _MIN_DEVIATION * typical))))
     shapes = around.quantiles(deviation / interpolated(spreads, where))
-    # Between two nodes the law is almost linear, so an average over rows is one over nodes. The small shift
-    # of the mean by this and by smoothing is subtracted below.
+    # Between two nodes, the distribution is almost linear, so averages over rows become averages over nodes.
+    # The resulting small shift of the mean is subtracted below.
     left, right, share = where
     mass = np.bincount(left, weight * (1 - share), len(nodes))
     mass += np.bincount(right, weight * share, len(nodes))
@@ -306,32 +308,33 @@ def price_of_independence(
     barycentre: Barycentre | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    r"""Return the smallest rise in mean squared error under exact demographic parity, :math:`E[(f - f^*)^2]`.
+    r"""Return the minimum increase of the mean squared error under exact demographic parity, :math:`E[(f -
+    f^*)^2]`.
 
-    For f(x, s) = E[y | x, s] no prediction that is independent of s has a mean squared error below
-    that of f plus this price, whether it sees s or not (Chzhen et al., 2020, Theorem 2.3: it is the
-    variance of the conditional laws of f in the space of Wasserstein-2 distances). With a fitted model in
-    the place of f it is an estimate of that bound and not one itself.
+    For f(x, s) = E[y | x, s], every prediction that is independent of s has a mean squared error of at least
+    that of f plus this price, with or without using s. This is Theorem 2.3 of Chzhen et al. (2020): the price
+    is the variance of the conditional distributions of f in Wasserstein-2 distance. With a fitted model
+    instead of f, it is an estimate of this bound.
 
     Parameters
     ----------
     y_pred, s : (n,) arrays
-        Predictions of the best model without regard to fairness, and the sensitive attribute.
+        Predictions of the best model without fairness, and the sensitive attribute.
     barycentre
-        Fitted on other rows; on these by default.
+        Barycentre fitted to other rows; by default, it is fitted to these rows.
     sample_weight : (n,) array, optional
-        Non-negative; a weight of 2 counts as two copies of the row.
+        Non-negative weights; a weight of 2 counts as two copies of the row.
 
     Returns
     -------
     float
-        In squared units of ŷ, at least 0, and 0 if ŷ is independent of s (of n rows, up to the noise of
-        the smoothed laws). Divide by the variance of the target to put it beside a relative error.
+        Price in squared units of ŷ, at least 0. It is 0 if ŷ is independent of s, up to the noise of the
+        smoothed distributions. Divide it by the variance of the target to compare it with a relative error.
 
     Raises
     ------
     OptionError
-        As :func:`fit_barycentre`.
+        As in :func:`fit_barycentre`.
     """
     y, sensitive = pair(y_pred, s)
     weight = weights(sample_weight, len(y))
@@ -344,8 +347,8 @@ def price_of_independence(
 class _Around:
     """Smoothing of the calibration rows around the ranks of the nodes.
 
-    The kernel is in ranks, so that every node has as many people around it; lines are in normal scores,
-    because ranks press the tails of s together and a mean that is straight in s would bend there.
+    The kernel uses ranks, so that all nodes have equally many neighbouring rows. Lines use normal scores,
+    because ranks compress the tails of s, so that a mean that is linear in s would be curved there.
     """
 
     nodes: Array  # (G,) ranks
@@ -354,7 +357,7 @@ class _Around:
     bandwidth: float
 
     def lines(self, y: Array) -> Array:
-        """Value at each node of the line fitted around it, (G,)."""
+        """Return the value at each node of the line fitted around it, (G,)."""
         values = np.empty(len(self.nodes))
         scores, centres = _scores(self.rank), _scores(self.nodes)
         for g, node in enumerate(self.nodes):
@@ -368,7 +371,7 @@ class _Around:
         return values
 
     def quantiles(self, y: Array) -> Array:
-        """Quantiles of y around each node, (G, L): the inverse of the mid-distribution function."""
+        """Return quantiles of y around each node, (G, L), by inverting the mid-distribution function."""
         order = np.argsort(y, kind="stable")
         table = np.empty((len(self.nodes), N_LEVELS))
         for g, node in enumerate(self.nodes):
@@ -382,7 +385,7 @@ class _Around:
         return table
 
     def _kernel(self, node: float) -> tuple[slice, Array]:
-        """Rows near a node, and their weights in its averages."""
+        """Return the rows near a node, and their weights in its averages."""
         reach = _REACH * self.bandwidth
         start = int(np.searchsorted(self.rank, node - reach, side="left"))
         stop = int(np.searchsorted(self.rank, node + reach, side="right"))
@@ -391,7 +394,7 @@ class _Around:
 
 
 def _node_ranks(rank: Array, weight: Array, bandwidth: float) -> Array:
-    """Ranks at which laws are stored: four per bandwidth, or every distinct rank if there are fewer."""
+    """Return the ranks of the nodes: four per bandwidth, or every distinct rank if there are fewer."""
     distinct = np.unique(rank)
     count = math.ceil(4 / bandwidth)
     if len(distinct) <= count:
@@ -402,12 +405,12 @@ def _node_ranks(rank: Array, weight: Array, bandwidth: float) -> Array:
 
 
 def _scores(rank: Array) -> Array:
-    """Normal scores, within ±3.7."""
+    """Return normal scores, limited to ±3.7."""
     return np.asarray(ndtri(np.clip(rank, _MIN_RANK, 1 - _MIN_RANK)))
 
 
 def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> Index:
-    """Count each row's levels with a quantile below its shape, or up to it, by bisection."""
+    """Count for each row the levels with a quantile below (or up to) its value, by bisection."""
     holds = np.less_equal if up_to else np.less
     low = np.zeros(len(shape), dtype=np.int64)
     high = np.full(len(shape), N_LEVELS, dtype=np.int64)

@@ -1,10 +1,9 @@
-r"""Discrimination-free premium of the actuarial literature: a model of x and s, averaged over the marginal
-distribution of s.
+r"""Discrimination-free premium: a model of x and s, averaged over the marginal distribution of s.
 
 .. math:: h(x) = \int f(x, s) \, dP(s)
 
-It removes only the *direct* use of s. Features that follow s keep their own effect, so premiums can differ
-between groups. Demographic parity is neither aimed at nor reached.
+It removes only the *direct* use of s. Features that depend on s keep their effects, so premiums can differ
+between groups. It does not aim at demographic parity.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from fairdash.training.references.barycentre import Array, fault, fit_barycentre
 from fairdash.training.splits import Split, folds
 from fairdash.utils.classes import class_columns, holds_text, one_column_each
 
-#: f(x, s): a table of n rows and their s (n,) in, predictions (n,) out.
+#: Function f(x, s) that returns predictions (n,), given a table of n rows and their s (n,).
 SensitivePredictor = Callable[[Any, Array], ArrayLike]
 
 MAX_NODES = 50
@@ -30,35 +29,35 @@ MAX_NODES = 50
 def sensitive_nodes(
     s: ArrayLike, *, sample_weight: ArrayLike | None = None, max_nodes: int = MAX_NODES
 ) -> tuple[Array, Array]:
-    r"""Represent the law of s by at most `max_nodes` weighted values.
+    r"""Represent the distribution of s by at most `max_nodes` weighted values.
 
-    All distinct values where there are no more than that: the average over s is then exact. Otherwise
-    groups of neighbouring ranks, of equal share up to ties, each at its mean. An average of f over these
-    nodes is exact where f is linear in s, and off by at most
+    If there are at most `max_nodes` distinct values, they are all used, and the average over s is exact.
+    Otherwise, the nodes are the means of groups of neighbouring ranks, with equal shares up to ties. An
+    average of f over these nodes is exact if f is linear in s. In general, its error is at most
     :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the variance of s within the groups, which
-    falls with the square of their number. A jump of f in s, such as a tree's, costs at most twice its height
-    over `max_nodes`.
+    decreases with the square of their number. A jump of f in s, as in a tree, adds an error of at most twice
+    its height divided by `max_nodes`.
 
     Parameters
     ----------
     s : (n,) array
         The sensitive attribute of the population, one column.
     sample_weight : (n,) array, optional
-        Non-negative; a weight of 2 counts as two copies of the row.
+        Non-negative weights; a weight of 2 counts as two copies of the row.
     max_nodes
-        At least 1.
+        Maximum number of values, at least 1.
 
     Returns
     -------
     values : (m,) array
-        In the units of s, increasing.
+        Nodes in the units of s, in ascending order.
     shares : (m,) array
-        Share of the rows that each stands for; they sum to 1.
+        Share of the rows that each node represents, with sum 1.
 
     Raises
     ------
     OptionError
-        Several columns, missing cells, unusable weights, or no nodes.
+        If there are several columns, missing cells, invalid weights, or no nodes.
     """
     sensitive = one_column(s, "s")
     weight = weights(sample_weight, len(sensitive))
@@ -77,27 +76,27 @@ def sensitive_nodes(
 def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple[Array, Array]) -> Array:
     r"""Return the discrimination-free premium h(x) = Σⱼ wⱼ f(x, sⱼ) of each row.
 
-    It does not look at the row's own s, and removes the direct use of s only (see the module). Its mean
-    differs from that of f where x and s are dependent: an insurer rebalances it.
+    The premium does not use the s of the row and removes only the direct use of s (see the module). If x and
+    s are dependent, its mean differs from that of f, so an insurer has to rebalance it.
 
     Parameters
     ----------
     predict
-        f, fitted: ``predict(features, s)`` gives (n,) predictions for s of shape (n,).
+        Fitted f. ``predict(features, s)`` returns (n,) predictions for s of shape (n,).
     features
-        n rows of x, in whatever form `predict` takes.
+        n rows of x in the form that `predict` accepts.
     nodes
-        The law of s in the rows that f was fitted to: ``sensitive_nodes(s)``.
+        Distribution of s in the rows to which f was fitted, ``sensitive_nodes(s)``.
 
     Returns
     -------
     (n,) array
-        In the units of f.
+        Premiums in the units of f.
 
     Raises
     ------
     OptionError
-        `predict` gives something other than one finite number a row.
+        If `predict` does not return one finite number per row.
 
     References
     ----------
@@ -116,7 +115,8 @@ def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple
     return premium
 
 
-#: Trains the unfair model on each split's training rows; (number of splits, n) predictions of all rows.
+#: Function that trains the base model on the training rows of each split and returns its predictions of all
+#: rows, (number of splits, n).
 TrainOnSplits = Callable[[Dataset, Sequence[Split]], NDArray[np.float64]]
 
 DEFAULT_STRENGTHS = (0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0)
@@ -133,24 +133,23 @@ def barycentre_predictions(
     random_state: int = 0,
     bandwidth: float | None = None,
 ) -> NDArray[np.float64]:
-    """Return each split's partial barycentre, calibrated on out-of-fold predictions of its training rows.
+    """Return the partial barycentre of each split, calibrated on out-of-fold predictions of training rows.
 
     Parameters
     ----------
     dataset
-        With one sensitive attribute: numbers, or classes.
+        Data set with one sensitive attribute: numbers, or classes.
     splits
         J splits.
     base : (J, n) array
-        Predictions of all rows by the model without regard to fairness, one model a split, fitted to the
-        split's training rows.
+        Predictions of all rows by the base model without fairness, fitted to the training rows of each split.
     train
-        Fits that same model to other training rows. It is called once, with the `n_folds` parts of every
-        split (J × n_folds), so that a stacked engine can train them together.
+        Function that fits the same model to other training rows. It is called once, with the `n_folds` parts
+        of every split (J × n_folds), so that they can be trained in one stack.
     strengths
         T numbers from 0 (the base model) to 1 (demographic parity).
     n_folds
-        Parts of the training rows; each is predicted by a model of the others.
+        Number of parts of the training rows; each is predicted by a model of the other parts.
     random_state
         Seed of the parts.
     bandwidth
@@ -159,12 +158,12 @@ def barycentre_predictions(
     Returns
     -------
     (J, T, n) array
-        In the target's units. A split's own training rows have been fitted to.
+        Predictions in the target's units. Those for training rows of a split are in-sample.
 
     Raises
     ------
     OptionError
-        Several sensitive attributes, arrays of the wrong shape, or folds without rows.
+        If there are several sensitive attributes, arrays of the wrong shape, or folds without rows.
     """
     s = one_sensitive(dataset)
     whole = _stacked(base, (len(splits), dataset.n_rows), "base")
@@ -198,29 +197,30 @@ def discrimination_free_predictions(
     predictors: Sequence[SensitivePredictor],
     max_nodes: int = MAX_NODES,
 ) -> NDArray[np.float64]:
-    """Return each split's discrimination-free premium, which only removes the direct use of s.
+    """Return the discrimination-free premium of each split, which only removes the direct use of s.
 
     Parameters
     ----------
     dataset
-        With one sensitive attribute: numbers, or classes.
+        Data set with one sensitive attribute: numbers, or classes.
     splits
         J splits.
     predictors
         J models ``f(features, s) -> (n,)`` of the features (a frame like ``dataset.features``) and s (in
-        its units), each fitted to its split's training rows.
+        its units), each fitted to the training rows of its split.
     max_nodes
-        As in :func:`fairdash.training.references.sensitive_nodes`; s is averaged as in the training rows.
+        As in :func:`fairdash.training.references.sensitive_nodes`, for the distribution of s in the training
+        rows.
 
     Returns
     -------
     (J, n) array
-        In the target's units.
+        Premiums in the target's units.
 
     Raises
     ------
     OptionError
-        Several sensitive attributes, or not one predictor a split.
+        If there are several sensitive attributes, or not one predictor per split.
     """
     s = one_sensitive(dataset)
     if len(predictors) != len(splits):

@@ -1,4 +1,4 @@
-"""Repair any price that may use s: one map for prices and their errors, for one or several attributes.
+"""Repair prices or their errors by maps that use s, for one or several attributes.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)
@@ -20,29 +20,30 @@ from fairdash.training.references.barycentre import Array, Barycentre, fault, fi
 
 Index = NDArray[np.int64]
 
-#: Passes over several numbers: repairing by the second brings back a little of the first, if these two are
-#: dependent; after three passes it is below the noise of the maps.
+#: Number of passes over several numeric attributes. If two attributes are dependent, repairing by the second
+#: one restores a little dependence on the first one. After three passes, it is below the noise of the maps.
 PASSES = 3
-#: Rows, at least, of a crossing of attributes with maps of its own.
+#: Minimum number of rows of a crossing of attributes with separate maps.
 FEWEST = 20
-#: Bands of a number within which another one is repaired, at most, and rows of a crossing of bands.
+#: Maximum number of bands of a number within which another number is repaired, and minimum number of rows of
+#: a crossing of bands.
 _BANDS, _ROWS_A_BAND = 10, 200
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Crossings of classes and of bands of numbers, each with maps of its own.
+    """Crossings of classes and of bands of numbers, each with separate maps.
 
     Attributes
     ----------
     columns
-        Those of s with codes of classes, or numbers in bands.
+        Columns of s with class codes, or with numbers in bands.
     edges
-        Inner edges of a number's bands, by its column.
+        Inner edges of the bands of numbers, by column.
     number
-        The number of a cell by its codes.
+        Cell number by codes.
     rest
-        The number for all other codes.
+        Cell number of all other codes.
     """
 
     columns: tuple[int, ...] = ()
@@ -52,7 +53,7 @@ class Cells:
 
     @classmethod
     def fit(cls, s: Array, columns: Sequence[int], numbers: Sequence[int] = ()) -> Cells:
-        """Number the crossings; those of few rows are one cell, or belong to the smallest of the others."""
+        """Number the crossings; those with few rows form one cell or join the smallest other cell."""
         bands = int(min((len(s) / _ROWS_A_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
         edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
         own = cls((*columns, *numbers), edges)
@@ -65,7 +66,7 @@ class Cells:
         return replace(own, number=number, rest=rest)
 
     def of(self, s: Array) -> Index:
-        """Return the number of each row's cell, (n,)."""
+        """Return the cell number of each row, (n,)."""
         found, which = np.unique(self._codes(s), axis=0, return_inverse=True)
         numbers = [self.number.get(tuple(codes), self.rest) for codes in found.tolist()]
         return np.asarray(numbers, dtype=np.int64)[which.reshape(-1)]
@@ -79,7 +80,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Maps along a column of s, one for each cell; without a column one map along the cells themselves."""
+    """Maps along a column of s, one per cell; without a column, one map along the cell numbers."""
 
     column: int | None
     maps: tuple[Barycentre, ...]
@@ -88,18 +89,18 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """Fitted repair, made by :func:`fit_repair`.
+    """Fitted repair, created by :func:`fit_repair`.
 
     Attributes
     ----------
     steps
         Maps in the order in which they are applied.
     of_errors
-        Whether the maps are of errors ŷ − y: then only their average along s can be taken off.
+        Whether the maps are for errors ŷ − y, of which only the average along s can be subtracted.
     offset, factor
-        What keeps the mean of the calibration rows: added, then multiplied.
+        Numbers that are added and then multiplied to preserve the mean of the calibration rows.
     least
-        No repaired price lies below it, where all prices calibrated on are above 0; else −∞.
+        Lower bound of repaired prices if all calibration prices are positive; otherwise −∞.
     """
 
     steps: tuple[Step, ...] = ()
@@ -111,7 +112,7 @@ class Repair:
     def predict(self, y_pred: ArrayLike, s: ArrayLike, strength: ArrayLike = 1.0) -> Array:
         """Return repaired prices (1 − t) ŷ + t ŷ*, (n,), or (T, n) for several strengths t from 0 to 1.
 
-        `y_pred` is (n,), in the units of the calibration rows, `s` (n, d) with the columns of the fit.
+        `y_pred` (n,) is in the units of the calibration rows, and `s` (n, d) has the columns of the fit.
         """
         y, columns = np.asarray(y_pred, dtype=float), np.asarray(s, dtype=float)
         t = np.asarray(strength, dtype=float)[..., None]
@@ -144,25 +145,26 @@ def fit_repair(
 ) -> Repair:
     """Fit the repair of prices, or of their errors, along one or several attributes.
 
-    A number is repaired within each crossing of the classes, then the crossings are: the barycentre of the
-    laws given a number and classes is that of the classes' own barycentres, so the price ends up independent
-    of all of them together. Several numbers are repaired one after another, as EquiPy does (Hu, Ratz,
-    Charpentier 2024), in :data:`PASSES` passes, and each within bands of the others, where 400 rows or more
-    allow it: the price ends up independent of each number within the others' bands.
+    First, prices are repaired along a number within each crossing of the classes, and then across the
+    crossings. The barycentre of the distributions given a number and classes is the barycentre of the
+    barycentres of the classes. The result is therefore jointly independent of the number and the classes.
+    Several numbers are repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in
+    :data:`PASSES` passes. With at least 400 rows, each number is repaired within bands of the others. The
+    result is then independent of each number within the bands of the others.
 
     Parameters
     ----------
     y_pred : (n,) array
-        Prices of the model itself: another one of the same kind follows s by chance in other places.
+        Prices of the model itself, because random dependence on s differs between models of the same kind.
     s : (n, d) array
-        Sensitive attributes as numbers; a class as its code.
+        Sensitive attributes as numbers; classes as codes.
     y : (n,) array, optional
-        Outcomes: given them, errors ŷ − y are repaired. A price that does not know y can take off what errors
-        are on average at each s; how widely they spread at each s is a matter of y alone.
+        Outcomes. If given, errors ŷ − y are repaired. A price that does not depend on y can only correct the
+        average error at each s. The spread of the errors at each s depends on y.
     classes
-        Columns of s with codes of classes; none by default.
+        Mask of the columns of s with class codes; none by default.
     sample_weight : (n,) array, optional
-        Non-negative.
+        Non-negative weights.
     """
     price, columns = np.asarray(y_pred, dtype=float), np.asarray(s, dtype=float)
     weight = weights(sample_weight, len(price))

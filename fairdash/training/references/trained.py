@@ -1,4 +1,4 @@
-"""Reference prices for a data set, from standard networks that see s beside the features."""
+"""Reference prices for a data set, from standard networks with s as an additional feature."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from fairdash.training.single import Predictor
 from fairdash.training.splits import Split, initial_seed
 from fairdash.utils.classes import attributes_of
 
-#: Share of the work that is done before each part.
+#: Completed share of the work at the start of each part.
 _BEGINS = {"base": 0.2, "folds": 0.4, "premium": 0.9}
 
 
@@ -47,42 +47,43 @@ def train_references(
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]:
     """Train the references on the training rows of each split.
 
-    Their base is the standard network with s as one more feature. That E[y | x, s] is moved, and not
-    E[y | x], is what makes the barycentre the most accurate independent prediction (Chzhen et al., 2020):
-    an effect of a feature may differ with s. How much weight decay such a base needs, with more to learn
-    than the models that are not told s, is found for it alone
-    (:func:`fairdash.training.crossvalidation.tune`). The same network is averaged over s for the
-    discrimination-free premium. With a log link no prediction is moved below the base's
-    smallest: a price has to stay above zero.
+    The base is the standard network with s as an additional feature. The barycentre is the most accurate
+    independent prediction because it adjusts E[y | x, s] and not E[y | x], since effects of features may
+    depend on s (Chzhen et al., 2020). The weight decay is tuned separately for this base
+    (:func:`fairdash.training.crossvalidation.tune`). For the discrimination-free premium, the same network is
+    averaged over s. With a log link, predictions are not moved below the smallest prediction of the base, so
+    that prices stay positive.
 
     Parameters
     ----------
     on_step
-        Called several times a second with the share done, 0 to 1; what it raises ends the training.
+        Function called several times per second with the completed share, 0 to 1; an exception stops
+        training.
     unit
-        Asked for what there is under ``"tuning/"``, ``"base/"``, ``"folds/"`` and ``"premium/"``.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are those under ``"tuning/"``,
+        ``"base/"``, ``"folds/"`` and ``"premium/"``.
     dataset, splits, settings, strengths, random_state, device
-        As :func:`fairdash.api.references` has them.
+        As in :func:`fairdash.api.references`.
 
     Returns
     -------
     members
-        One row a row of the predictions: ``method`` (an id of
+        One row per row of the predictions: ``method`` (an id of
         :data:`fairdash.training.references.REFERENCES`), ``lam`` (the barycentre's strength from 0 to 1; 1
         for the discrimination-free premium, which has none), ``split``, ``diverged``.
     predictions
-        (K, n) in the target's units, for all rows.
+        Predictions (K, n) for all rows, in the target's units.
     price
-        (J,) what exact independence adds to the error at least, in units of ``mse``: the error of the
-        barycentre at full strength less that of its base, f(x, s), on each split's test rows, weighted as
-        ``mse`` is. Where f is E[y | x, s], its mean is
-        :func:`~fairdash.training.references.price_of_independence`; unlike that distance it is not above
-        zero by chance alone.
+        Minimum increase of the error due to exact independence, (J,), in units of ``mse``. It is the error of
+        the barycentre at full strength minus that of its base, f(x, s), on the test rows of each split, with
+        the weights of ``mse``. If f is E[y | x, s], its mean is
+        :func:`~fairdash.training.references.price_of_independence`. Unlike this distance, it is not biased
+        upwards by chance.
 
     Raises
     ------
     OptionError
-        Several sensitive attributes, or a loss that does not suit the target.
+        If there are several sensitive attributes, or the loss does not suit the target.
     """
     settings = TrainingSettings() if settings is None else settings
     seen = _told_s(dataset)
@@ -102,7 +103,7 @@ def train_references(
 
     def train(parts: Sequence[Split], name: str) -> TrainedModels:
         begins, ends = _BEGINS[name], _BEGINS["folds" if name == "base" else "premium"]
-        each = len(parts) // len(splits)  # the folds of a split are trained as the split's own model is
+        each = len(parts) // len(splits)  # the folds of a split use the settings of this split
         models = [
             StackedModel(STANDARD, 0.0, chosen[k // each], k, initial_seed(random_state, k // each))
             for k in range(len(parts))
@@ -120,7 +121,8 @@ def train_references(
         )
 
     def of_base() -> TrainedModels:
-        # Those that were tuned have learned from the same rows, where none were held out of these for it.
+        # If all splits have validation rows, the tuned models were trained on the same rows and can be
+        # reused.
         return tuned if all(len(split.validation) for split in splits) else train(splits, "base")
 
     def of_folds() -> NDArray[np.float64]:
@@ -167,7 +169,7 @@ def train_references(
 
 
 def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float:
-    """``mse`` of a split's test rows, as :func:`fairdash.evaluation.assess_predictions` has it."""
+    """Return ``mse`` on the test rows of a split, as in :func:`fairdash.evaluation.assess_predictions`."""
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
 
@@ -175,7 +177,7 @@ def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float
 
 
 def _told_s(dataset: Dataset) -> Dataset:
-    """Return the data set with s as its last feature, under a name of its own."""
+    """Return the data set with s as its last feature, under an unused name."""
     own = f"{next(iter(attributes_of(dataset.sensitive)))} (sensitive)"
     while own in dataset.table():
         own += "′"
@@ -184,16 +186,16 @@ def _told_s(dataset: Dataset) -> Dataset:
 
 
 def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
-    """Return s as a network sees it: numbers, or text for the code of each class."""
+    """Return s as a feature: numbers, or class codes as text."""
     if dataset.sensitive.shape[1] == 1:
         return s
     return np.array([f"class {code:.0f}" for code in s], dtype=object)
 
 
 def _told(network: Predictor, seen: Dataset) -> SensitivePredictor:
-    """Return a network of the features and s, the last of them, as a function of these rows and any s."""
+    """Return a network with s as its last feature as a function of these rows and any s."""
     own, encoder = seen.features.columns[-1], network.encoder
-    # The same rows are predicted with one s after the other, so everything else is encoded once.
+    # The same rows are predicted for many values of s, so all other features are encoded once.
     x, block = encoder.transform(seen.features).astype(np.float32), encoder.blocks[own]
 
     def predict(_: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -82,7 +82,7 @@ def show_audit(audit: AuditJob) -> None:
 def show_result(
     result: AuditResult, whole: AuditResult, *, title: str, audit: AuditJob | None = None
 ) -> None:
-    """Show the result along one attribute, and the downloads of the whole.
+    """Show the result along one attribute, and the downloads for all attributes.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def show_result(
 
 
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
-    """The price repaired along the attribute in view, by one click: figures, and a zip for download."""
+    """Repair the price along the attribute shown, by one click, with figures and a zip for download."""
     sensitive = result.plan.columns.sensitive
 
     def show(job: RepairJob) -> None:
@@ -177,7 +177,7 @@ def _show_answer(blocks: list[Block], result: AuditResult) -> None:
 
 
 def choose_attribute(result: AuditResult) -> AuditResult:
-    """Show the verdict for all attributes and crossings, and return the result along the one in view.
+    """Show the verdict for all attributes and crossings, and return the result along the selected one.
 
     With one attribute, nothing is shown and the result is returned.
     """
@@ -259,7 +259,7 @@ def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
     Parameters
     ----------
     columns
-        The audit's, with one sensitive attribute: the one in view.
+        Columns of the audit, with the sensitive attribute shown.
     """
     st.markdown("**Less discriminatory alternatives: the nearest points of a front trained on this table**")
     source = audit.spec.source
@@ -303,7 +303,7 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
 
 
 def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
-    """The newest finished run on this table with the audit's roles, or the run that the price is from."""
+    """The newest finished run on this table with the audit's roles, or the run that produced the price."""
     owner = current_owner()
     asked = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
     for run in list_runs(owner=owner).runs:
@@ -351,7 +351,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
 
 
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
-    """Return the audit's columns as a run has them; what else the table's roles say stays."""
+    """Return the audit's columns as roles of a run; other roles of the table stay."""
     names = [str(name) for name in table]
     # A model's price is not a column.
     price = columns.price if columns.price in names else None

@@ -74,7 +74,7 @@ def show_example() -> None:
 
 
 def wants_own_table() -> bool:
-    """Return whether the user asked for a table of their own, and has chosen no other data since."""
+    """Return whether the user asked to audit their own table, and has not chosen other data since."""
     return bool(st.session_state.get(_OWN, "") == _in_use())
 
 
@@ -91,7 +91,7 @@ def _in_use() -> str | None:
 
 
 def show_own_table() -> None:
-    """Ask for a file, and audit a price of its table: price and attribute are all that must be chosen."""
+    """Ask for a file, and audit a price of its table; only price and attribute must be chosen."""
     st.page_link(page("data"), label="Choose a built-in table instead", icon=":material/table:")
     found = ask_for_table(None)
     if found is None:
@@ -193,7 +193,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
 
 @st.cache_data(show_spinner="Opening the model", max_entries=20)
 def _about_model(content: bytes) -> dict[str, Any]:
-    """Describe a model's file; errors of the gate that the command has, too."""
+    """Describe a model's file; errors are those of the command."""
     model = ForeignModel(content_of(content))
     model.close()
     return model.about
@@ -202,11 +202,11 @@ def _about_model(content: bytes) -> dict[str, Any]:
 def _ask_for_inputs(
     source: DatasetSource, names: list[str], roles: Roles, about: dict[str, Any] | None
 ) -> tuple[list[str], str | None]:
-    """Return the input columns of a model, none where the file names them, and the output with the price."""
+    """Return the input columns of a model, empty if the file names them, and the output with the price."""
     if about is not None:
         st.caption(safe(f"{about['kind']}. Objective: {about['objective']}. It gives {about['output']}."))
         for each in about["unknown"]:
-            st.caption(safe(f"Not told by the file: {each}"))
+            st.caption(safe(f"Not stated in the file: {each}"))
     outputs, inputs = ([], []) if about is None else (about["outputs"], about["inputs"])
     listed = [each["name"] for each in inputs]
     output = None
@@ -253,7 +253,9 @@ def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
 def _ask_for_columns(
     table: str, frame: pd.DataFrame, roles: Roles, *, price: str | None, is_new: bool
 ) -> Columns | None:
-    """Roles of the columns; None while price or sensitive attribute is missing. A model's price is given.
+    """Roles of the columns; None while price or sensitive attribute is missing.
+
+    The price of a model needs no column.
 
     In a new table no features are chosen yet.
     """
@@ -330,11 +332,11 @@ def _ask_for_columns(
 
 
 def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
-    """Say that columns are parts of the price, with a button that uses them or leaves them out."""
+    """Report that columns are parts of the price, with a button that uses them or leaves them out."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
-    done = "used, though parts of the price" if used else "left out of the factors"
+    done = "used, although parts of the price" if used else "left out of the factors"
     say(f"**{columns}** {done}: {safe(why)}.")
     button.button(
         f"Leave out {columns}" if used else f"Use {columns} anyway",
@@ -348,7 +350,7 @@ def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
 def _price_in(numbers: list[str], roles: Roles) -> str:
     """Return the column that is most likely the price, by its role or else by its header.
 
-    Where none does, what is predicted may be one, as in the household scenario.
+    If no header does, the target may be a price, as in the household scenario.
     """
     if roles.prediction is not None:
         return roles.prediction

@@ -121,7 +121,7 @@ MAX_CHARACTERS = 60
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
     """Return the roles of the columns; None while target or sensitive column is missing.
 
-    `key` stands for the columns, for which choices are kept; `table` for their cells as well.
+    `key` identifies the columns, for which choices are stored; `table` also identifies their cells.
     """
     columns = list(frame.columns)
     suggested, offered = suggestion_of(frame, table=table)
@@ -234,7 +234,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
 
 
 def say_policies(policies: Policies, *, group: str | None) -> None:
-    """Say that rows belong to policies, and whether they count as such."""
+    """State that rows belong to policies, and whether they count as such."""
     words = f"**{safe(policies.column)}** names {policies.in_words()}."
     if group is None:
         st.warning(f"{words} Choose it as the group: the rows of one policy are not independent.")
@@ -266,13 +266,13 @@ def ask_for_features(
     Parameters
     ----------
     others
-        Columns that have no other role.
+        Columns without another role.
     known
-        The roles of the recipe in view, if there is one.
+        Roles of the current recipe, if there is one.
     given, former
-        What is suggested for the target as it is now, and for that of the recipe in view.
+        Suggestions for the current target, and for that of the recipe.
     key
-        Stands for the table.
+        Identifies the table.
     """
     decided: dict[str, bool] = st.session_state.setdefault(_decided(key), {})
     begin = {column: begins(column, known, given=given, former=former) for column in others}
@@ -306,7 +306,7 @@ def say_what_tells_the_target(
     check: DataCheck | None,
     key: str,
 ) -> None:
-    """List columns that certainly or possibly give the target away, or hold codes, each with its button."""
+    """List columns that certainly or possibly reveal the target, or hold codes, each with its button."""
     reasons = {column: given.left_out[column] for column in given.to_be_said if column in others}
     of = dict.fromkeys(given.parts_of_price, "gives the price away")
     of |= dict.fromkeys(given.known_with_target, "gives the target away")
@@ -351,13 +351,13 @@ def _say(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:
 
 
 def decide(columns: Sequence[str], use: bool, key: str) -> None:
-    """Include or exclude columns, whatever the suggestion."""
+    """Include or exclude columns, regardless of the suggestion."""
     st.session_state[_decided(key)].update(dict.fromkeys(columns, use))
     st.session_state[_clicks(key)] = st.session_state.get(_clicks(key), 0) + 1
 
 
 def _decided(key: str) -> str:
-    """Session key of the user's decisions against the suggestion: column to whether it is used."""
+    """Session key of the user's decisions against the suggestion, a map of columns to their use."""
     return KEY("decided", key)
 
 
@@ -371,7 +371,7 @@ def offer_pricing(
 ) -> None:
     """Show a button for each pricing target that the table's columns allow.
 
-    `choose` is called with the one that was clicked, before the page is drawn again.
+    `choose` is called with the clicked target, before the page is drawn again.
     """
     if not offered:
         return
@@ -397,11 +397,11 @@ def ask_for_names(
     Parameters
     ----------
     known
-        Those that were given before.
+        Names given before.
     preset
-        Those that the data set comes with.
+        Names from the data set.
     key
-        Of the table.
+        Key of the table.
     """
     columns = (roles.target, *roles.sensitive)
     with st.expander("Display names"):

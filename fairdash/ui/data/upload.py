@@ -125,7 +125,7 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
 
 
 def ask_for_file(known: UploadSource | None) -> Upload | None:
-    """Ask for a new file, or one that was uploaded in this session or is named by the address."""
+    """Ask for a new file, or one uploaded in this session or named by the address."""
     owner = current_owner()
     file = st.file_uploader(
         "A table: CSV, Excel, Parquet, R (.rda), SAS, Stata or SPSS, compressed or not",
@@ -217,7 +217,7 @@ def delete_file(upload: Upload) -> None:
 
 
 def _forget(digest: str) -> None:
-    """Take a file out of this session, and out of the browser's hands."""
+    """Remove a file from this session and from the browser."""
     mine: list[str] = st.session_state[UPLOADS]
     st.session_state[UPLOADS] = [each for each in mine if each != digest]
     st.session_state[DELETED] = st.session_state.get(DELETED, 0) + 1

@@ -39,14 +39,14 @@ NETWORKS = {
 
 
 def show_part() -> None:
-    """The control, and the part that it names."""
+    """The control and the selected part."""
     offered = {name: title for name, (_, title) in _PARTS.items()}
     part = choose("Part", offered, name=Address.PART, key=KEY("part"), hidden_label=True)
     _PARTS[part][0]()
 
 
 def show_fig1() -> None:
-    """χ² and HGR of normal laws, and on which side of the true values the estimates lie."""
+    """χ² and HGR of normal distributions, and whether estimates are above or below the true values."""
     result = read_result("fig1")
     values = result.tables["values"]
     st.markdown(judged("fig1")["answer"])

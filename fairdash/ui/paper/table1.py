@@ -48,7 +48,9 @@ def show_in_short() -> None:
 
 
 def show_table1() -> None:
-    """Show Table 1 for one of the data sets: the answer, the table by objective, missed cells, provenance."""
+    """Show Table 1 for one of the data sets: the answer, the table by objective, missed cells, and
+    provenance.
+    """
     offered = {name: title_of(name) for name in table1_names()}
     name = choose("Data", offered, name=Address.DATA, key=KEY("data"))
     result, texts = read_result(f"table1_{name}"), judged(f"table1_{name}")
@@ -98,7 +100,7 @@ def show_dots(values: pd.DataFrame) -> None:
 
 
 def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
-    """Describe the dots in words: our Fair HGR beside the paper's, and the floor."""
+    """Describe the dots in words: our Fair HGR, the paper's, and the floor."""
     rows = values[(values["method"] == "hgr_nn") & values["measure"].isin(measures)]
     parts = [
         f"{column_title(str(row.measure))} {row.ours:.3f}, paper {row.paper:.3f}" for row in rows.itertuples()
@@ -107,7 +109,7 @@ def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
 
 
 def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
-    """Show every cell; those that are comparable with their side of the paper's."""
+    """Show every cell; comparable cells state whether they are above or below the paper's."""
     is_comparable = bool(texts["missed"])
     lines, colours = rows(cells, constant=texts["constant"], is_comparable=is_comparable)
     styled = lines.style.apply(lambda _: colours, axis=None)
@@ -152,7 +154,7 @@ def rows(
     constant
         Error of a constant prediction on the test rows.
     is_comparable
-        Whether to say on which side of the paper's values ours lie.
+        Whether to state whether our values are above or below the paper's.
     """
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []

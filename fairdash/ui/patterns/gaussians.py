@@ -154,7 +154,7 @@ def show_rows(rho: float, n: int) -> None:
 
 
 def show_estimates(rho: float, n: int, base: str) -> None:
-    """Show the value of each quick estimator at this ρ, beside the truth."""
+    """Show the value of each quick estimator at this ρ, and the true value."""
     truth = gaussian(rho)
     exact = {"hgr": truth.hgr, "chi2": truth.chi2, "mi": truth.mi / unit_of(base)}
     rows = []
@@ -237,7 +237,7 @@ def findings(base: str) -> str:
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def gaussian_values(n: int, seed: int) -> pd.DataFrame:
-    """Return the quick estimators along ρ, as :func:`fairdash.lab.gaussian_study` does."""
+    """Return the quick estimators along ρ, as in :func:`fairdash.lab.gaussian_study`."""
     ids = [id for id in studied(quick=True) if target_of(id)]
     *_, last = gaussian_study(n=n, seed=seed, ids=ids, repeats=3)
     return last.tables["values"]

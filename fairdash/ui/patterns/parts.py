@@ -47,9 +47,10 @@ KEY = Keys(__file__)
 
 
 def show_part() -> None:
-    """The title with the control beside it, and the part; presented, the control comes last.
+    """The title with the control next to it, and the part;
 
-    Above the title it would push the picture off the screen.
+    in presentation mode, the control comes last, because above the title it would push the picture off the
+    screen.
     """
     if presented():
         heading = body = st.container()

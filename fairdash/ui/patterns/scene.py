@@ -98,10 +98,11 @@ def ask_for_scene() -> Scene | None:
 
 
 def _noise_in_view() -> float:
-    """Return the noise where the hand left it; on opening the address's, as near as the slider can stand.
+    """Return the noise at the last release; when the page opens, the slider's stop closest to the address's
+    value.
 
-    The session holds it, not the address: a rerun that was asked for before the browser heard of the new
-    address would bring the old one along.
+    The session stores it, because a rerun requested before the browser knows the new address would bring back
+    the old value.
     """
     if Address.NOISE not in st.session_state or Address.N not in st.session_state:
         try:
@@ -257,7 +258,7 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
 
 
 def follow_slow(scene: Scene) -> None:
-    """Train the slow estimators beside the page, unless they are there."""
+    """Train the slow estimators in the background, unless they are finished."""
     if finished(slow_study(scene)) is None:
         st.caption("The neural estimators are still training. Their values will appear here.")
         follow(slow_study(scene), None, slot="scene")
@@ -281,9 +282,9 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
 
 
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
-    """Return the estimators' values at each noise level; at the scene's own level, `estimates`.
+    """Return the estimators' values at each noise level;
 
-    The slow ones are known there alone.
+    at the scene's own level, `estimates`, the only level with slow estimators.
     """
     quick = [id for id in ids if REGISTRY[id].quick]
     along = along_noise_of(scene, quick)
@@ -297,7 +298,7 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
 
 
 def few(scene: Scene) -> list[str]:
-    """Return the estimators shown initially: four, and those that this scene is an example of."""
+    """Return the estimators shown initially: four, and those for which this scene is an example."""
     told_of = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
     return [id for id in studied() if id in {*FEW, *told_of}]
 
@@ -344,14 +345,16 @@ ROWS_FOR_LEVELS = 200
 
 @st.cache_data(max_entries=100, show_spinner=False)
 def _rank_floors(n: int, ties: float, seed: int) -> Floors:
-    """Floors that depend on ranks alone: the same for all V without ties, whatever the pattern."""
+    """Floors that depend only on ranks, the same for all V without ties and for every pattern."""
     ids = [id for id in studied(quick=True) if REGISTRY[id].rank_based]
     return floors_of(Scene(pattern="line", noise=1.0, n=n, ties=ties, seed=seed), ids)
 
 
 @st.cache_data(max_entries=300, show_spinner=False)
 def _level_floors(scene: Scene) -> Floors:
-    """The other floors of a scene at one of the noise levels; all of them without noise: V may have ties."""
+    """The other floors of a scene at one of the noise levels; without noise all floors, because V may have
+    ties.
+    """
     by_rank = scene.noise > 0
     ids = [
         id

@@ -51,8 +51,8 @@ def choose(run: Run) -> Comparison:
             format_func=lambda each: safe(result.names.get(each, each)),
             key=Address.SENSITIVE,
             bind="query-params",
-            help="“×” is what the combination of two attributes adds. The slider opens where half of the "
-            "chosen dependence is gone.",
+            help="“×” is the dependence that the combination of two attributes adds. The slider opens where "
+            "half of the chosen dependence has been removed.",
         )
         # An address may contain an empty parameter.
         sensitive = first if sensitive is None else sensitive
@@ -132,7 +132,7 @@ def keep(point: ModelKey) -> None:
 
 
 def _kept_point(front: Front) -> ModelKey:
-    """Point A: what the address names if it is there, else the standard model."""
+    """Point A: the point in the address if it exists, else the standard model."""
     try:
         return parse_point(front, st.query_params.get(Address.AGAINST, STANDARD))
     except OptionError:
@@ -154,7 +154,7 @@ def _ask_for_objective(trained_for: str) -> str:
 
 
 def lam_in_view(front: Front, plan: Sweep) -> float:
-    """Return the weight in the address if it is on the path, else where the page opens."""
+    """Return the weight in the address if it is on the path, else the initial weight of the page."""
     asked = st.query_params.get(Address.LAM)
     stops = points_of_plan(plan, front.methods[0])
     lam = next((stop.lam for stop in stops if f"{stop.lam:g}" == asked), None)
@@ -343,7 +343,7 @@ WISHES = ("Dependence at most …", "Cost at most …", "The knee")
 
 
 def _find_point(comparison: Comparison) -> None:
-    """Ask, choose, report, and offer to go there."""
+    """Ask for a target, choose a point, report it, and offer a link to it."""
     path = comparison.front.validation
     if path.empty:
         st.info(

@@ -56,7 +56,7 @@ LONG = 600.0
 def run_in_view() -> Run | None:
     """Return the run in the address, else the newest on this data, else a preview that starts now.
 
-    None where the run in view has nothing to show yet; the page then says how far it is.
+    None if the run shown has no results yet; the page then shows its progress.
     """
     run = chosen_run()
     if run is None:
@@ -142,7 +142,7 @@ def _follow_refining(run: Run, seen: str) -> None:
 
 
 def _offer_quicker(run: Run) -> None:
-    """Where a run has long to go: a smaller one on the same data instead, which begins with the same look."""
+    """Offer a smaller run on the same data if a run takes long; it begins with the same preview."""
     spec, status = run.spec, run.status
     left, quick = status.seconds_left, quicker(spec.plan)
     if left is None or left[0] < LONG or quick is None or run.is_cancelled():
@@ -327,7 +327,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
 
 
 def _dataset_if_there(run: Run, owner: str) -> Dataset | None:
-    """Return the run's data; None if they are deleted or differ: the report then leaves their notes out."""
+    """Return the run's data; None if they were deleted or differ, so that the report omits their notes."""
     try:
         dataset = dataset_of(run.spec.source, owner=owner)
         run.check_data(dataset)
@@ -337,7 +337,7 @@ def _dataset_if_there(run: Run, owner: str) -> Dataset | None:
 
 
 def _show_model(comparison: Comparison, run: Run) -> None:
-    """The chosen model, refitted on all rows by a job of its own, then downloaded."""
+    """The chosen model, refitted on all rows by a separate job, with a download."""
     point, front = comparison.b, comparison.front
     rows = front.test[(front.test["method"] == point.method) & (front.test["lam"] == point.lam)]
     rows = rows[rows["measure"].isin([front.error, *front.measures])]
@@ -391,7 +391,7 @@ def show_refit(
     noted
         Log entry for a request.
     show
-        Draws it once it is there.
+        Function that draws it when it is finished.
     """
     owner = current_owner()
 

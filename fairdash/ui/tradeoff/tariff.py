@@ -128,7 +128,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
 
 
 def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
-    """The control and its table, where the run has a price that stands."""
+    """The control and its table, if the run has an existing price."""
     if PRICE not in set(comparison.front.baselines["method"]):
         return
     most = st.number_input(
@@ -139,8 +139,8 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
         step=1.0,
         placeholder="no cap",
         key=KEY("most"),
-        help="All premiums are multiplied by one level and capped at both ends. Total income does not "
-        "change. The cap applies after rating, so the table of relativities does not change.",
+        help="All premiums are multiplied by one common factor and capped at both ends. Total income does "
+        "not change. The cap applies after rating, so the table of relativities does not change.",
     )
     if most is None:
         return
@@ -164,7 +164,7 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
 
 
 def _cap_shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.DataFrame:
-    """Return the two rows as people read them."""
+    """Return the two rows in display form."""
     # Headers are not Markdown.
     called = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"

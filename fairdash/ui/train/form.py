@@ -49,7 +49,7 @@ KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 
 #: Label for the weights that a run finds by itself.
-AUTO = "Found where the front is, 8 weights"
+AUTO = "8 weights found by a pilot"
 GRIDS = {
     AUTO: (),
     "Quick look, 4 weights": (0.5, 1.0, 2.0, 4.0),
@@ -110,7 +110,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             "Fair tariffs beside the networks",
             key=TARIFF,
             help="A tariff is an additive model that you can file as a table of relativities. Tariffs are "
-            "fitted at the same weights λ; at λ = 0 they are a GLM. On by default for counts and costs.",
+            "fitted at the same weights λ. At λ = 0 they are a GLM. On by default for counts and costs.",
         )
         lams = ask_for_lams()
         split = ask_for_split(dataset)

@@ -260,7 +260,7 @@ def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
 
 
 def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings) -> None:
-    """Put settings into the form, with the method and the objective that they are good for."""
+    """Copy settings to the form, with their method and objective."""
     times, _ = st.session_state.get(TAKEN, (0, None))
     st.session_state[TAKEN] = times + 1, settings
     st.session_state[METHOD] = [plan.method]
@@ -269,7 +269,7 @@ def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings)
 
 
 def _take_lam(plan: LamSearch, lam: float) -> None:
-    """Put a weight into the form, with the method, objective and settings that it was found for."""
+    """Copy a weight to the form, with its method, objective and settings."""
     _take_settings(plan, plan.settings)
     st.session_state[GRID] = OWN_GRID
     st.session_state[lams_key(OWN_GRID)] = f"{lam:.4g}"

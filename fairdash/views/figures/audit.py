@@ -30,11 +30,11 @@ class AuditFigure:
     alt
         Description for readers who can't see the figure; the title precedes it.
     draw
-        Takes the empty figure, the table, the chart and the theme.
+        Function of the empty figure, the table, the chart and the theme.
     height, of_a_row
-        Pixels of the figure; or, where each of the table's rows is a line of it, of a row.
+        Pixels of the figure, or of each row if the table's rows are lines of the figure.
     rows
-        Rows to draw: all, if None.
+        Rows to draw; all if None.
     """
 
     title: str
@@ -88,7 +88,9 @@ _A_LINE = "a line with its band."
 
 
 def _pairs_with_the_first(table: pd.DataFrame) -> pd.DataFrame:
-    """Cells of the first attribute with one other; the table has those of all crossings, and merged ones."""
+    """Cells of the first attribute with one other; the table has the cells of all crossings, and merged
+    cells.
+    """
     is_drawn = table["sensitive"] == table["sensitive"].iloc[0]
     return table[is_drawn & ~table["other"].str.contains(CROSS, regex=False) & table["middle"].notna()]
 

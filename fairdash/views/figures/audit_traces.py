@@ -57,7 +57,7 @@ def gap_curve(
     level
         The mean of all rows.
     max_gap
-        The threshold δ, in units of y: drawn as a strip of that width about the level. Without one, a line.
+        The threshold δ, in units of y, drawn as a strip of this width around the level. Without one, a line.
     """
     if max_gap is None:
         figure.add_shape(line_across(level, colour=theme.quiet))
@@ -238,7 +238,7 @@ def features(table: pd.DataFrame) -> list[str]:
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    """Name measures: the change of the price between two points of s and its parts, or others by their id."""
+    """Names of measures: the change of the price between two points of s and its parts, or ids of others."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (each.partition("_s10") for each in table["measure"])
     named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
@@ -246,7 +246,7 @@ def measures(table: pd.DataFrame) -> list[str]:
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw cells of price and s, coloured by cost minus price in standard errors: noise stays pale."""
+    """Draw cells of price and s, coloured by cost minus price in standard errors; noise stays pale."""
     most = float(table["b"].abs().max()) or 1.0
     clear = table["b"].abs() > 2 * table["standard_error"]
     marker = {
@@ -343,7 +343,7 @@ def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: The
             figure.add_trace(
                 line([own[low], own[high]], [name] * 2, colour=theme.chosen, width=width, **look)
             )
-        look |= {"colour": theme.standard, "hover": f"{name}, the middle policy: %{{x:.1f}} %"}
+        look |= {"colour": theme.standard, "hover": f"{name}, the median policy: %{{x:.1f}} %"}
         ring = {"line": {"color": theme.text, "width": 1}}
         figure.add_trace(dots([own["q50"]], [name], size=11, marker=ring, **look))
     figure.update_yaxes(autorange="reversed", ticks="", type="category")

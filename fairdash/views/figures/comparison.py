@@ -71,12 +71,11 @@ def transformation_figure(
     Parameters
     ----------
     curves
-        Name of a model to the functions under which it and the attribute are most alike: first what it is
-        compared with, then the chosen one.
+        Map of models to their functions f and g; first the reference, then the chosen model.
     of_sensitive
-        Draw g over the sensitive attribute; else f over predictions or residuals.
+        Draw g over the sensitive attribute; otherwise f over predictions or residuals.
     title, axis, subtitle
-        In plain text; the axis with its unit.
+        Plain text; the axis with its unit.
     """
     y_title = "Standard deviations from the mean"
     figure = new_figure(title=title, subtitle=subtitle, x=axis, y=y_title, theme=theme, height=340)
@@ -110,19 +109,19 @@ def objectives_figure(
 ) -> go.Figure:
     """Draw both objectives side by side, one panel each: error against dependence along one path.
 
-    A model stands at the same height in both panels.
+    A model has the same height in both panels.
 
     Parameters
     ----------
     test
-        Objective to the means over the splits of the test rows' figures, as
+        Map of objectives to the means over the splits of the test rows' figures, as in
         :attr:`fairdash.views.reports.comparison.Front.test`.
     measure
         Id of the measure along x.
     method
-        Method of the path; any, for one without a path, such as the standard model.
+        Method of the path; any method for a model without a path, such as the standard model.
     chosen_lam
-        The stop that is marked.
+        The marked stop.
     error, error_title, unit, of_average
         As for :func:`fairdash.views.figures.front.front_without_marks`.
     """
@@ -246,7 +245,8 @@ def factor_figure(
     Returns
     -------
     Figure
-        Curves of a number, steps of bands, points of levels; exposure as bars behind, of the first table.
+        Curves for numbers, steps for bands, points for levels, with the exposure of the first table as bars
+        behind.
     """
     multiplies = RELATIVITY in after
     value = RELATIVITY if multiplies else "points"
@@ -323,7 +323,7 @@ def _band(low: float, high: float) -> str:
 
 
 def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
-    """Return a curve with points between its breakpoints, straight on the scale that it is straight on."""
+    """Return a curve with points between its breakpoints, linear on the scale of η."""
     if len(at) < 2:
         return at, values
     steps = np.arange(len(at), step=1 / _BETWEEN)
@@ -334,13 +334,13 @@ def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
 
 
 def _beside(at: pd.Series) -> float:
-    """Return a place on the right of all breakpoints."""
+    """Return a position to the right of all breakpoints."""
     span = float(at.max() - at.min()) or 1.0
     return float(at.max()) + 0.08 * span
 
 
 def _widths(places: list[Any]) -> list[float]:
-    """Widths of bars that don't lie on each other."""
+    """Widths of bars without overlap."""
     numbers = np.array(places, dtype=float)
     if len(numbers) < 2:
         return [1.0] * len(numbers)

@@ -68,18 +68,18 @@ def link_figure(
 ) -> go.Figure:
     """Draw the target's averages by sensitive quantile with their 95 % intervals, and rows as faint dots.
 
-    The axes fit the averages. The subtitle says what share of the rows lies beyond them.
+    The axes fit the averages. The subtitle gives the share of rows beyond them.
 
     Parameters
     ----------
     s, y
         (n,) arrays.
     profile
-        Of :func:`fairdash.evaluation.group_averages`.
+        Result of :func:`fairdash.evaluation.group_averages`.
     sensitive, target
         Axis titles, with units.
     by_exposure
-        Whether the averages count rows by their exposure, to be said.
+        Whether the averages are weighted by exposure, for the subtitle.
     """
     shown = some_rows(len(y))
     across = _room(s, profile["s_mean"], 0.06)
@@ -110,7 +110,7 @@ def link_figure(
 
 
 def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
-    """Range of the averages, extended on both sides by this share of it, as far as there are rows."""
+    """Range of the averages, extended on both sides by this share, but not beyond the rows."""
     low, high = float(averages.min()), float(averages.max())
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     edge = 0.02 * (high - low + 2 * room)
@@ -133,12 +133,12 @@ def proxies_figure(
     Parameters
     ----------
     features
-        Columns ``feature`` and ``hgr``, the strongest first, and where they are known ``floor_q95`` and
-        ``p_corrected``. Features without a detectable link are drawn faint.
+        Columns ``feature`` and ``hgr``, the strongest first, and ``floor_q95`` and ``p_corrected`` if known.
+        Features without a detectable link are drawn faint.
     sensitive
         Name of the sensitive column.
     joint
-        The same of all features together, if it is known: a bar of its own on top.
+        The value of all features together, if known, shown as a separate bar on top.
     """
     shown = features.head(BARS)
     known = "p_corrected" in shown

@@ -71,10 +71,11 @@ def front_without_marks(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw mean test error against dependence: trained weights as points, lines where noise tells them apart.
+    """Draw mean test error against dependence: trained weights as points, with lines between points that
+    differ by more than noise.
 
-    The axis fits the methods' errors. What is above or below stands at its edge, with an arrow and its error.
-    All of it stays as it is while a slider moves; see :func:`with_marks`.
+    The axis fits the methods' errors. Points above or below are drawn at its edge, with an arrow and their
+    error. The figure does not change while a slider moves; see :func:`with_marks`.
 
     Parameters
     ----------
@@ -84,18 +85,18 @@ def front_without_marks(
         Measures along y and x, and their axis titles. The error is "rmse", in `unit`, or a share of the
         average's.
     method
-        The method in view: drawn in full, with standard errors and single splits.
+        The method shown in full, with standard errors and single splits.
     references
         Means of prices that use the sensitive attribute, test rows.
     baselines
         Means of :data:`fairdash.training.baselines.BASELINES` and of tariffs, test rows.
     least_error
-        The least error of predictions that are independent of the sensitive attribute and may use it, and its
-        standard error; NaN if they are not known.
+        The smallest error of predictions that are independent of the sensitive attribute and may use it, and
+        its standard error; NaN if unknown.
     noise_at
-        Dependence and error where the method's path enters the noise floor; None if it does not.
+        Dependence and error at which the method's path enters the noise floor; None if it does not.
     of_average
-        Error of the average for everyone; NaN if it is not known.
+        Error of the average for everyone; NaN if unknown.
     """
     figure = new_figure(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
@@ -152,7 +153,7 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     marks
         The points, hollow if they are blends.
     edge
-        Where the noise floor ends.
+        End of the noise floor.
     """
     layout = dict(base["layout"])
     axes = (tuple(layout["xaxis"]["range"]), tuple(layout["yaxis"]["range"]))
@@ -181,11 +182,11 @@ def runs_front_figure(
     Parameters
     ----------
     runs
-        Of each its letter on the chart; its title; means over the splits of
-        :func:`fairdash.evaluation.assess_curve` on test rows; and the error of the average for everyone
-        there, NaN if it is not known.
+        For each run, its letter on the chart, its title, means over the splits of
+        :func:`fairdash.evaluation.assess_curve` on test rows, and the error of the average for everyone, NaN
+        if unknown.
     error, error_title, measure, measure_title, unit
-        As for :func:`front_without_marks`.
+        As in :func:`front_without_marks`.
     """
     words: Values = {"title": "What fairness costs in each run", "subtitle": subtitle}
     figure = new_figure(**words, x=measure_title, y=error_title, theme=theme)
@@ -214,7 +215,7 @@ def runs_front_figure(
 def on_axes(
     frame: pd.DataFrame, error: str, measure: str, unit: str = "", of_average: float = math.nan
 ) -> pd.DataFrame:
-    """One row a model: a measure's figures, x and y, the error's standard error, and the error in words."""
+    """One row per model: a measure's figures, x and y, the error's standard error, and the error in words."""
     across, errors = (of_measure(frame, each) for each in (measure, error))
     points = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
     return points.assign(said=errors_in_words(points["y"], points["y_se"], unit, of_average))
@@ -231,7 +232,7 @@ def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: flo
 
 
 def _within(y: float, axes: Axes) -> float:
-    """Return y, or where a mark stands that is beyond the axes: near their edge."""
+    """Return y, or a position near the edge for a mark beyond the axes."""
     low, high = axes[1]
     room = _EDGE * (high - low)
     return y if low <= y <= high else low + room if y < low else high - room
@@ -243,7 +244,7 @@ def _arrow(y: float, axes: Axes) -> str:
 
 
 def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the table with its errors less and more their standard errors."""
+    """Return the table with its errors minus and plus their standard errors."""
     room = table["y_se"].fillna(0)
     return [table.assign(y=table["y"] - room), table.assign(y=table["y"] + room)]
 
@@ -270,7 +271,7 @@ def _path(
     with_errors: bool = False,
     about: str = "",
 ) -> list[dict[str, Any]]:
-    """A line through points that noise tells apart, the best trained points, and those beaten."""
+    """A line through points that differ by more than noise, the best trained points, and dominated points."""
     path, width = path[told_apart(path)], 2.5 if with_errors else 1.5
     traces = [
         line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
@@ -319,7 +320,7 @@ def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
 def _besides(
     table: pd.DataFrame, axes: Axes, theme: Theme, unit: str, linear: str
 ) -> Iterator[tuple[dict[str, Any], Label]]:
-    """Prices beside the methods, never joined with them: those that use s, baselines and tariffs."""
+    """Prices that are not connected with the methods: those that use s, baselines and tariffs."""
     for id, rows in table.dropna(subset=["x", "y"]).sort_values("lam").groupby("method", sort=False):
         if reference := REFERENCES.get(str(id)):
             title, text, symbol, colour = reference.title, reference.label, "star", REFERENCE
@@ -362,7 +363,7 @@ def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) 
 
 
 def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
-    """Fit axes from zero, or from negative held-out figures, to just beyond the furthest mean; all of y."""
+    """Fit axes from zero, or negative held-out figures, to just beyond the furthest mean, with all of y."""
     # A corrected value is exactly 0 where nothing shows above noise; all of them may be.
     far = float(across.max()) or 0.1
     x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)
@@ -379,7 +380,7 @@ _HEIGHT = 560
 
 
 def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Theme) -> go.Figure:
-    """Draw the front of each method on one data set, by one reading.
+    """Draw the front of each method on one data set, by one reading (a measure of dependence).
 
     Parameters
     ----------

@@ -37,8 +37,7 @@ def profile_figure(
     Parameters
     ----------
     standard, chosen
-        As :func:`fairdash.evaluation.quantile_profile` gives them: the model to compare with, and the chosen
-        one.
+        Results of :func:`fairdash.evaluation.quantile_profile` for the reference and the chosen model.
     chosen_name, standard_name
         Labels of their lines.
     by_value
@@ -48,7 +47,7 @@ def profile_figure(
     sensitive, level
         Axis titles, with units.
     reference, reference_name
-        A level line: the global mean, or zero.
+        A horizontal line: the global mean, or zero.
     """
     name = sensitive.partition(" (")[0]
     figure = new_figure(
@@ -96,7 +95,7 @@ def profile_figure(
 
 
 def _mid_shares(profile: pd.DataFrame) -> pd.Series:
-    """Where a group stands when all rows are lined up by the sensitive attribute, 0 to 100 %."""
+    """Position of a group when all rows are ordered by the sensitive attribute, 0 to 100 %."""
     share = profile["n"] / profile["n"].sum()
     return 100 * (share.cumsum() - share / 2)
 
@@ -111,7 +110,7 @@ def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
 
 
 def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
-    """Return the lines' names where they lie furthest apart, each on its outer side."""
+    """Return the lines' names at the point of their largest distance, each on its outer side."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
     widest = int(gap.to_numpy().argmax())
@@ -144,12 +143,12 @@ def spread_figure(
 ) -> go.Figure:
     """Draw one row per group of the sensitive attribute, with both models' densities on one scale.
 
-    Where a model's predictions are independent of the attribute, its shape is the same in every row.
+    If a model's predictions are independent of the attribute, its shape is the same in every row.
 
     Parameters
     ----------
     a, b
-        As :func:`fairdash.evaluation.densities` gives them, both on the same rows and grid.
+        Results of :func:`fairdash.evaluation.densities`, both on the same rows and grid.
     a_name, b_name
         The models' names.
     audited
@@ -246,13 +245,13 @@ def transfers_figure(
     Parameters
     ----------
     moved
-        As :func:`fairdash.evaluation.transfers_by_group` gives it.
+        Result of :func:`fairdash.evaluation.transfers_by_group`.
     a_name, b_name
         The models' names.
     sensitive
         Axis title, with the unit.
     unit
-        Of the predictions; empty if it is not known.
+        Unit of the predictions; empty if unknown.
     """
     name = sensitive.partition(" (")[0]
     y = f"Change per head ({unit})" if unit else "Change per head"

@@ -1,4 +1,4 @@
-"""Place labels beside points without overlap or clipping at any chart width.
+"""Place labels next to points without overlap or clipping at any chart width.
 
 The width of a chart is not known in advance. A label's distance from its point, in pixels, therefore fits all
 WIDTHS, from a phone to a wide screen.
@@ -46,7 +46,7 @@ _ATTEMPTS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Label:
-    """Label beside a point, with an optional mark on the point.
+    """Label next to a point, with an optional mark on the point.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ class Label:
     text
         Plain text.
     colour
-        Of text and mark.
+        Colour of text and mark.
     symbol
-        Of the mark; empty for a point that has none. The text beside a mark is larger, and bold.
+        Symbol of the mark; empty for a point without one. The text next to a mark is larger and bold.
     is_hollow
         Whether the mark is drawn as a ring.
     """
@@ -85,17 +85,17 @@ def placed(
 ) -> list[dict[str, Any]]:
     """Place each label near its point, for plotly; earlier labels have priority.
 
-    Where that leaves no room for a later one, that one chooses first at the next attempt, and every other
-    time the longest ones next.
+    If there is no room for a later label, it chooses first in the next attempt, and in every other attempt
+    the longest labels follow.
 
     Parameters
     ----------
     axes
         Ranges of x and of y.
     taken
-        Room that no label may have.
+        Areas that no label may cover.
     points : (n, 2) array
-        What should rather not be covered besides the labels' own points, in the units of the axes.
+        Points that labels should avoid, besides their own points, in the units of the axes.
     """
     at = shares([(label.x, label.y) for label in labels], axes)
     points = np.array([*shares(points, axes), *_MARKED * list(at)])
@@ -103,7 +103,7 @@ def placed(
     alone = [_costs(own, taken, points) for own in edges]
 
     def costs(k: int, found: Mapping[int, int], crossed: float) -> Array:
-        """Costs of a label's places beside those of the others."""
+        """Costs of a label's places, given those of the others."""
         others = [(each, j) for each, j in found.items() if each != k]
         beside = _overlap(edges[k], [_box_at(edges[each], j) for each, j in others])
         lines = [(at[each], j) for each, j in others if _LEADS[j]] if crossed else []
@@ -213,7 +213,7 @@ def _box_at(edges: Edges, k: int) -> Box:
 
 
 def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
-    """Cost of places: distance, points covered, and above all what overlaps or is cut; all in pixels."""
+    """Cost of places: distance, covered points, and above all overlaps and clipping, all in pixels."""
     left, bottom, right, top = edges
     wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _BEYOND, 0, None)
     wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)

@@ -68,9 +68,9 @@ def line(
     Parameters
     ----------
     hover
-        What is said where somebody points at it, as plotly writes it: "" for nothing, None for its own words.
+        Hover text in plotly's format: "" for none, None for plotly's default.
     more
-        Whatever else plotly's scatter has.
+        Further options of plotly's scatter.
     """
     trace: Values = {"type": "scatter", "x": x, "y": y, "mode": "lines", "name": name}
     trace["line"] = {"color": colour, "width": width, "dash": dash}

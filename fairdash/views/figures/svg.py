@@ -1,4 +1,4 @@
-"""Static SVG figures for pages and reports without scripts: matplotlib draws plotly's values.
+"""Static SVG figures for pages and reports without scripts, drawn by matplotlib from plotly's values.
 
 It supports the elements of audit figures: lines, points with error bars, areas and horizontal bars. Text
 remains text, so it can be searched.
@@ -46,8 +46,8 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
     Parameters
     ----------
     height
-        In pixels; the picture is 680 wide. Names along x that do not fit side by side are turned, and the
-        picture is higher by their length.
+        Height in pixels; the picture is 680 wide. Names along x that do not fit side by side are rotated, and
+        the picture is higher by their length.
 
     Raises
     ------
@@ -78,13 +78,13 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
 
 
 def _turned_height(names: Sequence[str]) -> int:
-    """Return the height in pixels of names that must be turned to fit along x; 0 if they fit."""
+    """Return the height in pixels of names that must be rotated to fit along x; 0 if they fit."""
     longest = max((len(_words(each)) for each in names), default=0) * _LETTER
     return longest if longest * len(names) > _ROOM else 0
 
 
 def _category_places(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> dict[str, int]:
-    """Return the lines of a figure of names, from above, where it has such; as plotly puts them in order."""
+    """Return the category names of a figure, from the top, if it has any, in plotly's order."""
     names = [y for trace in traces for y in np.asarray(trace["y"], dtype=object) if isinstance(y, str)]
     if layout.get("yaxis", {}).get("type") == "category":
         names = [str(y) for trace in traces for y in np.asarray(trace["y"], dtype=object)]
@@ -160,7 +160,7 @@ def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
 
 
 def _dress(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
-    """Titles of the axes, names in place of numbers, the grid, the legend."""
+    """Titles of the axes, names instead of numbers, the grid and the legend."""
     for name, set_label, axis in (
         ("xaxis", axes.set_xlabel, axes.xaxis),
         ("yaxis", axes.set_ylabel, axes.yaxis),
@@ -188,7 +188,7 @@ def _dress(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
 
 
 def _colour(text: str) -> Any:
-    """Return a colour as matplotlib has it; plotly writes “rgba(1,2,3,0.5)”, too."""
+    """Return a colour in matplotlib's form; plotly also writes “rgba(1,2,3,0.5)”."""
     if not text.startswith("rgba"):
         return text
     *rgb, opacity = (float(each) for each in text[5:-1].split(","))

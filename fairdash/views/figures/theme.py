@@ -35,9 +35,9 @@ class Theme:
     floor
         Fill of the noise floor's band.
     veil
-        The page's background, nearly opaque: behind a name that stands among points.
+        The page's background, nearly opaque, behind a name among points.
     chosen, standard
-        The two models' colours, lifted a little on dark.
+        The two models' colours, slightly lighter on dark.
     """
 
     text: str
@@ -111,7 +111,8 @@ def in_lines(text: str, *, most: int) -> list[str]:
 def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, height: int = HEIGHT) -> go.Figure:
     """Return an empty figure with title, subtitle and axis titles, all escaped here.
 
-    Long titles go over several lines, for which the figure grows: a picture's text does not wrap by itself.
+    Long titles take several lines, for which the figure grows, because text in a picture does not wrap by
+    itself.
     """
     titles, subtitles = in_lines(title, most=_TITLE), in_lines(subtitle, most=_SUBTITLE)
     more = room_of(_broken(titles), _broken(subtitles))
@@ -166,8 +167,8 @@ def _broken(lines: Sequence[str]) -> str:
 def figure_of(data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> go.Figure:
     """Make a figure from plain values that plotly knows: dicts, lists, numbers and NumPy arrays.
 
-    Plotly's own look at each of them takes ten times as long as all else, at every move of a slider;
-    `tests/views/figures` has it look.
+    Plotly's own validation takes ten times as long as the rest at every move of a slider;
+    `tests/views/figures` runs it.
     """
     import plotly.graph_objects as go
 

@@ -48,13 +48,13 @@ class Comparison:
     title
         Name of the data set.
     plan
-        Training.
+        Plan of the training.
     result, fronts
-        Result of the run, and its figures of the sensitive column in view by objective.
+        Result of the run, and its figures for the sensitive column shown, by objective.
     objective
-        Id of the objective in view; models are trained for ``plan.objective``.
+        Id of the objective shown; models are trained for ``plan.objective``.
     measure
-        Id of the measure in view.
+        Id of the measure shown.
     a, b
         The two points.
     """
@@ -75,7 +75,7 @@ class Comparison:
 
     @property
     def sensitive(self) -> str:
-        """Sensitive column in view."""
+        """Sensitive column shown."""
         return self.front.sensitive
 
     @property
@@ -110,7 +110,7 @@ class Comparison:
 
     @property
     def values_called(self) -> str:
-        """Display name of the attribute in view: the sensitive column, or cells of a crossing."""
+        """Display name of the attribute shown: the sensitive column, or cells of a crossing."""
         is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
@@ -118,7 +118,7 @@ class Comparison:
     def classes_called(self) -> str:
         """Display name of the attribute to whose classes the column belongs, or an empty string.
 
-        The verdict is on all of them at once.
+        The verdict covers all of its classes at once.
         """
         for name, columns in attributes_of(self.result.sensitive).items():
             if len(columns) > 1 and self.sensitive in columns:
@@ -243,7 +243,7 @@ class Comparison:
         return next((each for each in within if not self.has_link(each)), None)
 
     def error_in_words(self, point: ModelKey) -> str:
-        """Return the error in the target's unit where it is squared, else as a share of the average's."""
+        """Return the error in the target's unit for squared error, otherwise as a share of the average's."""
         if self.front.error != "mse":
             return self.shown(self.front.error, point)
         return with_unit(number(self.mean("rmse", point)), self.unit)
@@ -316,7 +316,7 @@ class Comparison:
         return {point: densities(u, s, grid=grid) for point, (u, s) in seen.items()}
 
     def audited_of_first_split(self, point: ModelKey) -> tuple[Array, Array]:
-        """Return U and s on the test rows of the first split with this point."""
+        """Return U and s on the test rows of the first split that has this point."""
         split, y_pred = next(iter(self.predictions(point).items()))
         rows = self.result.splits[split].test
         return np.asarray(self.objective_seen.audit(y_pred[rows], self.result.target[rows])), self.s[rows]
@@ -361,7 +361,7 @@ class Comparison:
     def is_worse_than_both_ends(self) -> bool:
         """Return whether B is a blend that shows more dependence than both its trained neighbours.
 
-        More error it never has: see :func:`fairdash.evaluation.tradeoff_curve`.
+        Its error is never larger: see :func:`fairdash.evaluation.tradeoff_curve`.
         """
         blend = self.curve_point(self.b)
         if blend.is_trained:

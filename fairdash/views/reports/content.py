@@ -179,7 +179,7 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
 
 
 def _on_leaks(dataset: Dataset) -> str:
-    """Findings of the leak check on the features; the notes list columns it left out before."""
+    """Findings of the leak check on the features; the notes list columns that it left out."""
     roles = dataset.roles
     found = check_data(
         dataset.table(),

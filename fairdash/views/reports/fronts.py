@@ -74,24 +74,24 @@ class Front:
         Id of the objective, and the sensitive column, a crossing or all together
         (:func:`fairdash.evaluation.crossed_cells.views_of`).
     test, validation
-        Means over the splits with standard errors, one row a method, stop and measure
+        Means over the splits with standard errors, one row per method, stop and measure
         (:func:`fairdash.evaluation.summarise_splits`); `validation` may be empty.
     single
         Test figures of every split.
     references
-        Means of the references' test figures, empty if there are none or they are not for this objective.
+        Means of the references' test figures, empty if there are none for this objective.
     price
-        What exact independence adds to the error at least, in units of ``mse``, and its standard error; NaN
-        if it is not known.
+        Smallest increase of the error under exact independence, in units of ``mse``, and its standard error;
+        NaN if unknown.
     least_error
-        The least ``mse`` of independent predictions, estimated, and its standard error; NaN likewise.
+        Estimated smallest ``mse`` of independent predictions, and its standard error; NaN if unknown.
     baselines
         Means of the baselines' test figures.
     tariffs
-        Test and validation figures of every split's tariffs beside networks; empty where there are none.
+        Test and validation figures of every split's tariffs in a run of networks; empty if there are none.
     groups, fifths
-        (n,) each row's quantile group of the sensitive column, up to 20 and up to 5 of them, with at least
-        20 test rows of every split in each; see :func:`fairdash.evaluation.merged_groups`.
+        (n,) each row's quantile group of the sensitive column, up to 20 and up to 5 groups, each with at
+        least 20 test rows of every split; see :func:`fairdash.evaluation.merged_groups`.
     """
 
     objective: str
@@ -163,7 +163,7 @@ class Front:
 
     @property
     def error_shown(self) -> str:
-        """Measure of the error in charts and sentences: in the target's unit where it is squared."""
+        """Measure of the error in charts and sentences; in the target's unit for squared error."""
         return "rmse" if self.error == "mse" else self.error
 
     def axis_of_error(self, unit: str) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class Front:
         return float(own.loc[own["method"] == MEAN, "value"].iloc[0]) if len(own) else math.nan
 
     def rows(self, measure: str) -> pd.DataFrame:
-        """Return the test figures of a measure or error, one row a method and stop."""
+        """Return the test figures of a measure or error, one row per method and stop."""
         if measure not in self._tables:
             self._tables[measure] = of_measure(self.test, measure)
         return self._tables[measure]
@@ -213,12 +213,12 @@ class Front:
 
     @cached_property
     def opening(self) -> float:
-        """Initial λ: where half of the dependence above the floor is gone.
+        """Initial λ, at which half of the dependence above the floor is removed.
 
-        It follows from the means of the first method on validation rows, by the default measure. A trained
-        weight is taken if one is in the middle third between the standard model and the floor, else the
-        nearest stop. Without validation rows, or without dependence to lose, it is the middle trained weight,
-        counting 0.
+        It is computed from the means of the first method on validation rows, by the default measure. A
+        trained weight in the middle third between the standard model and the floor is preferred; otherwise it
+        is the nearest stop. Without validation rows, or without dependence to reduce, it is the middle
+        trained weight, counting 0.
         """
         measure, method = self.default_measure, self.methods[0]
         if len(self.validation):
@@ -237,7 +237,7 @@ class Front:
 
     @cached_property
     def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
-        """Charts without the selected points, as plain values; they live as long as the front."""
+        """Charts without the selected points, as plain values, cached with the front."""
         return {}
 
     @cached_property
@@ -297,10 +297,10 @@ def nearest_points(front: Front) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row for the price, then a row a point, the nearest first: method, lam, error, error_se, dependence,
-        dependence_se, floor, as means over the splits. Near is a small distance where the front's range of
-        error and of dependence, the price's with them, are each 1 long. Where the run's data had no existing
-        price, points from one end of the front to the other, in the order of λ.
+        One row for the price, then one row per point, the nearest first: method, lam, error, error_se,
+        dependence, dependence_se, floor, as means over the splits. Distances are measured after scaling the
+        ranges of error and dependence, including the price's, to 1. If the run's data had no existing price,
+        points from one end of the front to the other, in the order of λ.
     """
     price = front.baselines[front.baselines["method"] == PRICE]
     error, own = (

@@ -1,6 +1,6 @@
 """Committed results of the bench: methods of fair training at equal dependence, on public and simulated sets.
 
-``python -m benchmarks.methods`` writes them to ``methods.csv`` beside this file.
+``python -m benchmarks.methods`` writes them to ``methods.csv`` in the same folder.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ TITLES |= {name + JOINT: f"{title}, jointly" for name, title in TITLES.items()}
 
 @cache
 def read_methods() -> pd.DataFrame:
-    """Return the table, a row a data set, method, reading and level, with ``comparable`` errors beside.
+    """Return the table, one row per data set, method, reading and level, with an additional column of
+    ``comparable`` errors.
 
-    These are NaN where a level isn't reached in every split. Of a method that was measured on fewer splits
-    than the others it is the default's error plus the difference on the splits of both.
+    These are NaN if a level isn't reached in every split. For a method measured on fewer splits than the
+    others, it is the default's error plus the difference on the shared splits.
     """
     table = pd.read_csv(RESULTS)
     # A class of somebody else is “module:Class”.
@@ -40,10 +41,10 @@ def read_methods() -> pd.DataFrame:
 
 
 def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
-    """Return the mean rank of each method by error, a column a level, in the order of their mean.
+    """Return the mean rank of each method by error, one column per level, in the order of their mean.
 
-    It is over the sets with one sensitive attribute, or with `several`, and over the readings on which the
-    standard network depends. Methods that don't reach a level share the last ranks. Those that need s for a
+    It covers the sets with one sensitive attribute, or with `several`, and the readings by which the standard
+    network shows dependence. Methods that don't reach a level share the last ranks. Methods that need s for a
     price are left out.
     """
     joint = table["reading"].str.endswith(JOINT)
@@ -70,7 +71,7 @@ def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(table: pd.DataFrame) -> list[str]:
-    """Return sentences on the default method beside the others."""
+    """Return sentences that compare the default method with the others."""
     made = []
     for several, words in ((False, "one sensitive attribute"), (True, "several")):
         ranks = mean_ranks(table, several=several)
@@ -79,9 +80,9 @@ def summary(table: pd.DataFrame) -> list[str]:
         place = list(ranks.index).index(DEFAULT_METHOD) + 1
         lowest = ", ".join(f"{ranks[level].idxmin()} at {100 * level:.0f} %" for level in LEVELS)
         made.append(
-            f"On the sets with {words}, the default, {DEFAULT_METHOD}, is number {place} of {len(ranks)} by "
-            f"its mean rank among the methods that need no s for a price. The lowest mean ranks are those of "
-            f"{lowest}."
+            f"On the sets with {words}, the default, {DEFAULT_METHOD}, has place {place} of {len(ranks)} by "
+            "mean rank among the methods that need no s for a price. The methods with the lowest mean ranks "
+            f"are {lowest}."
         )
     known = table[table["more_low"].notna()]
     above, below = known[known["more_low"] > 0], known[known["more_high"] < 0]
@@ -90,8 +91,8 @@ def summary(table: pd.DataFrame) -> list[str]:
     best = best_at_half(table)
     worse = int((best["more_high"] < 0).sum())
     made.append(
-        f"At half the gap, the default's error is above the smallest one by more than chance on {worse} of "
-        f"the {len(best)} sets with a link. The table says of how many splits the intervals are."
+        f"At half the gap, the default's error exceeds the smallest error by more than chance on {worse} of "
+        f"the {len(best)} sets with a link. The table gives the number of splits for each interval."
     )
     made.append(
         f"An interval compares another method's error with the default's on the same splits in {len(known)} "
@@ -102,7 +103,7 @@ def summary(table: pd.DataFrame) -> list[str]:
 
 
 def missing(table: pd.DataFrame) -> dict[str, str]:
-    """Map each method that lacks a data set to the reason."""
+    """Map each method without results on some data set to the reason."""
     joint = set(table.loc[table["reading"].str.endswith(JOINT), "data"])
     found = {}
     for name in (*PATHS, *RIVALS):
@@ -112,11 +113,11 @@ def missing(table: pd.DataFrame) -> dict[str, str]:
         one = name in RIVALS and not RIVALS[name].multivariate
         one |= name in PATHS and not PATHS[name].multivariate
         if name == FAIR_TARIFF:
-            found[name] = "it is for claims and premiums"
+            found[name] = "it models only claims and premiums"
         elif one and set(left) <= joint:
-            found[name] = "it takes one attribute"
+            found[name] = "it accepts only one attribute"
         elif name == "ccdcov" and not set(left) & joint:
-            found[name] = "with one attribute it is jdcov"
+            found[name] = "with one attribute it equals jdcov"
         else:
             found[name] = f"not measured on {', '.join(map(str, left))}, because of the computing time"
     return found
@@ -136,7 +137,7 @@ def cell(row: pd.Series) -> str:
 
 
 def errors_of(table: pd.DataFrame, data: str) -> pd.DataFrame:
-    """Return the errors of one data set as text: a row a method, a column a reading and level."""
+    """Return the errors of one data set as text: one row per method, one column per reading and level."""
     own = table[table["data"] == data]
     columns = [
         (reading, level) for reading in (*MEASURES, GAP) for level in LEVELS if reading in set(own["reading"])

@@ -226,7 +226,7 @@ def profile(comparison: Comparison, objective: str) -> Table:
         [comparison.sensitive_called, "Test rows", *map(named, points)],
         rows,
         "Values are means over the splits. The 95 % intervals in brackets hold for new rows, but do not "
-        "cover training again." + (" Residual: predicted − true." if seen.uses_target else ""),
+        "cover repeated training." + (" Residual: predicted − true." if seen.uses_target else ""),
     )
 
 

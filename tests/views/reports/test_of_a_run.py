@@ -104,7 +104,7 @@ def test_where_models_fall_from_one_side_to_the_other_a_blend_is_taken():
     assert opening(found) == 1.4
 
 
-def test_other_methods_and_the_order_of_rows_have_no_say():
+def test_other_methods_and_the_order_of_rows_do_not_move_the_opening():
     found = figures(lam=[4, 2, 1, 0], share=0, hgr_spline=[0.1, 0.4, 0.8, 0.9])
     other = found.assign(method="hgr_nn", value=[0.1, 0.1, 0.5, 0.9])
     assert opening(pd.concat([other, found], ignore_index=True)) == 2

@@ -1,8 +1,7 @@
 """Rules on the fairness of prices: one file for each with a template, others.toml for those without.
 
-Each states the parts that we read, where and when. None quotes a rule. A sentence about the audit is the id
-of
-an ability in braces, so that it can't differ from what this version does.
+Each rule states which parts we read, where and when. None quotes a rule. A sentence about the audit is
+written as the id of an ability in braces, so that it always matches this version.
 """
 
 from __future__ import annotations
@@ -105,13 +104,13 @@ class Rule:
     applies, asks
         Whom and what it concerns, and what it asks for, in our words.
     sources, looked, read
-        What was read, each with its date and address; on which day; and an id of :data:`READ`.
+        The sources, each with its date and address; the day on which we read them; and an id of :data:`READ`.
     cannot
         Parts that fairdash can't answer, and what could not be checked.
     shows
         Parts of an audit that concern it, as in :class:`Heading`.
     headings
-        Of its template; none where it has none.
+        Headings of its template; empty without a template.
     """
 
     id: str

@@ -1,8 +1,8 @@
 """Interactive figures with a slider in the browser: script and styles for pages and reports.
 
 The script ends with ``mount({data, parentElement, setTriggerValue})``. It draws the output of
-:mod:`fairdash.views.reports.stage` into the ``.stage`` of `parentElement`, and returns its end.
-It uses D3, whose modules are in ``d3/`` as published on npm.
+:mod:`fairdash.views.reports.stage` into the ``.stage`` of `parentElement`, and returns a function that
+removes it. It uses D3, whose modules are in ``d3/`` as published on npm.
 """
 
 from __future__ import annotations
