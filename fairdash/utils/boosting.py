@@ -5,8 +5,8 @@ to 600 rows of 100 columns takes 15 s instead of 0.15 s. Here equal weights are 
 come in bins of about as many rows.
 
 A split costs columns × bins, however few values a column has: with 3,000 dummies a fit to 600 rows took 20 s,
-since each has room for 255 bins. Wide tables get as many bins as a column has values, and at most as many as
-keep a split within a processor's cache.
+since each has room for 255 bins. Small tables get as many bins as a column has values, which changes no tree,
+and wide ones at most as many as keep a split within a processor's cache.
 """
 
 from __future__ import annotations
@@ -46,17 +46,23 @@ class BoostedTrees(HistGradientBoostingRegressor):
 
 
 def bins_for(columns: Array, most: int) -> int:
-    """Return the bins a column for a table (n, p): `most`, and fewer for a wide one.
+    """Return the bins a column for a table (n, p): as many as it has values, and fewer for a wide one.
+
+    Values are not counted where there are more rows than bins, which then hardly cost anything: it is `most`.
 
     Examples
     --------
-    >>> bins_for(np.zeros((4, 100)), 255), bins_for(np.tile([[0.0], [1.0]], 3000), 255)
+    >>> bins_for(np.zeros((300, 1)), 255), bins_for(np.tile([[0.0], [1.0]], 3000), 255)
     (255, 2)
+    >>> bins_for(np.arange(300)[:, None] % [7, 9], 255)
+    9
     """
-    if columns.shape[1] * most <= _MAX_BINS_A_NODE:
+    room = columns.shape[1] * most
+    if len(columns) >= room and room <= _MAX_BINS_A_NODE:
         return most
     values = max(len(np.unique(column)) for column in columns.T)
-    return max(2, min(most, values, max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])))
+    fewest = most if room <= _MAX_BINS_A_NODE else max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])
+    return max(2, min(most, values, fewest))
 
 
 def in_bins(columns: Array, count: int) -> Array:
