@@ -25,7 +25,7 @@ from typing import Any
 START = time.process_time()
 RESULTS = Path(__file__).parent / "results" / "parts_of_a_run.csv"
 TABLES = ("crime", "household", "counties", "freMPL1", "pg15training")
-PARTS = ("start", "reading", "pilot", "networks", "adversary", "references", "measuring", "storing")
+PARTS = ("start", "reading", "pilot", "networks", "adversary", "references", "measuring", "storing", "rest")
 #: First parts of the names of steps; what trains fair networks is split into them and their adversaries.
 OF_STEPS = {
     "pilot": "pilot",

@@ -5,8 +5,8 @@ to 600 rows of 100 columns takes 15 s instead of 0.15 s. Here equal weights are 
 are cut into bins with about equal numbers of rows.
 
 A split costs columns × bins even if columns have few values: with 3,000 dummies, a fit to 600 rows took 20 s,
-because each has room for 255 bins. Wide tables therefore get as many bins as a column has values, limited so
-that a split fits into a processor's cache.
+because each has room for 255 bins. Small tables get as many bins as a column has values, which changes no tree,
+and wide tables at most as many as fit into a processor's cache.
 """
 
 from __future__ import annotations
@@ -46,17 +46,23 @@ class BoostedTrees(HistGradientBoostingRegressor):
 
 
 def bins_for(columns: Array, most: int) -> int:
-    """Return the number of bins per column for a table (n, p): `most`, or fewer for a wide table.
+    """Return the number of bins per column for a table (n, p): as many as it has values, fewer if it is wide.
+
+    With more rows than bins, values are not counted, because bins then cost little: the number is `most`.
 
     Examples
     --------
-    >>> bins_for(np.zeros((4, 100)), 255), bins_for(np.tile([[0.0], [1.0]], 3000), 255)
+    >>> bins_for(np.zeros((300, 1)), 255), bins_for(np.tile([[0.0], [1.0]], 3000), 255)
     (255, 2)
+    >>> bins_for(np.arange(300)[:, None] % [7, 9], 255)
+    9
     """
-    if columns.shape[1] * most <= _MAX_BINS_A_NODE:
+    room = columns.shape[1] * most
+    if len(columns) >= room and room <= _MAX_BINS_A_NODE:
         return most
     values = max(len(np.unique(column)) for column in columns.T)
-    return max(2, min(most, values, max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])))
+    fewest = most if room <= _MAX_BINS_A_NODE else max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])
+    return max(2, min(most, values, fewest))
 
 
 def in_bins(columns: Array, count: int) -> Array:
