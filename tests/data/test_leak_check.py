@@ -14,7 +14,14 @@ from fairdash.data import Roles, build_dataset, suggest_roles
 from fairdash.errors import DataError
 from fairdash.tables.exposure import find_policies
 from fairdash.tables.features import determines
-from fairdash.tables.leaks import CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, certain_leaks, target_leak
+from fairdash.tables.leaks import (
+    CLASSES,
+    KNOWN_WITHOUT_ZERO,
+    MISSING_WITH_ZERO,
+    bounds_of_exposure,
+    certain_leaks,
+    target_leak,
+)
 from fairdash.tables.suggestion import NAMES_POLICIES
 from fairdash.tables.sums import find_sums, parts_of
 from tests.data.tables import policies
@@ -294,3 +301,14 @@ def test_a_policy_number_is_believed_if_it_repeats() -> None:
     assert find_policies(frame).column == "Vertragsnummer"
     assert suggest_roles(frame, target="claims").left_out["Vertragsnummer"] == NAMES_POLICIES
     assert find_policies(frame.rename(columns={"Vertragsnummer": "k"})) is None
+
+
+def test_bounds_of_an_exposure_are_found_beside_missing_huge_and_constant_columns():
+    rng = np.random.default_rng(0)
+    begin, term = rng.integers(0, 5000, 400) * 1.0, rng.uniform(0.1, 1, 400)
+    noise = {f"x{k}": rng.normal(size=400) for k in range(20)}
+    frame = pd.DataFrame({"term": term, "begin": begin, "end": begin + term, "one": 1.0, **noise})
+    frame["ends"] = frame["end"].where(rng.random(400) < 0.9)
+    frame["huge"] = 1e100 * rng.normal(size=400)
+    for table in (frame, frame.drop(columns="huge")):
+        assert bounds_of_exposure(table, "term", table.columns.drop("term")) == ("begin", "end", "ends")
