@@ -29,8 +29,11 @@ _MEDIAN_OF = 200
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
 #: Maximum number of distances in memory when s has several columns: for two variables, and for all columns.
 _PIECE, _JOINT_PIECE = 2_000_000, 1_000_000
-#: Maximum number of distances between neighbouring rows in memory at once.
-_CACHED = 50_000
+#: Maximum number of rows of all permutations compared at once, and of pairs compared individually at once.
+_CACHED, _PAIRS = 10_000, 12_000
+#: Number of rows of a part whose pairs are compared individually, and its increase for small inputs, for
+#: which function calls take longer than pairs.
+_PART, _PART_OF_FEW = 12, 40_000
 
 
 def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
@@ -164,31 +167,35 @@ def distance_correlation(u: Array, v: Array, *, permutations: Index | None = Non
     u : (K, n) array
     v : (K, n) or (K, n, d) array
         Several columns are each standardised before Euclidean distances are computed.
+    permutations : (B, n) array, optional
+        Orders of the rows of v.
 
     Returns
     -------
-    (K,) array
+    (K,) array, or (K, B) of permutations
         In [0, 1]; 1 if v is a linear function of u. With few rows, the value is well above 0 even under
         independence.
     """
     u = standardised(u)
     orders = np.arange(u.shape[1])[None] if permutations is None else permutations
     if v.ndim == 3:
-        return np.array(
-            [_several(a, np.stack([standardised(c) for c in b.T], 1)) for a, b in zip(u, v, strict=True)]
-        )
-    u, v = _in_order(u, standardised(v))
-    rows_u, rows_v = _mean_distances(u), _mean_distances(v)
-    between = _centred(_mean_product(u, v), rows_u, rows_v)
-    # The mean squared distance of one column is twice its variance.
-    within_u, within_v = (_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v)))
-    return _ratio(between, within_u, within_v)
-
-
-def _in_order(u: Array, v: Array) -> tuple[Array, Array]:
-    """Return both variables with rows in ascending order of u."""
-    order = np.argsort(u, axis=-1)
-    return np.take_along_axis(u, order, axis=-1), np.take_along_axis(v, order, axis=-1)
+        columns = np.moveaxis(standardised(np.moveaxis(v, 2, 1)), 1, 2)
+        several = [[_several(a, b[order]) for order in orders] for a, b in zip(u, columns, strict=True)]
+        values = np.array(several)
+    else:
+        v = standardised(v)
+        rows_u, rows_v = _mean_distances(u), _mean_distances(v)
+        # The mean squared distance of one column is twice its variance.
+        within = [_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v))]
+        between = np.empty((len(u), len(orders)))
+        for k, by_u in enumerate(np.argsort(u, axis=-1)):
+            for start in range(0, len(orders), step := max(1, _CACHED // u.shape[1])):
+                moved = orders[start : start + step][:, by_u]
+                ordered = np.broadcast_to(u[k, by_u], moved.shape)
+                product = _mean_product(ordered, v[k][moved])
+                between[k, start : start + step] = _centred(product, rows_u[k, by_u], rows_v[k][moved])
+        values = _ratio(between, within[0][:, None], within[1][:, None])
+    return values[:, 0] if permutations is None else values
 
 
 def _centred(mean_product: Array, rows_u: Array, rows_v: Array) -> Array:
@@ -216,54 +223,51 @@ def _mean_distances(x: Array) -> Array:
 
 
 def _mean_product(u: Array, v: Array) -> Array:
-    """Return the mean of |u_i − u_j||v_i − v_j| over all pairs of rows, sorted by u; O(n^(4/3)).
+    """Return the mean of |u_i − u_j||v_i − v_j| over all pairs of rows, which are sorted by u, (K, n).
 
-    Both variables are divided into blocks with equal numbers of ranks. Pairs of rows that share a block of
-    either variable are computed individually. Other pairs have a known order, so (u_j − u_i)(v_j − v_i) can
-    be expanded and needs only sums over cells.
+    The mean is 2 D − Σ (u_j − u_i)(v_j − v_i) over the pairs i < j, times 2 / n², where D is the sum of the
+    products over pairs with v_i < v_j. The rows, sorted by v, are divided recursively at the median of u.
+    Rows in different halves have a known order in both variables, so D needs only counts and sums of the rows
+    before each row. Pairs in the last small parts are computed individually. The cost is O(n log n).
     """
-    return np.array([_mean_product_of(a, b) for a, b in zip(u, v, strict=True)])
-
-
-def _mean_product_of(u: Array, v: Array) -> float:
-    n = len(u)
-    # This block size minimises the total work of both parts of the sum.
-    block = max(round((6 * n) ** (1 / 3)), 1)
-    count = -(-n // block)
-    of_u, by_v = np.arange(n) // block, np.argsort(v)
-    of_v = np.empty_like(by_v)
-    of_v[by_v] = of_u
-    nearby = _sum_in_blocks(u, v, block) + _sum_in_blocks(u[by_v], v[by_v], block, of_u[by_v])
-    cell = of_u * count + of_v
-    one, x, y, xy = (
-        np.bincount(cell, weights=each, minlength=count**2).reshape(count, count)
-        for each in (None, u, v, u * v)
-    )
-    apart = 0.0
-    for factor, moment in ((xy, one), (-y, x), (-x, y), (one, xy)):
-        # Sums over cells with lower u and lower v, minus sums over cells with lower u and higher v.
-        before = np.cumsum(moment, axis=0) - moment
-        below = np.cumsum(before, axis=1)
-        apart += float((factor * (2 * below - before - below[:, -1:])).sum())
-    return (nearby + 2 * apart) / n**2
-
-
-def _sum_in_blocks(u: Array, v: Array, block: int, known: Index | None = None) -> float:
-    """Return the sum of |u_i − u_j||v_i − v_j| over pairs in each block, except pairs equal in `known`."""
-    total, step = 0.0, max(1, _CACHED // block**2) * block
-    for start in range(0, len(u), step):
-        rows = slice(start, start + step)
-        parts = [u[rows], v[rows], *([] if known is None else [known[rows]])]
-        whole = len(parts[0]) // block * block
-        for piece in ((slice(whole), block), (slice(whole, None), len(parts[0]) - whole)):
-            if not piece[1] or not len(parts[0][piece[0]]):
-                continue
-            a, b, *codes = (part[piece[0]].reshape(-1, piece[1]) for part in parts)
-            product = np.abs((a[:, :, None] - a[:, None]) * (b[:, :, None] - b[:, None]))
-            for code in codes:
-                product *= code[:, :, None] != code[:, None]
-            total += float(product.sum())
-    return total
+    members, n = u.shape
+    levels = int(np.log2(max(n / (_PART + _PART_OF_FEW / v.size), 1.0)))
+    part = -(-n // 2**levels)
+    width = part << levels
+    # Padding rows have the highest u and the lowest v, so they form no pair of D with other rows.
+    by_v = np.concatenate([np.tile(np.arange(n, width), (members, 1)), np.argsort(v, axis=-1)], axis=-1)
+    nearest = np.minimum(by_v, n - 1)
+    x, y = np.take_along_axis(u, nearest, axis=-1), np.take_along_axis(v, nearest, axis=-1)
+    y[:, : width - n] = y[:, width - n :][:, :1]
+    x, y, parts = x.ravel(), y.ravel(), (by_v // part).ravel()
+    total = np.zeros(members)
+    for level in range(levels - 1, -1, -1):
+        half = part << level
+        is_high = (parts & (1 << level)).astype(bool)
+        # Each half is in the order of v, and the lower half comes first.
+        rows = np.stack([np.flatnonzero(each).reshape(-1, half) for each in (~is_high, is_high)], axis=1)
+        x, y, parts = (each[rows.ravel()] for each in (x, y, parts))
+        halves_x, halves_y = x.reshape(rows.shape), y.reshape(rows.shape)
+        low_x, low_y = halves_x[:, 0], halves_y[:, 0]
+        whole = half * (low_x * low_y).sum(axis=1) - low_x.sum(axis=1) * halves_y[:, 1].sum(axis=1)
+        # Add or subtract the contribution of the rows of the other half that precede each row.
+        nodes = np.arange(len(rows))[:, None, None]
+        before = rows - 2 * half * nodes - np.arange(half)
+        sums = np.zeros((len(rows), 2, half + 1))
+        np.cumsum(halves_y, axis=-1, out=sums[:, ::-1, 1:])
+        others = sums.ravel()[before + (half + 1) * (2 * nodes + np.arange(2)[:, None])]
+        found = halves_x * (halves_y * before - others)
+        whole += (found[:, 1] - found[:, 0]).sum(axis=1)
+        total += whole.reshape(members, -1).sum(axis=1)
+    x, y = (each.reshape(members, -1, part) for each in (x, y))
+    # The pieces fit in the cache.
+    for start in range(0, x.shape[1], step := max(1, _PAIRS // (members * part**2))):
+        far = [
+            each[:, start : start + step, :, None] - each[:, start : start + step, None] for each in (x, y)
+        ]
+        total += np.einsum("kpij,kpij->k", *(np.maximum(each, 0.0, out=each) for each in far))
+    every = n * (u * v).sum(axis=-1) - u.sum(axis=-1) * v.sum(axis=-1)
+    return np.asarray(2 * (2 * total - every) / n**2)
 
 
 def _several(u: Array, v: Array) -> float:
