@@ -3,8 +3,8 @@
 Every message says what is wrong, where (column, line numbers, number of cells) and how to fix it. It never
 quotes a cell, because uploaded tables contain personal data.
 
-The message of an exception often quotes the value that caused it ("could not convert string to float: …"),
-and values are personal. The log contains only positions in the code and types of exceptions.
+An exception's message often quotes the value that caused the error ("could not convert string to float: …"),
+and that value may be personal. The log contains only positions in the code and types of exceptions.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ class Fix:
     ----------
     kind
         ``"drop_rows"``: leave out the rows in which the column can't be used. ``"convert"``: read its text as
-        numbers, other cells as missing; ``"dash_zero"``: likewise, with its one mark, such as a dash, as 0.
-        ``"codes"``: make likely codes, such as 999 for an age, missing. ``"spelling"``: merge levels that
-        differ only in capitals or spaces into the most common of them. ``"order"``: use the rank of bands
-        such as 18-25. ``"leave_out"``: don't use the column as a feature. ``"keep"``: use it anyway.
-        ``"as_they_are"``, ``"floor"``, ``"drop_negative"``: divide amounts below zero, such as recoveries, by
-        the exposure unchanged, count them as 0, or leave their rows out. ``"year"``, ``"age"``: turn dates
-        into these numbers; with the suffix ``"_day_first"`` or ``"_month_first"`` if the dates are ambiguous.
-        ``"number_names"``: number the names shared by several columns of a file.
+        numbers and treat all other cells as missing. ``"dash_zero"``: also read its placeholder, such as a
+        dash, as 0. ``"codes"``: treat likely codes, such as 999 for an age, as missing. ``"spelling"``:
+        replace levels that differ only in capitals or spaces by the most frequent spelling. ``"order"``:
+        replace bands such as 18-25 by their ranks. ``"leave_out"``: don't use the column as a feature.
+        ``"keep"``: use the column despite the warning. ``"as_they_are"``, ``"floor"``, ``"drop_negative"``:
+        divide amounts below zero, such as recoveries, by the exposure unchanged, count them as 0, or leave
+        their rows out. ``"year"``, ``"age"``: turn dates into these numbers; the suffix ``"_day_first"`` or
+        ``"_month_first"`` settles ambiguous dates. ``"number_names"``: number the names that several columns
+        of a file share.
     column
         Column to fix.
     """
@@ -46,19 +47,19 @@ class Problem:
     Parameters
     ----------
     what
-        Problem in plain words, without quoting a cell's value.
+        Description of the problem, without any cell's value.
     hint
-        Action for the user.
+        Action that the user can take.
     column
-        The column or the option concerned, if there is one.
+        The column or option concerned, if there is one.
     lines
-        Line numbers in the file (1 is the header); the first five are shown.
+        Line numbers in the file (1 is the header). A message shows the first five.
     count
         Number of affected cells or rows, if known.
     is_option
-        Whether `column` names an option; True in all problems of an :class:`OptionError`.
+        Whether `column` names an option. An :class:`OptionError` sets this for all its problems.
     fixes
-        One-click fixes.
+        One-click fixes that the pages offer.
     """
 
     what: str
@@ -98,7 +99,7 @@ class FairdashError(Exception):
     Parameters
     ----------
     problems
-        All problems found, one or more :class:`Problem`.
+        All problems detected, at least one.
     """
 
     def __init__(self, *problems: Problem) -> None:
@@ -108,12 +109,12 @@ class FairdashError(Exception):
         super().__init__("\n".join(str(problem) for problem in problems))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Pickling keeps only an exception's text, and steps of a run raise theirs in other processes.
+        # By default, pickling keeps only an exception's text, and steps of a run fail in other processes.
         return type(self), self.problems
 
     @classmethod
     def of(cls, what: str, hint: str, **more: Any) -> Self:
-        """Make an error with one problem; see :class:`Problem` for `what`, `hint` and further fields.
+        """Create an error with one problem; see :class:`Problem` for `what`, `hint` and further fields.
 
         Examples
         --------
@@ -140,27 +141,27 @@ class StorageError(FairdashError, OSError):
 
 
 class MissingPackageError(FairdashError, ModuleNotFoundError):
-    """A required package is not installed; the message has the command that installs it."""
+    """A required package is not installed; the message gives the command that installs it."""
 
 
 class OptionError(FairdashError, ValueError):
-    """An option of a measure, a method or a sweep is not usable."""
+    """An option of a measure, a method or a sweep can't be used."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__(*(replace(problem, is_option=True) for problem in problems))
 
 
 class DeterminedError(OptionError):
-    """The given columns determine the sensitive attribute: rows equal in them do not differ in it."""
+    """The control columns determine the sensitive attribute: rows with equal controls have equal values."""
 
 
 def require_count(value: float, *, column: str, called: str = "number", least: int = 1) -> None:
-    """Reject an option that is not a whole number of at least this size.
+    """Reject an option unless it is a whole number of at least `least`.
 
     Raises
     ------
     OptionError
-        Its column is the name of the option.
+        The option is not such a number; the error names the option `column`.
     """
     if value != int(value) or value < least:
         hint = f"Give a whole number of at least {least}."
@@ -189,12 +190,12 @@ class Checks:
         self.problems: list[Problem] = []
 
     def require(self, holds: object, column: str | None, what: str, hint: str) -> None:
-        """Note a problem `what` with a column or an option, and its `hint`, unless the condition `holds`."""
+        """Record the problem `what` and its `hint` for a column or option, unless the condition `holds`."""
         if not holds:
             self.problems.append(Problem(what=what, hint=hint, column=column))
 
     def finish(self) -> None:
-        """Raise the error with all noted problems, if there are any."""
+        """Raise the error with all recorded problems, if there are any."""
         if self.problems:
             raise self.error(*self.problems)
 
@@ -208,11 +209,11 @@ class RunError(FairdashError, RuntimeError):
 
 
 class Cancelled(Exception):
-    """Raised inside a computation when its caller asked it to stop; not an error."""
+    """The caller asked a computation to stop; this is not an error."""
 
 
 def trace_of(error: BaseException) -> str:
-    """Return the exceptions behind `error` and the lines of code they passed, without messages.
+    """Return the chain of exceptions behind `error` with their code locations, but without messages.
 
     >>> try:
     ...     float("Zoe")

@@ -34,12 +34,12 @@ from fairdash.tables.model_files.model_file import Link, content_of
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import percent
 
-#: Rows that are audited, at most: with this number, the standard error of the mean price is a thousandth of
-#: its spread.
+#: Maximum number of audited rows: at this number, the standard error of the mean price is less than a
+#: thousandth of the price's standard deviation.
 MAX_ROWS = 2_000_000
 OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
 
-#: Tables whose columns low and high are values of s.
+#: Tables in which the columns ``low`` and ``high`` are values of s, and not confidence limits.
 _OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected", "premium_averages")
 
 
@@ -81,43 +81,42 @@ def audit(
     ----------
     frame
         The table, shape (n, columns), with unique names. Rows without a price, an attribute, an exposure or a
-        group are left out and counted. Other cells may be missing: each answer leaves out the rows in which a
-        cell that it uses is missing, and gives their number. If there are more than 2,000,000 rows, fairdash
-        draws 2,000,000 at random, in whole groups if there are `groups`.
+        group are left out and counted. Other cells may be missing: each answer leaves out the rows with a
+        missing cell in the columns that it uses, and states their number. If there are more than 2,000,000
+        rows, fairdash draws 2,000,000 at random, in whole groups if there are `groups`.
     price, sensitive
         Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
-        Several attributes are audited one after another, and their crossings, with Holm's correction.
+        Several attributes are audited one after another, followed by their crossings, with Holm's correction.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or a file
-        (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. A file is
+        (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. The file is
         opened in a separate process, and pickles are never loaded. `price` then names the model's price, by
-        default “model price”. An additional answer describes the model: how each price changes when s or
-        another column alone changes, and the mean price along each column.
+        default “model price”. An additional answer describes the model: how each price changes when only s or
+        only one other column changes, and the mean price along each column.
     model_columns
-        Input columns of the model, in order; by default those that it names, or all.
+        Input columns of the model, in order; by default the columns that the model names, or else all.
     model_link
-        ``"log"`` if the model gives the logarithm of the price, ``"identity"`` if it gives the price; by
-        default as the file states.
+        ``"log"`` if the model returns the logarithm of the price, ``"identity"`` if it returns the price; by
+        default the link stated in the model's file.
     model_output
-        Output of a file that holds the price, such as ``"probabilities[1]"`` for the second number of
-        each row; by default its only one.
+        Output of a model's file that contains the price, such as ``"probabilities[1]"`` for the second number
+        of each row; by default its only output.
     check_column
-        Column of prices from the model's owner: a note says in how many rows they agree with the model's
-        prices.
+        Column with the prices that the model's owner computed; a note states in how many rows they agree.
     customer
-        Label of the row whose price is explained, by a comparison with rows of similar s and by the effect of
-        each column. Needs a `model`.
+        Label of the row whose price is explained by a comparison with rows of similar s and by the effect of
+        each column. This requires a `model`.
     exposure
         Column of row weights, used in all means.
     outcome, expected_cost
-        Columns with claims or cost Y, and with your own expected cost, per unit of exposure.
+        Columns with claims or cost Y, and with your own estimate of the expected cost, per unit of exposure.
     controls
         Columns of legitimate factors, numeric or not.
     criterion
-        The primary criterion, chosen before results are seen: ``"independence"``,
+        The primary criterion, selected before you see results: ``"independence"``,
         ``"conditional_independence"``, ``"sufficiency"`` or ``"equalized_residuals"``.
     candidate
-        Column with a second price: every answer covers both prices and their difference.
+        Column with a second price. Every answer then covers both prices and their difference.
     groups
         Column that groups rows, such as a policy number, for folds and variances.
     reliability
@@ -131,16 +130,16 @@ def audit(
         Columns with totals, to be divided by the exposure.
     probabilities, known_class
         Columns with class probabilities, which add up to 1 in each row, and a column with the true class
-        where it is known. Only means are compared across classes, see
-        :mod:`fairdash.evaluation.classes`; `sensitive` may then be omitted.
+        where it is known. Only means are compared across classes (see :mod:`fairdash.evaluation.classes`).
+        `sensitive` may then be omitted.
     against
-        Another audit, or the path of a saved one: see :meth:`AuditResult.compare`.
+        Another audit, or the path of a saved one (see :meth:`AuditResult.compare`).
     features
         Rating factors, numeric or not, used by the models of price and outcome. By default every column
         without another role.
     coverage
-        One of the `features`. A table gives the actual outcome, the expected outcome and the gap for each of
-        its levels.
+        One of the `features`. A table shows the actual outcome, the expected outcome and the gap at each
+        level of this feature.
     cap
         Cap on large losses: an outcome above `cap` counts as `cap`.
     currency, period
@@ -200,10 +199,10 @@ def carry_out(
     Parameters
     ----------
     origin
-        Where the frame came from, :class:`~fairdash.auditing.schema.Origin` by its fields.
+        Source of the frame, as the fields of :class:`~fairdash.auditing.schema.Origin`.
     progress
-        Told what is being done and the share that is, before each step; may raise
-        :class:`~fairdash.errors.Cancelled`.
+        Function called before each step with the step's name and the share completed, in [0, 1]. It may
+        raise :class:`~fairdash.errors.Cancelled`.
     model, model_columns, model_link, model_output, check_column, customer
         As in :func:`audit`.
     """
@@ -266,11 +265,11 @@ def carry_out(
 
 
 def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the rows to audit, and a note if they are a sample: more rows hardly narrow an interval."""
+    """Return the rows to audit, with a note if they are a random sample."""
     n, groups = len(frame), plan.columns.groups
     if n <= MAX_ROWS:
         return frame, ()
-    # A later check refuses a group that is not a column, by name.
+    # If `groups` is not a column, a later check raises an error that names it.
     codes = frame.get(groups) if groups else None
     rows = draw_of_groups(codes, n, MAX_ROWS, random_state=plan.random_state)
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
@@ -298,7 +297,7 @@ def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
 def conclude(
     audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
 ) -> AuditResult:
-    """Return the result along one sensitive attribute."""
+    """Return the result for one sensitive attribute."""
     table, plan = audit.data.table, audit.data.plan
     tables, parts = named(audit.tables, table), audit.parts
     rows: list[dict[str, Any]] = []
@@ -351,7 +350,7 @@ def conclude(
 
 
 def named(tables: Mapping[str, pd.DataFrame], table: AuditTable) -> dict[str, pd.DataFrame]:
-    """Add a column ``class`` to tables along classes, with the names of the class codes."""
+    """Add a column ``class`` with the class names to each table that has a row per class code."""
     if not table.classes:
         return dict(tables)
     return {name: _named(name, each, table) for name, each in tables.items()}
@@ -386,12 +385,10 @@ def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
 
 
 def combine_attributes(results: list[AuditResult], plan: AuditPlan, *, is_whole: bool = True) -> AuditResult:
-    """Combine the results along several attributes and their crossings into the first, which holds the
-    others.
+    """Combine the results for several attributes and their crossings in the first attribute's result.
 
-    Its verdict is "above" if one of them is above. It is "below" if all are below and `is_whole` is true, so
-    that no crossing is missing. Otherwise it is "undecided". Its table ``by_sensitive`` holds the verdicts of
-    all.
+    The verdict is "above" if any result is above. It is "below" if all results are below and no crossing is
+    missing (`is_whole`). Otherwise it is "undecided". The table ``by_sensitive`` has all verdicts.
     """
     first, *others = results
     if not others:

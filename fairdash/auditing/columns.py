@@ -23,17 +23,17 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.text import amount, counted, few
 
-#: A text with more levels than this, and than a tenth of its rows, identifies rows.
+#: A text column identifies rows if its levels outnumber both this limit and a tenth of the rows.
 _MAX_LEVELS = 50
 MISSING = "missing"
 Array = NDArray[np.float64]
 
-#: Rows with a cost, at least: fewer may all be in one half of the rows or in one of five folds, and nothing
-#: can be learned without costs.
+#: Minimum number of rows with a cost. Fewer may all fall into one half of the rows or into one of five folds,
+#: which leaves no costs to learn from.
 _MIN_COSTS = 10
-#: Mean of a price at least, as a share of its mean size: shares of a mean near 0 mean nothing.
+#: Minimum of |mean price| ÷ mean |price|: shares of a mean near 0 are meaningless.
 MIN_MEAN = 0.05
-#: Distance of a rounded value from a straight line, at most, in standard deviations.
+#: Maximum distance of a rounded value from a straight line, in standard deviations.
 _ROUNDED = 0.02
 #: Roles that features may reveal.
 _GIVEN_AWAY = {
@@ -42,21 +42,21 @@ _GIVEN_AWAY = {
     "candidate": "second price",
     "expected_cost": "expected cost",
 }
-#: Line of a file in which the first row stands.
+#: Line number of the first row in a file, after the header.
 FIRST_LINE = 2
-#: Begin a note that is shown before the verdict.
+#: Opening words of the notes that are shown before the verdict.
 UNITS, DIFFERS = "The units seem to differ", "The model's price differs"
-#: Usual cost as a share of the price, and limits beyond which the two hardly have the same unit.
+#: Usual ratio of cost to price, and the limits outside which the two probably have different units.
 _LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
-#: Pairs of units with their factor; a ratio within 2.5 times a factor counts as that pair.
+#: Pairs of units with the factor between them; a ratio within 2.5 times of a factor suggests that pair.
 _BETWEEN = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
 _BETWEEN |= {"Hundredths and single amounts": 100, "Single amounts and thousands": 1000}
 _NEAR = 2.5
-#: Claims of one policy: amounts of money are higher.
+#: Maximum number of claims of one policy: higher values are amounts of money.
 _MAX_CLAIMS = 20
-#: Logarithms of amounts up to 10^13.
+#: Maximum of a price that may be a logarithm: e^30 is about 10^13.
 _MAX_LOG = 30.0
-#: Slope of ln price in ln exposure that marks a total, and the smallest correlation.
+#: Range of slopes of ln price on ln exposure that indicates a total, and the minimum correlation.
 _LIKE_TOTAL, _FOLLOWS = (0.8, 1.2), 0.5
 
 
@@ -107,7 +107,7 @@ def without_leaks(
 ) -> tuple[tuple[str, ...], list[str]]:
     """Return the features that reveal neither the outcome nor a price, with notes; named features stay.
 
-    A policy number is not a feature either. If rows belong to policies and no group is named, a note says so.
+    A policy number is not a feature. If no group is named but rows belong to policies, a note says so.
     """
     free, notes = [name for name in names if name != columns.coverage], []
     if columns.groups is None and (policies := find_policies(frame, but=columns.numbers().values())):
@@ -196,9 +196,7 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
 
 
 def _is_line_of(y: Array, x: Array) -> bool:
-    """Return whether y is a linear function of x in every row, up to rounding, such as to cents or whole
-    euros.
-    """
+    """Return whether y is a linear function of x in every row, up to rounding to cents or whole euros."""
     if len(x) == 0 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return len(x) > 0 and bool(np.ptp(x) == np.ptp(y))
     away, off = x - x.mean(), y - y.mean()
@@ -214,20 +212,20 @@ def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
     """
     start, end = _shared(columns), _shared([name[::-1] for name in columns])
     short_names = tuple(name[start : len(name) - end] for name in columns)
-    # Letters that names share by chance belong to them: cut at a separator.
+    # Names may share letters by chance, so the common prefix ends at a separator.
     cut = columns[0][:start]
     return columns if not all(short_names) or cut[-1:].isalnum() else short_names
 
 
 def _shared(names: Sequence[str]) -> int:
-    """Return the number of letters with which all names begin."""
+    """Length of the prefix that all names share."""
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
 
 def with_codes(
     used: pd.DataFrame, columns: Columns, notes: list[str], *, fewest: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the rows with class codes for s, and the class names; merged classes are noted."""
+    """Return the frame with class codes for s, and the class names; a note lists merged classes."""
     name = columns.sensitive
     coded = classes_of(used[name])
     if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
@@ -240,14 +238,15 @@ def with_codes(
 def probabilities_of(
     frame: pd.DataFrame, columns: Columns, rows: NDArray[np.bool_], notes: list[str]
 ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
-    """Return class probabilities (m, k) of the m rows marked in `rows` (n,), and known class codes (m,).
+    """Return class probabilities (m, k) and known class codes (m,) of the m rows selected by `rows` (n,).
 
-    Per cent become shares. Rows of zeros state no class and count as missing. The notes say so.
+    Percentages are converted to shares. Rows of zeros name no class and count as missing. Notes report both.
 
     Raises
     ------
     DataError
-        A single column, other than probabilities, or rows that don't add up to 1, with their lines.
+        There is a single column, or values are not probabilities, or rows don't add up to 1; the error gives
+        their lines.
     """
     chosen = columns.probabilities
     if not chosen:
@@ -289,7 +288,7 @@ def probabilities_of(
 
 
 def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
-    """Return remarks on price and cost that seem to have different units or scales; [] if there are none."""
+    """Return a note if price and cost seem to have different units or scales, and else an empty list."""
     price, cost = numbers["price"], numbers["outcome"]
     mass = np.where(np.isfinite(cost), weight, 0.0)
     paid, held = float(mass @ np.nan_to_num(cost)), float(mass @ price)
@@ -321,14 +320,12 @@ def _are_counts(cost: Array) -> bool:
 
 
 def _rough(share: float) -> str:
-    """Per cent with two digits: 6,600 %."""
+    """Format a share in per cent with two significant digits, such as 6,600 %."""
     return f"{float(f'{100 * share:.2g}'):,g} %"
 
 
 def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
-    """Return remarks on prices that are not above 0, or grow with the exposure like totals; [] if there are
-    none.
-    """
+    """Return notes if prices are not above 0, or grow with the exposure as totals do."""
     said = []
     if low := int((price <= 0).sum()):
         said.append(
@@ -348,7 +345,7 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
 
 
 def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) -> Array:
-    """Probabilities (n, k) as shares of 1; rows of zeros are missing."""
+    """Convert probabilities (n, k) to shares of 1, with rows of zeros as missing."""
     nothing = (p == 0).all(axis=1)
     if (count := int((nothing & rows).sum())) and count < rows.sum():
         notes.append(
@@ -365,9 +362,7 @@ def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) 
 
 
 def _off_one(p: Array) -> float:
-    """Return by how much the sums of rows (n, k) may differ from 1: the rounding error, if all cells are
-    rounded.
-    """
+    """Return the tolerance for sums of rows (n, k) around 1; it covers the rounding of cells."""
     known = p[np.isfinite(p)]
     rounding = next(
         (10.0**-d for d in (1, 2, 3, 4) if np.allclose(known * 10**d, np.rint(known * 10**d))), 0.0
@@ -391,9 +386,7 @@ def _says_something(column: pd.Series) -> bool:
 
 
 def as_feature(column: pd.Series) -> pd.Series:
-    """Convert numbers to floats with NaN for missing, and everything else to text, with missing cells as a
-    separate level.
-    """
+    """Convert numbers to floats with NaN for missing, and others to text with a level for missing cells."""
     if is_numeric_dtype(column) and not is_bool_dtype(column):
         values = column.to_numpy(dtype=float, na_value=np.nan)
         return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)

@@ -1,20 +1,22 @@
 """Basis functions of s, and the estimated curve E[y|s] with its standard errors.
 
-Between the 5th and 95th percentile of s a curve is a cubic spline with penalised roughness (O'Sullivan 1986;
-Wand and Ormerod 2008), or the mean of each level if s has few. The rows below and above have one mean each,
-so a surcharge on the topmost rows is visible and does not bend the adjacent curve. A separate penalty limits
-the distance of such a mean from the straight continuation of the curve.
+Between the 5th and the 95th percentile of s, a curve is a cubic spline with penalised roughness (O'Sullivan
+1986; Wand and Ormerod 2008). If s has few levels, the curve is the mean of each level. Each tail, the rows
+below or above that range, has a single mean, so a surcharge on the highest values of s is visible and does
+not bend the curve next to them. A separate penalty limits the distance between a tail's mean and the straight
+continuation of the curve.
 
-The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ: P measures the curve's roughness, Q the
-steps between the tails' means and its straight continuation. Restricted maximum likelihood selects λ and κ
-(Wahba 1985; Wood 2011). λ is then reduced, so the bias is small compared with noise. κ is at most 0.2, so a
-tail's own rows count at least five times as much as the adjacent curve. The covariance includes the remaining
-bias (Wahba 1983; Nychka 1988), the noise as a sandwich estimate over units, which allows for unequal spread
-and for several rows per policy, and the error of the estimated percentiles of s at which the points are.
+The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ: P measures the curve's roughness, and Q
+the steps between the tails' means and its straight continuation. Restricted maximum likelihood selects λ and
+κ (Wahba 1985; Wood 2011). λ is then reduced, so the bias is small compared with the noise. κ is at most 0.2,
+so a tail's own rows have at least five times the weight of the adjacent curve. The covariance has three
+parts: the remaining bias (Wahba 1983; Nychka 1988), the error of the estimated percentiles of s, and the
+noise. A sandwich estimate of the noise over units allows for unequal spread and several rows per policy.
 
-The test of a flat curve does not use the curve, because its penalty is chosen on the same rows and its limits
-allow for bias. It uses mean products of y and fixed functions of s, which are 0 if E[y|s] = E[y]: waves along
-the rank of s, from slow to fast, and the indicators of the tails, or differences of pairs of levels.
+The test of a flat curve does not use the fitted curve, because the penalty is selected on the same rows and
+the curve's limits allow for bias. If E[y|s] = E[y], the mean products of y with fixed functions of s are 0.
+These functions are waves along the rank of s, from slow to fast, and the indicators of the tails. For levels
+they are the differences of pairs.
 """
 
 from __future__ import annotations
@@ -36,46 +38,46 @@ from fairdash.evaluation.insurance import MIN_SHOWN
 
 Array = NDArray[np.float64]
 
-#: The range of s between which the curve is read, as shares of the exposure.
+#: Ends of the range of s in which the curve is evaluated, as shares of the exposure.
 LOW, HIGH = 0.05, 0.95
-#: With at most this number of distinct values, s has levels and no curve.
+#: Maximum number of distinct values of s that are treated as levels, without a spline.
 MAX_LEVELS = 25
 _DEGREE = 3
 _MIN_KNOTS, _MAX_KNOTS = 6, 40
-#: Length of the straight continuation beyond the range, in ranges.
+#: Maximum length of the straight continuation beyond the range, as a share of the range's width.
 _FARTHEST = 0.5
-#: Waves along s by which a flat curve is tested; |t| of all but the slowest is divided by a number, because
-#: few prices follow s in that way.
+#: Maximum number of waves in the test of a flat curve, the number of slow waves, and the divisor of |t| for
+#: faster waves, because few prices oscillate along s.
 _MAX_WAVES, _SLOW_WAVES, _DISCOUNT = 24, 4, 1.25
-#: Rows, evenly over s, that the waves are fitted on at most.
+#: Maximum number of rows to fit the waves, spread evenly over the sorted s.
 _MAX_WAVE_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Basis:
-    """Functions of s at the rows, and at the points where a curve is evaluated.
+    """Functions of s, evaluated at the rows and at the points of a curve.
 
     Attributes
     ----------
     rows : (n, p) sparse array
-        The functions at each row; they add up to 1 in every row.
+        The functions at each row. They add up to 1 in every row.
     points : (J, p) array
         The functions at each point, so that ``points @ coefficients`` is the curve.
     penalty : (p, p) array
         Roughness ∫ f''² as a quadratic form of the coefficients; zeros for levels and tails.
     steps : (p, p) array
-        Sum, over the tails, of the tail's share of the exposure times the squared difference between its mean
-        and the straight continuation of the curve; zeros for levels.
+        Quadratic form of the coefficients: the sum over both tails of (mean of the tail − straight
+        continuation of the curve)² times the tail's share of the exposure; zeros if s has levels.
     at : (J,) array
-        The value of s at a point; the mean s of a tail's rows.
+        The value of s at each point. A tail's point is at the mean s of its rows.
     share : (J,) array
-        The share of the exposure at or below a point.
+        The share of the exposure at or below each point.
     kind : tuple of J texts
         ``"curve"``, ``"level"``, ``"below"`` (the mean of the rows below the 5th percentile) or ``"above"``.
     ends : (2,) array
-        The shares of exposure below and at or below the range.
+        The share of the exposure below the range, and the share up to its upper end.
     table
-        The basis' rows, to which the functions belong.
+        Source of the rows.
     """
 
     rows: csr_matrix
@@ -90,8 +92,8 @@ class Basis:
 
     @cached_property
     def contrasts(self) -> tuple[Array, Array]:
-        """Functions of mean 0 by which a flat curve is tested, as columns of coefficients, (p, q), and what
-        the |t| of each is divided by, (q,)."""
+        """Coefficients of the functions with mean 0 that test for a flat curve, (p, q), and the divisor of
+        each function's |t|, (q,)."""
         return _contrasts(self.rows, self.points, self.penalty, self.table)
 
     @property
@@ -105,7 +107,7 @@ class Basis:
 
 
 def basis_of(table: AuditTable) -> Basis:
-    """Return a basis that suits a table's s, and the points where a curve along s is evaluated."""
+    """Return the basis for a table's s and the points where a curve along s is evaluated."""
     s, weight = table.sensitive, table.weight
     low, high = quantiles(s, weight, np.array([LOW, HIGH]))
     if table.classes:
@@ -164,7 +166,7 @@ def _contrasts(rows: csr_matrix, points: Array, penalty: Array, table: AuditTabl
     contrasts = np.column_stack([np.linalg.solve(gram, weighted.T @ waves), np.eye(len(gram))[:, ~is_bent]])
     discount = np.ones(contrasts.shape[1])
     discount[_SLOW_WAVES:count] = _DISCOUNT
-    # The functions of the basis add up to 1 in every row.
+    # The functions of the basis add up to 1 in every row, so subtracting the means centres the contrasts.
     return contrasts - mean @ contrasts, discount
 
 
@@ -172,7 +174,7 @@ def _knots(n: int) -> int:
     return int(np.clip(round(n ** (1 / 3)), _MIN_KNOTS, _MAX_KNOTS))
 
 
-#: Rows, points, penalty, at, kind, and the functions at a value beyond the range if they go straight on.
+#: Rows, points, penalty, at, kind, and a function that continues the basis in a straight line.
 _Core = tuple[csr_matrix, Array, Array, Array, tuple[str, ...], Callable[[float], Array] | None]
 
 
@@ -198,13 +200,13 @@ def _spline(s: Array, weight: Array, inner: NDArray[np.bool_], *, knots: int) ->
     full = np.concatenate([[0.0] * _DEGREE, edges, [1.0] * _DEGREE])
     values = csr_matrix(BSpline.design_matrix(x, full, _DEGREE))
     p = values.shape[1]
-    # Rows outside the range, all at either end of the sorted s, have zeros here.
+    # Rows outside the range, at the start and the end of the sorted s, have zeros here.
     first = int(inner.argmax())
     starts = np.pad(values.indptr, (first, len(s) - len(x) - first), mode="edge")
     values = csr_matrix((values.data, values.indices, starts), (len(s), p))
     functions = BSpline(full, np.eye(p), _DEGREE)
     second = functions.derivative(2)
-    # Gauss's rule of two nodes is exact: f'' is linear between knots.
+    # Gauss's rule with two nodes is exact because f'' is linear between knots.
     half, centre = np.diff(edges) / 2, (edges[1:] + edges[:-1]) / 2
     bent = np.vstack([second(centre - half / np.sqrt(3)), second(centre + half / np.sqrt(3))])
     penalty = bent.T @ (bent * np.tile(half, 2)[:, None])
@@ -221,13 +223,13 @@ def _spline(s: Array, weight: Array, inner: NDArray[np.bool_], *, knots: int) ->
     return values, points, penalty, at, ("curve",) * len(at), beyond
 
 
-#: Functions at rows: many zeros in a sparse array, or none.
+#: Functions evaluated at rows, as a sparse or a dense array.
 Rows = Any
 
-#: The penalty that restricted maximum likelihood finds is taken this many times.
+#: Factor by which the penalty from restricted maximum likelihood is multiplied.
 UNDERSMOOTHING = 0.3
 _LAMBDAS = np.logspace(-10, 4, 141)
-#: Weight of the curve at a tail, beside the tail's own rows.
+#: Candidates for κ: the weight of the adjacent curve relative to a tail's own rows.
 _KAPPAS = (0.003, 0.01, 0.03, 0.1, 0.2)
 
 
@@ -242,21 +244,21 @@ class Curve:
     values : (J,) array
         The curve, in units of y.
     covariance : (J, J) array
-        Noise, bias and the percentiles' part; in units of y squared.
+        Covariance from noise, bias and estimated percentiles, in units of y squared.
     coefficients : (p,) array
-        Of the basis' functions.
+        Coefficients of the basis' functions.
     solve : (p, p) array
         Inverse of the penalised Gram matrix.
     scores : (U, p) array, sparse or dense
-        Contribution of each unit to the normal equations at the solution; their sum is close to 0.
+        Contribution of each unit to the normal equations at the solution. The sum is close to 0.
     rank_slope : (J,) array
-        Derivative of the curve by the share of the exposure at a point.
+        Derivative of the curve with respect to the share of the exposure, at each point.
     products : (U, p) array, sparse or dense
-        Products of y, about its mean, with the basis' functions, for each unit.
+        Products of y − mean(y) with the basis' functions, summed within each unit.
     lam, edf
-        The penalty, and the curve's effective number of coefficients.
+        The penalty λ, and the effective degrees of freedom of the curve.
     freedom : (J,) array
-        Degrees of freedom of each point's variance: those of its own units for a level, infinite elsewhere.
+        Degrees of freedom of each point's variance, from a level's own units; infinite without levels.
     """
 
     basis: Basis
@@ -304,9 +306,10 @@ def fit_curve(
     Parameters
     ----------
     rows : (n, p) array, optional
-        Residuals of the basis' functions given the controls, for a curve among equals; y is then one, too.
+        For a curve given controls, the residuals of the basis' functions on the controls. y must then be
+        residuals, too.
     lam
-        The penalty of roughness, without a penalty on the tails' steps; by default both are estimated.
+        The penalty of roughness; the tails' steps then have none. By default both penalties are estimated.
     """
     design = basis.rows if rows is None else rows
     weight = table.share
@@ -315,7 +318,7 @@ def fit_curve(
     size = np.trace(gram) / len(gram)
     gram = gram + 1e-10 * size * np.eye(len(gram))
     if not issparse(design):
-        # The functions add up to 1, which is 0 among equals, so the level is set to 0.
+        # Residuals of the constant 1, the sum of the functions, are 0, so the level is set to 0.
         gram = gram + size / len(gram)
     # The functions add up to 1, so the fit uses y minus its mean. Neither rounding nor the small ridge of the
     # Gram matrix then bends a flat curve.
@@ -351,7 +354,7 @@ def fit_curve(
 def predicted_out_of_fold(
     y: Array, table: AuditTable, basis: Basis, *, lam: float, n_folds: int = 5
 ) -> Array:
-    """Predict the curve of y (n,), or of each column (n, k), at each row, fitted on the other folds."""
+    """Predict y (n,), or each column (n, k), at each row by a curve that is fitted on the other folds."""
     folds = table.folds(n_folds)
     predictions = np.empty_like(y)
     for fold in range(n_folds):
@@ -365,21 +368,21 @@ def predicted_out_of_fold(
 
 
 def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) -> tuple[float, float]:
-    """λ and κ by restricted maximum likelihood, λ undersmoothed."""
+    """Estimate λ and κ by restricted maximum likelihood, and reduce λ (undersmoothing)."""
     if not basis.penalty.any():
         return 0.0, 0.0
     tails = int(np.linalg.matrix_rank(basis.steps))
     penalties = []
     for kappa in _KAPPAS if tails else (0.0,):
         own = gram + kappa * basis.steps
-        # own = LL', LᵀPL⁻¹ = V diag(γ) V': every λ is then a division.
+        # With the generalised eigenvalues of P and the Gram matrix, each λ needs only a division.
         bent, vectors = eigh(basis.penalty, own)
         along = (vectors.T @ moment) ** 2
         bends = bent > 1e-8 * bent.max()
         strength = _LAMBDAS[:, None] * bent[bends]
         left = square - along[~bends].sum() - (along[bends] / (1 + strength)).sum(axis=1)
         degrees = max(n - int((~bends).sum()) + tails, 1)
-        # −2 × the restricted log likelihood, without its constants.
+        # −2 × restricted log likelihood, up to a constant.
         score = degrees * np.log(np.maximum(left, max(1e-14 * square, 1e-300)))
         score += np.log1p(1 / strength).sum(axis=1)
         if tails:
@@ -397,7 +400,7 @@ def times_rows(design: Rows, factor: Array) -> Rows:
     """Multiply each row of a design (n, p) by its factor (n,)."""
     if not issparse(design):
         return design * factor[:, None]
-    # Quicker than multiply(), which makes a sparse array of the factors.
+    # The method multiply() would be slower, because it creates a sparse array of the factors.
     values = design.data * np.repeat(factor, np.diff(design.indptr))
     return csr_matrix((values, design.indices, design.indptr), design.shape)
 
@@ -412,7 +415,7 @@ def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
 
 
 def _freedom(basis: Basis, table: AuditTable) -> Array:
-    """Degrees of freedom of the points' variances, (J,); unequal weights of the units lower them."""
+    """Degrees of freedom of the points' variances, (J,); unequal weights of units reduce them."""
     freedom = np.full(len(basis.at), np.inf)
     for j in np.flatnonzero(np.array(basis.kind) == "level"):
         squares = table.per_unit(table.weight * (table.sensitive == basis.at[j])) ** 2
@@ -421,8 +424,8 @@ def _freedom(basis: Basis, table: AuditTable) -> Array:
 
 
 def _rank_slope(values: Array, basis: Basis) -> Array:
-    """Derivative of a point's value by its percentile: dM/dp; of a tail's mean T(p), (M(p) − T)/p or (T −
-    M)/(1 − p)."""
+    """Derivative of each point's value by its percentile, (J,): dM/dp for the curve M, (M(p) − T)/p for the
+    lower tail's mean T, and (T − M(p))/(1 − p) for the upper tail's."""
     slope = np.zeros(len(values))
     inner = basis.is_curve
     if inner.sum() < 3:
@@ -438,7 +441,7 @@ def _rank_slope(values: Array, basis: Basis) -> Array:
 
 
 def _of_percentiles(slope: Array, basis: Basis, table: AuditTable) -> Array:
-    """M'(p) M'(q) (min(p, q) − pq) / n: the errors of percentiles follow a Brownian bridge."""
+    """Covariance from the estimated percentiles, a Brownian bridge: M'(p) M'(q) (min(p, q) − pq) / n."""
     per = table.error(table.share) ** 2
     p = basis.share
     return np.outer(slope, slope) * (np.minimum.outer(p, p) - np.outer(p, p)) * per

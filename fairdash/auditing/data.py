@@ -1,10 +1,9 @@
 """Data that all questions of an audit share, computed once and frozen, and the result type of each answer.
 
-The p-value of a criterion tests the claim of its row, that there is no gap. A curve has a second p-value,
-which tests for any kind of link, because the curve is flat if only the spread of the price follows s. This
-p-value comes from the omnibus test of several measures (:mod:`fairdash.dependence.omnibus`). Among equals it
-comes from products of the residuals of price and attribute with functions of the factors
-(:mod:`fairdash.dependence.conditional`), which detect effects of opposite sign.
+The p-value of a criterion tests the hypothesis of no gap. A curve is flat if only the spread of the price
+depends on s, so a second p-value tests for any kind of link. It comes from the omnibus test of several
+measures (:mod:`fairdash.dependence.omnibus`). Given controls, it comes from double residuals times functions
+of the factors (:mod:`fairdash.dependence.conditional`), which also detect effects with opposite signs.
 """
 
 from __future__ import annotations
@@ -37,18 +36,18 @@ from fairdash.evaluation.crossed_cells import Cells, cells_of, crossing_name
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.text import counted, p_equals
 
-#: Questions that are answered for a second price by itself, and those that need both prices.
+#: Questions that are answered for a second price separately; the others need both prices.
 OF_EACH_PRICE = frozenset(range(1, 8))
-#: Questions that are answered for a crossing, besides the primary criterion's: question 4 takes long for 25
-#: cells.
+#: Questions that are answered for a crossing, in addition to the primary criterion's. Question 4 is too slow
+#: for 25 cells.
 OF_A_CROSSING = frozenset({1, 2, 5, 10})
 Array = NDArray[np.float64]
 
-#: Receives the current step and the share of the whole, in [0, 1]; it may raise Cancelled to stop.
+#: Function that receives the current step and the share completed, in [0, 1]; it may raise Cancelled to stop.
 Progress = Callable[[str, float], None]
-#: Rows that a test of a link uses, at most, drawn in whole units: with more, it would find the faintest link.
+#: Maximum number of rows in a test of a link, drawn in whole units: with more, even negligible links show.
 MAX_ROWS = 100_000
-#: An estimate's fields, and the columns of its amounts.
+#: Fields of an estimate, with the columns that contain them as amounts.
 _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
 
 
@@ -59,11 +58,11 @@ class Measured:
     Attributes
     ----------
     found
-        The number with its inference; its p-value tests that there is no gap.
+        The estimate with its inference; its p-value tests the hypothesis of no gap.
     p_any_link
-        p-value of no link of any kind; NaN if not tested.
+        p-value of the hypothesis of no link of any kind; NaN if not tested.
     table
-        The rows used.
+        The rows that the estimate uses.
     mean_price
         Mean price of the question's rows, to which shares refer.
     curve
@@ -77,7 +76,7 @@ class Measured:
     curve: Curve | None = None
 
     def any_link_in_words(self, between: str = "") -> str:
-        """State the result of the test for any link, which may find a link that the averages don't show."""
+        """Describe the test of any link, which may detect a link that the averages don't show."""
         p = f"({p_equals(self.p_any_link)})"
         if self.p_any_link > LEVEL:
             return f"A joint test of several measures finds no link of any kind{between} {p}."
@@ -89,7 +88,7 @@ class Measured:
         return f"A joint test of several measures also finds a link{between} {p}."
 
     def rows_needed(self, plan: AuditPlan) -> float:
-        """Return the whole number of similar rows that would show the largest gap allowed."""
+        """Return the number of similar rows needed to show a gap below the largest acceptable gap."""
         return float(np.ceil(self.table.n * (self.found.smallest / plan.gap_allowed(self.mean_price)) ** 2))
 
 
@@ -100,13 +99,13 @@ class Part:
     Attributes
     ----------
     sentences
-        The answer, and further sentences.
+        The answer, followed by further sentences.
     tables
-        Name to frame.
+        Map of names to frames.
     measures
-        Rows of the result's measures, as :meth:`AuditData.measure` makes them.
+        Rows for the result's measures, from :meth:`AuditData.measure`.
     criteria
-        Measured criteria.
+        Map of the criteria that the question measures to their estimates.
     notes
         Notes on rows left out or sampled.
     """
@@ -127,20 +126,19 @@ class AuditData:
     table
         The rows, cleaned and sorted.
     frame
-        The original table, including rows without the attribute.
+        The input frame, including rows without the attribute.
     plan
-        Plan of the audit; its columns are the table's.
+        Plan of the audit, with the columns of the table.
     tell
-        Told of progress.
+        Function that receives progress.
     cells
-        Cells of a crossing of attributes, which is audited as one more attribute with these cells as classes.
+        Cells of a crossing of attributes, which is audited like an attribute with the cells as its classes.
     crossings
         Data of each crossing, if this is the first attribute.
     is_first
-        Whether this is the first attribute. Class probabilities belong to no attribute and are reported with
-        the first.
+        Whether this is the first attribute. Class probabilities have no attribute and are reported with it.
     roles
-        Optional roles whose cells are known in all rows.
+        Optional roles without missing cells in these rows.
     """
 
     table: AuditTable
@@ -154,12 +152,12 @@ class AuditData:
     _parts: dict[frozenset[str], AuditData] = field(default_factory=dict)
 
     def on(self, *roles: str) -> AuditData:
-        """Return the data on the rows in which the cells of further optional roles are known.
+        """Return the data of the rows in which the cells of further optional roles are known.
 
         Raises
         ------
         DataError
-            They are too few.
+            There are too few such rows.
         """
         columns = self.plan.columns
         cost = "expected_cost" if columns.expected_cost else "outcome"
@@ -171,7 +169,7 @@ class AuditData:
         return self._parts[wanted]
 
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
-        """Name the rows that figures on these roles leave out, and the possible meaning of a blank cell."""
+        """Return notes on the rows that figures with these roles leave out, and on the meaning of blanks."""
         columns, said = self.plan.columns, []
         kept, _ = complete_rows(self.frame, columns)
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
@@ -183,7 +181,7 @@ class AuditData:
 
     @cached_property
     def basis(self) -> Basis:
-        """Functions of s.
+        """Basis functions of s.
 
         Raises
         ------
@@ -201,7 +199,7 @@ class AuditData:
 
     @cached_property
     def curve(self) -> Curve:
-        """The price along s."""
+        """Curve of the price along s."""
         return fit_curve(self.table.price, self.table, self.basis)
 
     @cached_property
@@ -229,13 +227,13 @@ class AuditData:
 
     @property
     def cost(self) -> Array | None:
-        """Expected cost: your own, or the outcome."""
+        """Expected cost if given, or else the outcome."""
         own = self.table.expected_cost
         return self.table.outcome if own is None else own
 
     @property
     def costs(self) -> Costs | None:
-        """Learned cost of policies, computed once for all questions; None without data to learn from."""
+        """Estimated cost of each policy, computed once for all questions; None without data to learn from."""
         return self.on("expected_cost", "outcome", "features")._costs
 
     @cached_property
@@ -250,11 +248,11 @@ class AuditData:
         )
 
     def say(self, doing: str, question: int, part: float = 0.0) -> None:
-        """Report progress within a question."""
+        """Report progress: the share `part` of a question's work is done."""
         self.tell(doing, (question + part) / (max(QUESTIONS) + 1))
 
     def measure(self, name: str, each: Estimate, *, of_price: bool = True) -> dict[str, Any]:
-        """Return a row of the measures: shares of the mean price with amounts, or plain numbers."""
+        """Return a row of the measures with shares of the mean price and amounts, or with plain numbers."""
         mean = self.table.mean_price if of_price else 1.0
         shares = {key: getattr(each, key) / mean for key in _MONEY}
         amounts = {money: getattr(each, key) if of_price else math.nan for key, money in _MONEY.items()}
@@ -263,17 +261,17 @@ class AuditData:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Answered:
-    """Findings along one attribute, before verdicts: the parts by question."""
+    """Findings for one attribute before verdicts, as a map of questions to parts."""
 
     data: AuditData
     parts: Mapping[int, Part] = field(default_factory=dict)
-    #: With its verdicts, if they are known.
+    #: Result with verdicts, if they are known.
     result: Findings | None = None
-    #: For the first price, the second price by itself; for the second, the first on the same rows.
+    #: Findings for the other price: those of the second price by itself, or of the first on the same rows.
     pair: Answered | None = None
 
     def go_on(self, questions: Collection[int]) -> Answered:
-        """Answer further questions, each from the data and from earlier parts."""
+        """Answer further questions, each from the data and the previous parts."""
         parts = dict(self.parts)
         for number in sorted(questions):
             question = QUESTIONS[number]
@@ -295,7 +293,7 @@ class Answered:
 
     @property
     def criteria(self) -> dict[str, Measured]:
-        """Estimates of each criterion."""
+        """Estimate for each criterion."""
         found = [{"independence": self.data.independence}, *(part.criteria for part in self.parts.values())]
         return {name: each for criteria in found for name, each in criteria.items()}
 
@@ -307,7 +305,7 @@ class Answered:
 
     @property
     def measures(self) -> Iterator[dict[str, Any]]:
-        """Rows of the figures for the measures of all parts: shares, and amounts if known."""
+        """Yield the measures of all parts as rows of the figures: shares, and amounts if known."""
         for number, part in self.parts.items():
             for row in part.measures:
                 key = {"question": number, "measure": row["measure"], "quantity": MEASURE}
@@ -327,7 +325,7 @@ def gap_along(table: AuditTable, y: Array, curve: Curve, plan: AuditPlan) -> tup
 
 
 def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> float:
-    """Return the p-value of independence between u (n,) and s, against any kind of link, in (0, 1]."""
+    """Return the p-value, in (0, 1], of independence between u (n,) and s against any kind of link."""
     rows, counted = _counted(table, random_state)
     return independence_test(u[rows], table.s_for_tests[rows], **counted).p_value
 
@@ -335,7 +333,7 @@ def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> f
 def p_among_equals(
     table: AuditTable, u: Array, factors: tuple[str, ...], *, random_state: int | None
 ) -> float:
-    """Return the p-value of no link between the mean of u (n,) and s given the factors, in (0, 1]."""
+    """Return the p-value, in (0, 1], of no link between the mean of u (n,) and s given the factors."""
     rows, counted = _counted(table, random_state)
     given = table.controls.loc[rows, list(factors)]
     s = table.s_for_tests[rows]
@@ -343,9 +341,9 @@ def p_among_equals(
 
 
 def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
-    """Note on the rows and their weights."""
+    """Return the rows that a test uses, (n,), with options for their weights, groups and seed."""
     rows = table.deal < MAX_ROWS / table.n
-    # Constant weights and groups would cost a second set of permutations.
+    # Constant weights or groups would need a second set of permutations.
     alike = np.ptp(table.weight) == 0
     return rows, {
         "sample_weight": None if alike else table.weight[rows],
@@ -357,7 +355,7 @@ def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bo
 def data_of(
     frame: pd.DataFrame, plan: AuditPlan, *, tell: Progress, notes: tuple[str, ...] = ()
 ) -> list[AuditData]:
-    """Return the data of each sensitive attribute, and of each crossing that can be judged."""
+    """Return the data of each sensitive attribute and of each crossing that can be judged."""
     tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in plan.columns.each]
     crossed, unjudged = _crossed(frame, plan, tuple(map(str, tables[0].features)), tell=tell)
     found = []
@@ -368,7 +366,7 @@ def data_of(
             table=replace(table.on(()), notes=more), frame=frame, plan=replace(plan, columns=table.columns),
             tell=tell, crossings=crossed if is_first else (), is_first=is_first,
         )  # fmt: skip
-        # Without the primary criterion's rows there is no audit.
+        # An audit without rows for the primary criterion is an error.
         data.on(*_primary_roles(plan))
         found.append(data)
     return [*found, *crossed]
@@ -382,10 +380,10 @@ def _primary_roles(plan: AuditPlan) -> Sequence[str]:
 def _crossed(
     frame: pd.DataFrame, plan: AuditPlan, features: tuple[str, ...], *, tell: Progress
 ) -> tuple[tuple[AuditData, ...], tuple[str, ...]]:
-    """Return the data of each crossing of sensitive attributes, and sentences on those not judged."""
+    """Return the data of each crossing of sensitive attributes, and sentences on crossings not judged."""
     found, said = [], []
     asked = plan.asked & OF_A_CROSSING
-    # Tables along other columns are those of questions 5 and 10.
+    # Only questions 5 and 10 have tables along other columns.
     coverage = plan.columns.coverage if 5 in asked else None
     for names in plan.columns.crossings:
         name, cells = crossing_name(names), crossed_cells(frame, plan.columns, names)
@@ -413,7 +411,7 @@ def _crossed(
 
 
 def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -> Cells:
-    """Return the cells of a crossing, in bands of about equal exposure and with policies as its units."""
+    """Return the cells of a crossing, with bands of about equal exposure and policies as units."""
     exposure, groups = columns.exposure, columns.groups
     return cells_of(
         frame,
@@ -424,7 +422,7 @@ def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -
 
 
 def _not_judged(data: AuditData) -> str:
-    """Count the rows of cells that have too few rows, or policies, to be judged; "" without any."""
+    """Return a sentence on the rows of cells with too few rows or policies to be judged; "" if none."""
     table = data.table
     if not (rest := int((~np.isin(table.sensitive, data.basis.at)).sum())):
         return ""
@@ -435,7 +433,7 @@ def _not_judged(data: AuditData) -> str:
 
 
 def _of_second_price(data: AuditData) -> Answered:
-    """Result for the second price by itself, on the same rows."""
+    """Return the findings for the second price alone, on the same rows."""
     assert data.table.candidate is not None
     columns = data.table.columns.of_candidate
     plan = replace(

@@ -1,13 +1,13 @@
 """Evidence of an audit: one zip with the report, the tables and the plan that reproduces them.
 
-report.html   a page for a committee, then the technical part; it loads nothing from the network, and has no
-              figures where plotly is not installed
+report.html   a page for a committee, then the technical part. It loads nothing from the network, and has no
+              figures if plotly is not installed.
 audit.json    all findings
 *.csv         one table each
 plan.json     the plan with thresholds, versions, seeds, and the SHA-256 of input and of every file
 
-The same plan on the same rows gives the same bytes, with the same versions, processor and number of threads.
-All times in the zip come from the plan.
+The same plan and rows give the same bytes with the same versions, processor and number of threads. All times
+in the zip come from the plan.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from fairdash.utils.text import few, visible
 from fairdash.views.blocks import document
 
 PLAN, REPORT = "plan.json", "report.html"
-#: Bytes of evidence, and of its content when it is read, at most; a large audit takes a hundredth of it.
+#: Maximum size of evidence in bytes, zipped and unzipped; a large audit needs a hundredth of it.
 LARGEST = 64 * 10**6
 
 
@@ -63,14 +63,14 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
 
 
 def environment() -> dict[str, str]:
-    """Return what determines the last digits: versions, processor and threads."""
+    """Return what affects the last digits of results: versions, processor and number of threads."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count())
     machine = {"processor": processor(), "threads": threads}
     return versions() | installed("plotly") | machine
 
 
 def processor() -> str:
-    """Return the processor's model and kind, which determine how sums are rounded."""
+    """Return the processor's model and architecture, which affect the rounding of sums."""
     model = platform.processor()
     with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -89,7 +89,7 @@ def command_of(result: Findings) -> str:
 
 
 def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
-    """Zip a result; `files` are its data: ``audit.json`` and the tables."""
+    """Return a result as a zip; `files` has its data, ``audit.json`` and the tables."""
     hashes = {name: sha256(content) for name, content in sorted(files.items())}
     columns, command = result.plan.columns, command_of(result)
     report = document(
@@ -144,7 +144,7 @@ def read_part(place: Path, name: str) -> bytes:
     Raises
     ------
     StorageError
-        The file is missing, too large, or changed.
+        The file is missing, too large, or does not match its hash.
     """
     with _reading(place):
         files = unpack(_whole(place), PLAN, name, largest=LARGEST)
@@ -168,7 +168,7 @@ def _whole(place: Path) -> bytes:
 
 @contextmanager
 def _reading(place: Path, what: str = "audit") -> Iterator[None]:
-    """Turn the faults of a foreign or altered file into one error."""
+    """Convert the errors from a foreign or altered file into one StorageError."""
     try:
         yield
     except FairdashError:
@@ -181,7 +181,7 @@ def _reading(place: Path, what: str = "audit") -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditResult(Findings):
-    """Result of an audit, with methods to save, load and compare it.
+    """Result of an audit that can be saved, loaded and compared.
 
     See :class:`~fairdash.auditing.result.Findings` for the fields.
 
@@ -194,26 +194,26 @@ class AuditResult(Findings):
     """
 
     def _repr_html_(self) -> str:
-        """Questions and answers in a notebook, as text."""
+        """Return the questions and answers as text for a notebook."""
         rows = [{"question": each.title, "answer": each.sentence} for each in self.answers]
         with pd.option_context("display.max_colwidth", None):
             return str(pd.DataFrame(rows).to_html(index=False))
 
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
-        """Return this result with the changes since another audit, given as an object or as a saved file.
+        """Return this result with its changes since another audit, given as an object or a saved file.
 
         Returns
         -------
         AuditResult
-            This result with :attr:`since` and two more tables; see
-            :func:`fairdash.auditing.result.drift_since`.
+            This result with :attr:`since` and two more tables (see
+            :func:`fairdash.auditing.result.drift_since`).
 
         Raises
         ------
         OptionError
             The audits have different sensitive attributes, or no common range of the attribute.
         StorageError
-            There is no audit, or one that can't be read.
+            The file has no audit, or can't be read.
         """
         if isinstance(other, AuditResult):
             before, content = other, other.files()[CONTENT]
@@ -223,14 +223,14 @@ class AuditResult(Findings):
         return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write ``audit.json`` and one CSV per table into a folder, or the whole evidence into a ``.zip``.
+        """Write ``audit.json`` and one CSV per table to a folder, or the complete evidence to a ``.zip``.
 
-        Equal results give equal bytes; see :mod:`fairdash.auditing.evidence`.
+        Equal results give equal bytes (see :mod:`fairdash.auditing.evidence`).
 
         Raises
         ------
         StorageError
-            The place can't be written.
+            The path can't be written.
         """
         place = Path(path)
         hint = f"Choose another place than {place}."
@@ -247,12 +247,12 @@ class AuditResult(Findings):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> AuditResult:
-        """Load a folder or ``.zip`` written by :meth:`save`; all numbers are restored exactly.
+        """Load a folder or ``.zip`` from :meth:`save`; all numbers are restored exactly.
 
         Raises
         ------
         StorageError
-            There is no audit, or one that can't be read.
+            The path has no audit, or can't be read.
         """
         place = Path(path)
         with _reading(place):

@@ -1,13 +1,14 @@
 """Inference for the largest gap of a curve: its interval, and one of three verdicts at a threshold δ.
 
 The gap is the highest minus the lowest of all points. It is *below* δ if, for every pair s, t of points, the
-upper one-sided 95 % limit of E[y|s] − E[y|t] is under δ: the gap is the difference of some pair, so testing
-each pair at 5 % is enough (intersection–union; Berger 1982). It is *above* δ if the largest of the pairs'
-simultaneous lower limits exceeds δ; pairs that are certainly closer than δ, at a tenth of the level, are
-excluded first (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica 82).
+upper one-sided 95 % limit of E[y|s] − E[y|t] is below δ. The gap is the difference of some pair, so testing
+each pair at 5 % is enough (intersection–union test; Berger 1982). The gap is *above* δ if the largest of the
+pairs' simultaneous lower limits exceeds δ. A first step, at a tenth of the level, excludes pairs that differ
+by less than δ (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica 82).
 
 The variance of a level's mean comes from the level's own rows, so levels may differ in variance. With few
-rows it is uncertain: draws include its distribution, and single pairs have Welch's degrees of freedom.
+rows this variance is uncertain. The draws therefore include its distribution, and single pairs have Welch's
+degrees of freedom.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from fairdash.evaluation.classes import holm as holm
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import p_equals, percent
 
-#: Groups of units that a test of a flat curve draws from.
+#: Maximum number of groups of units in the bootstrap test of a flat curve.
 _MAX_GROUPS = 2_000
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -40,13 +41,13 @@ LEVEL = 0.05
 #: Power at the smallest detectable gap.
 POWER = 0.8
 _DRAWS = 2000
-#: Sums that are drawn together.
+#: Number of sums simulated in one batch.
 _AT_ONCE = 1000
-#: Share of a level that is spent on excluding pairs that are surely closer than δ.
+#: Share of a test's level used to exclude pairs that differ by less than δ.
 _SCREENED = 0.1
-#: Draws beyond a quantile, at least, to estimate it.
+#: Minimum number of draws beyond a quantile to estimate it.
 _ENOUGH = 10
-#: Range of levels in which a claim's p-value is searched, and its relative precision.
+#: Smallest level in the search for a claim's p-value, and the relative precision of the p-value.
 _MIN_LEVEL, _PRECISION = 1e-12, 0.01
 
 
@@ -60,7 +61,7 @@ class Estimate:
 
     @classmethod
     def of(cls, value: float, error: float) -> Estimate:
-        """Make an estimate from its standard error."""
+        """Create an estimate from a value and its standard error."""
         return cls(value=value, ci_low=value - Z * error, ci_high=value + Z * error)
 
     def map(self, change: Callable[[float], float]) -> Estimate:
@@ -69,32 +70,32 @@ class Estimate:
 
 
 def within(each: Estimate, mean: float = 1.0) -> str:
-    """Format a share, or an amount as a share of the mean price, with its interval."""
+    """Format a share, or an amount as a share of the mean, with its interval."""
     return f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)})"
 
 
 def of_mean(each: Estimate, mean: float) -> str:
-    """Format an amount as a share of the mean price, with these words and its interval."""
+    """Format an amount as "x % of the mean price", with its interval."""
     value, _, interval = within(each, mean).partition(" (")
     return f"{value} of the mean price ({interval}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tested(Estimate):
-    """Gap with its inference at a threshold δ; amounts in units of y.
+    """Gap with its inference at a threshold δ; amounts are in units of y.
 
     Attributes
     ----------
     ci_low, ci_high
-        95 % limits, each at 2.5 %.
+        Limits of the 95 % interval, with 2.5 % on each side.
     lower, upper
-        One-sided 95 % limits; the verdict compares these with δ.
+        One-sided 95 % limits. The verdict compares these with δ.
     p_value
-        p-value of the null hypothesis, in (0, 1].
+        p-value of the hypothesis of no gap, in (0, 1].
     p_below, p_above
-        p-values of the claims that it is below and above δ; a small value supports the claim.
+        p-values of the claims that the gap is below and above δ. A small value supports the claim.
     smallest
-        The smallest δ below which the gap would be shown with probability 0.8 if there were no gap.
+        The smallest δ for which the verdict would be "below" with probability 0.8 if the true gap were 0.
     """
 
     lower: float
@@ -105,23 +106,23 @@ class Tested(Estimate):
     smallest: float
 
     def verdict(self) -> str:
-        """``"below"``, ``"above"`` or ``"undecided"``, at 5 % in each direction."""
+        """Verdict ``"below"``, ``"above"`` or ``"undecided"``, at 5 % in each direction."""
         return verdict_at(self.p_below, self.p_above)
 
 
 def verdict_at(p_below: float, p_above: float) -> str:
-    """Return the verdict of two p-values, corrected or not, at 5 % in each direction."""
+    """Return the verdict from two p-values, corrected or not, at 5 % in each direction."""
     return BELOW if p_below <= LEVEL else ABOVE if p_above <= LEVEL else UNDECIDED
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gap(Tested):
-    """Largest gap of a curve, highest minus lowest point; the p-value tests a flat curve, whose gap is 0.
+    """Largest gap of a curve, the highest minus the lowest point; the p-value tests for a flat curve.
 
     Attributes
     ----------
     floor
-        Average value if the true curve is flat. The value is never below 0, so noise alone makes it positive.
+        Average value for a flat true curve. A gap is never negative, so noise alone makes it larger than 0.
     lowest, highest
         Lowest and highest point.
     """
@@ -142,9 +143,9 @@ def noise_in_words(gap: Gap, mean: float) -> str:
 def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, pd.DataFrame]:
     """Test the largest gap of a curve against a threshold δ, in units of y; return the curve with a band.
 
-    The band's columns are at, share, kind, and value, low, high in units of y, one row per point. It contains
-    the whole curve in 95 % of samples if the curve is smooth. A jump inside the range is smoothed, and the
-    band does not contain it. docs/audit.md has the measurements.
+    The band has one row per point and the columns at, share, kind, and value, low, high in units of y. It
+    contains the whole curve in 95 % of samples if the curve is smooth. A jump inside the range is smoothed,
+    and the band does not contain it (docs/audit.md has the measurements).
     """
     values, covariance = curve.values, curve.covariance
     drawn = _draw(covariance, random_state)
@@ -189,18 +190,18 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
 
 
 def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
-    """Return the p-value of a flat curve, in (0, 1], from the largest |t| over its contrasts.
+    """Return the p-value of a flat curve, in (0, 1], from the largest |t| of the curve's contrasts.
 
-    It comes from the studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3),
-    which takes the skewness of claims into account. Errors are computed under a flat curve, by unit, so the
-    spread of y may follow s.
+    The studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3) takes the skewness
+    of claims into account. It draws each unit's errors under a flat curve, so the spread of y may depend on
+    s.
     """
     contrasts, discount = curve.basis.contrasts
     scores = _in_groups(curve.products) @ contrasts
     groups, total = len(scores), scores.sum(axis=0)
     off = scores - total / groups
     t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _least(curve))
-    # Without a seed each curve has draws of its own.
+    # Without a seed, each curve needs new draws, so the cache is bypassed.
     draw = _bootstrap_counts if random_state is not None else _bootstrap_counts.__wrapped__
     counts = draw(groups, random_state)
     drawn = counts @ off
@@ -208,7 +209,7 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     return _share((np.abs(drawn) / error / discount).max(axis=1), float((t / discount).max()))
 
 
-# An audit tests several curves of the same units, with the same draws.
+# An audit tests several curves of the same units, so the draws are cached.
 @lru_cache(maxsize=1)
 def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
     """Return the count of each group in each bootstrap sample, (draws, G)."""
@@ -220,15 +221,14 @@ def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
 
 
 def _least(curve: Curve) -> float:
-    """Standard error, kept above 0 for a price without noise."""
+    """Return a lower limit for standard errors, so a price without noise does not give 0."""
     return 1e-12 * max(float(np.abs(curve.values).max()), 1e-300)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Pairs:
     """Differences of pairs of points, (M,), with standard errors and degrees of freedom, and draws of each
-    error in units of its standard error, (draws, M).
-    """
+    difference's error in standard errors, (draws, M)."""
 
     apart: Array
     error: Array
@@ -238,34 +238,32 @@ class _Pairs:
 
     @cached_property
     def most(self) -> Array:
-        """(draws,) array: the largest error of any pair, in either order of the two points."""
+        """Largest absolute error of any pair in each draw, (draws,)."""
         return np.abs(self.off).max(axis=1)
 
     def _reach(self, level: float) -> Array:
-        """Bounds, in standard errors, that any pair (M,) exceeds with probability at most `level` for all
-        pairs together.
+        """Return simultaneous limits for all pairs' errors, (M,), exceeded with probability at most `level`.
 
-        With too few draws for the level, Bonferroni's inequality gives the bounds.
+        If there are too few draws for the level, the limits come from Bonferroni's inequality.
         """
         if level * len(self.most) >= _ENOUGH:
             return np.full(len(self.error), np.quantile(self.most, 1 - level))
         return np.asarray(-stdtrit(self.freedom, level / (2 * len(self.error))))
 
     def _relevant(self, delta: float, level: float) -> tuple[Array, Array]:
-        """For the pairs that may differ by more than δ, in order: the largest error of the differences in
-        each draw, and the places of these pairs in the given order and then in the reverse order.
-        """
+        """Return the largest error in each draw among ordered pairs that may differ by more than δ, (draws,),
+        and a mask of these pairs, (2M,): first in the given order, then in the opposite order."""
         reach = self._reach(level * _SCREENED) * self.error
         there, back = (each + reach > delta for each in (self.apart, -self.apart))
         relevant = np.concatenate([there, back])
-        # A search over levels meets the same few sets of pairs.
+        # A search over levels repeats a few sets of pairs, so their maxima are cached.
         if (key := relevant.tobytes()) not in self.most_of:
             of_there = self.off[:, there].max(axis=1, initial=-np.inf)
             self.most_of[key] = np.maximum(of_there, -self.off[:, back].min(axis=1, initial=np.inf))
         return self.most_of[key], relevant
 
     def lower(self, level: float) -> float:
-        """Return the lower limit of the gap: every smaller δ is rejected."""
+        """Return the lower limit of the gap; the test rejects every smaller δ."""
         apart, error = np.concatenate([self.apart, -self.apart]), np.tile(self.error, 2)
         limit = 0.0
         while True:
@@ -279,10 +277,9 @@ class _Pairs:
             limit = higher
 
     def p_above(self, delta: float) -> float:
-        """p-value of the claim that the gap is above δ: the smallest level at which the test makes this
-        claim.
+        """Return the p-value of the claim that the gap is above δ: the smallest level that supports it.
 
-        Holm's method tests at a fraction of 5 %, so both steps use this level.
+        Holm's method tests at a fraction of 5 %, so both steps use the same level.
         """
         beyond = np.concatenate([self.apart, -self.apart]) - delta
         beyond = beyond / np.tile(self.error, 2)
@@ -292,7 +289,7 @@ class _Pairs:
             if not relevant.any():
                 return False
             seen = float(beyond[relevant].max())
-            # The probability of any error is at most the sum of their probabilities.
+            # The sum of the pairs' probabilities bounds the probability of any error (Bonferroni).
             chance = min(_share(most, seen), float(stdtr(np.tile(self.freedom, 2)[relevant], -seen).sum()))
             return chance <= level * (1 - _SCREENED)
 
@@ -310,8 +307,8 @@ class _Pairs:
 def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate, Estimate]:
     """Return √Var(E[π|S]) in units of the price, and UF = Var(E[π|S]) / Var(π) in [0, 1], cross-fitted.
 
-    Var(E[π|S]) = Var(π) − E[(π − m(s))²] with m learned on the other folds, so that noise does not contribute
-    (Williamson et al. 2021); below 0 it is reported as 0.
+    Var(E[π|S]) = Var(π) − E[(π − m(s))²], with m fitted on the other folds so that noise does not count
+    (Williamson et al. 2021). A negative estimate is reported as 0.
     """
     told = predicted_out_of_fold(table.price, table, basis, lam=curve.lam)
     share = table.share
@@ -321,7 +318,7 @@ def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate
         return Estimate.of(0.0, 0.0), Estimate.of(0.0, 0.0)
     gained = around - (table.price - told) ** 2
     explained = float(share @ gained)
-    # If nothing follows s, the first order vanishes and the noise of the curve itself remains.
+    # If π does not depend on s, the first-order term vanishes and the noise of the curve itself remains.
     second = 2 * curve.edf * (total * table.error(share) ** 2) ** 2
     spread = Z * float(np.hypot(table.error(share * (gained - explained)), np.sqrt(second)))
     variance = Estimate(value=explained, ci_low=explained - spread, ci_high=explained + spread)
@@ -330,7 +327,7 @@ def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate
 
 
 def root_of(covariance: Array) -> tuple[Array, Array]:
-    """Return standard deviations (J,), and a root (J, J) of the correlations; 1 and 0 without variance."""
+    """Return standard deviations (J,) and a root (J, J) of the correlations; 1 and 0 for variance 0."""
     scale = np.sqrt(np.maximum(np.diag(covariance), 0))
     scale[scale == 0] = 1.0
     size, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
@@ -338,7 +335,7 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
 
 
 def reach_of_all(covariance: Array, random_state: int | None) -> float:
-    """Return the multiple of standard errors for joint 95 % limits of several numbers; nan for none."""
+    """Return the multiple of standard errors for joint 95 % limits of several numbers; NaN for none."""
     _, root = root_of(covariance)
     drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
     return float(np.quantile(np.abs(drawn).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
@@ -347,7 +344,7 @@ def reach_of_all(covariance: Array, random_state: int | None) -> float:
 def reach_of_sums(parts: csr_matrix, random_state: int | None) -> float:
     """Return :func:`reach_of_all` for sums over independent units, parts (U, J).
 
-    Their covariance (J, J) is not computed if it would be larger than the parts.
+    If the covariance matrix (J, J) would be larger than `parts`, the sums are simulated without it.
     """
     if parts.shape[1] <= parts.shape[0]:
         return reach_of_all(np.asarray((parts.T @ parts).todense()), random_state)
@@ -361,7 +358,7 @@ def reach_of_sums(parts: csr_matrix, random_state: int | None) -> float:
 
 
 def _draw(covariance: Array, random_state: int | None) -> Array:
-    """Errors of curves by chance alone, (draws, J), in pairs of opposite sign."""
+    """Draw random errors of a curve, (draws, J), in antithetic pairs."""
     scale, root = root_of(covariance)
     half = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
     return (np.vstack([half, -half]) @ root.T) * scale
@@ -377,7 +374,7 @@ def _scales(freedom: Array, random_state: int | None) -> Array:
 
 
 def _freedom_of_pairs(curve: Curve, first: Index, second: Index) -> Array:
-    """Degrees of freedom of the differences of pairs of points, (M,), as of Welch (1947)."""
+    """Return the degrees of freedom for differences of pairs of points, (M,), by Welch (1947)."""
     own = np.maximum(np.diag(curve.covariance), 1e-300)
     parts = own / np.sqrt(curve.freedom)
     squares = parts[first] ** 2 + parts[second] ** 2
@@ -392,7 +389,7 @@ def _share(drawn: Array, seen: float) -> float:
 def _in_groups(scores: Rows) -> Array:
     """Sum scores of units (U, p) in at most 2,000 random groups of about equal size, (G, p).
 
-    The sums keep the total and, on average, its variance and skewness. A bootstrap needs nothing else.
+    The group sums preserve the total and, on average, its variance and skewness, which the bootstrap needs.
     """
     n = scores.shape[0]
     group = rng_of(Stream.AUDIT_DRAWS, 0, 3).permutation(n) % _MAX_GROUPS

@@ -1,6 +1,6 @@
 """Plan of an audit: columns, primary criterion and threshold, fixed before any result.
 
-This module imports nothing heavy, because forms and stored plans need it without running an audit.
+This module imports no large package, because forms and stored plans need it without running an audit.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from fairdash.errors import Checks, OptionError
 from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import get_entry
 
-#: With more sensitive attributes than this, only the crossings with the first are judged.
+#: With more sensitive attributes than this number, only crossings with the first attribute are judged.
 MAX_CROSSED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Roles of a table's columns in an audit, with names as in the table; their help describes each."""
+    """Roles of a table's columns in an audit, by column name; each field's help text describes its role."""
 
     price: str = option(
         ..., "Price, or prediction", "The price charged, or the prediction, per unit of exposure."
@@ -79,7 +79,7 @@ class Columns:
 
     @property
     def each(self) -> tuple[Columns, ...]:
-        """Columns of one audit for each sensitive attribute."""
+        """Columns of a separate audit for each sensitive attribute."""
         return tuple(replace(self, sensitive=name, also=()) for name in (self.sensitive, *self.also))
 
     def of(self, role: str) -> tuple[str, ...]:
@@ -91,9 +91,9 @@ class Columns:
 
     @property
     def crossings(self) -> tuple[tuple[str, ...], ...]:
-        """Attributes of each crossing that is judged: all pairs, and three at once.
+        """Attributes of each crossing that is judged: all pairs and, of three attributes, all three at once.
 
-        With more than three attributes, only the pairs with the first are judged.
+        With more than three attributes, only pairs that include the first are judged.
         """
         names = (self.sensitive, *self.also)
         if len(names) > MAX_CROSSED:
@@ -113,17 +113,17 @@ class Columns:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Return every column that has a role, and the given features."""
+        """Every column that has a role, including the given features."""
         alone = (self.groups, self.coverage, self.known_class)
         several = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
         return (*self.numbers().values(), *several, *filter(None, alone))
 
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
-    """Return roles as :class:`Columns`; a single factor, total or feature may be given as a string.
+    """Return roles as :class:`Columns`; a single factor, total or feature may be a string.
 
-    The first of several sensitive attributes is `sensitive`, and the others are `also`. Without an attribute,
-    `sensitive` is the first of the probabilities, used as a number.
+    The first of several sensitive attributes is `sensitive`, and the others are `also`. Without a sensitive
+    attribute, the first column of the probabilities takes its place as a numeric attribute.
     """
     first, *also = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
     for role in ("controls", "totals", "features", "probabilities"):
@@ -133,7 +133,7 @@ def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Colu
 
 
 def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:
-    """Return the plan with roles and options by name; options of the plan as in :meth:`AuditPlan.of`."""
+    """Return a plan from roles and options by name; see :meth:`AuditPlan.of` for the options."""
     roles = {field.name: options.pop(field.name) for field in fields(Columns) if field.name in options}
     return AuditPlan.of(columns_of(price, sensitive, **roles), **options)
 
@@ -144,25 +144,25 @@ def _names(given: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Question:
-    """Question of an audit; audit, page, command line and report loop over :data:`QUESTIONS`.
+    """Question of an audit. The audit, its page, command and report loop over :data:`QUESTIONS`.
 
     Parameters
     ----------
     number, title
-        Its place in the order, and the question in words.
+        Position in the order, and the question in words.
     tables
-        Names of its tables; drawn by :data:`fairdash.views.figures.audit.FIGURES`.
+        Names of the question's tables, which :data:`fairdash.views.figures.audit.FIGURES` draws.
     implementation
-        Function that answers it, ``"file:function"`` in `questions`. It takes the
-        :class:`~fairdash.auditing.data.AuditData` and the parts of earlier questions, and returns a
+        Function that computes the answer, as ``"file:function"`` in `questions`. It takes the
+        :class:`~fairdash.auditing.data.AuditData` and the parts of previous questions, and returns a
         :class:`~fairdash.auditing.data.Part`.
     needs
-        The role in :class:`Columns` without which it can't be answered; "" if price and s are enough.
+        The role in :class:`Columns` that the answer requires; "" if price and s are enough.
     uses
-        Optional roles that some of its figures need: these figures leave out rows in which such a cell is
-        missing. ``"cost"`` is the expected cost, or else the outcome.
+        Optional roles that some of its figures use. These figures leave out rows with a missing cell in such
+        a role. ``"cost"`` is the expected cost, or else the outcome.
     missing
-        Text shown if it is missing; "" for none.
+        Text shown if the role in `needs` is missing; "" for no text.
     """
 
     number: int
@@ -179,12 +179,12 @@ class Question:
 
     @property
     def answer(self) -> Callable[..., Any]:
-        """Function that answers it; imported on use, so that a form works without it."""
+        """Function that answers the question, imported on use so that forms load without it."""
         file, _, function = self.implementation.partition(":")
         return getattr(import_module(f"fairdash.auditing.questions.{file}"), function)
 
 
-#: The questions by number, in the order in which they are asked.
+#: Questions by number, in the order of the answers.
 QUESTIONS: Mapping[int, Question] = MappingProxyType(
     {
         each.number: each
@@ -282,13 +282,13 @@ class Criterion:
     Parameters
     ----------
     id, title
-        Names for programs and for people.
+        Name in code, and name for readers.
     question
-        Number of the question that answers it.
+        The number of the question that measures the criterion.
     picture
-        The table that shows it.
+        The table behind the criterion's figure.
     meaning
-        The criterion in one plain sentence.
+        Statement of the criterion in one plain sentence.
     gap
         Quantity compared with the largest acceptable gap.
     """
@@ -301,7 +301,7 @@ class Criterion:
     gap: str
 
 
-#: The criteria by id; one is named as primary before results are seen, and all are shown.
+#: Criteria by id. The user selects a primary one before seeing results, and all are shown.
 CRITERIA: Mapping[str, Criterion] = MappingProxyType(
     {
         each.id: each
@@ -345,12 +345,12 @@ class AuditPlan:
     columns
         Roles of the columns.
     written
-        Time at which it was written down, ISO 8601 with its zone; "" if not stated. The evidence contains it.
+        Time at which the plan was written, in ISO 8601 with a time zone, for the evidence; "" if unknown.
 
     Raises
     ------
     OptionError
-        An option that can't be used, or a primary criterion whose input is not named.
+        An option can't be used, or the primary criterion lacks its input.
     """
 
     columns: Columns
@@ -409,8 +409,8 @@ class AuditPlan:
         reliability: float | Sequence[float] | None = None,
         **more: Any,
     ) -> AuditPlan:
-        """Make a plan; questions may be ``"all"``, and reliability one number or None; `more` are the other
-        fields."""
+        """Create a plan. `questions` may be ``"all"``, and `reliability` a single number or None. `more` are
+        the other fields."""
         chosen = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
         single = isinstance(reliability, int | float)
         stated = (reliability,) if single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]
@@ -423,12 +423,12 @@ class AuditPlan:
 
     @property
     def thresholds(self) -> dict[str, Any]:
-        """Text of the plan for the evidence."""
+        """Primary criterion and largest acceptable gap, for the evidence."""
         return {"criterion": self.criterion, "max_gap": self.max_gap}
 
     @property
     def of_table(self) -> dict[str, Any]:
-        """Options of :meth:`fairdash.auditing.table.AuditTable.of`, besides the columns."""
+        """Options of :meth:`fairdash.auditing.table.AuditTable.of` other than the columns."""
         return {name: getattr(self, name) for name in ("random_state", "cap", "currency", "period")}
 
     @property
@@ -437,7 +437,7 @@ class AuditPlan:
         return f"{100 * self.max_gap:g} %"
 
     def gap_allowed(self, mean_price: float) -> float:
-        """Convert the largest acceptable gap, a share, to an amount δ in units of the price."""
+        """Convert the largest acceptable gap from a share to an amount δ in units of the price."""
         return self.max_gap * mean_price
 
 

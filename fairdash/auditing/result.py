@@ -1,8 +1,8 @@
 """Result of an audit: frozen tidy tables, sentences, and changes since another audit.
 
-Two results are compared without their rows. Numbers are shares of each mean price, so a uniform price rise is
-not drift. They are treated as independent samples: the half-width of a difference is the root of the sum of
-both squared half-widths. If both contain the same rows, the interval is too wide.
+Two results are compared without access to their rows. Each is a share of its own mean price, so a uniform
+price increase is not drift. They are treated as independent samples: the half-width of a difference is the
+root of the sum of both squared half-widths. If both audits contain the same rows, the interval is too wide.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
 from fairdash.utils.text import CROSS, few, percent, visible
 
-#: The file that contains all of a result.
+#: The file with the complete result.
 CONTENT = "audit.json"
 _PRIMARY = {
     "independence": "The highest average “{price}” {along} exceeds the lowest by {value} of the mean price",
@@ -49,13 +49,13 @@ IN_SHORT = {
     UNDECIDED: "not decided by these rows",
     NONE: "not asked, or a column is missing",
 }
-#: Points that are the mean of all rows beyond the range.
+#: Kinds of points that are the mean of all rows below or above the curve's range.
 TAILS = ("below", "above")
 #: Tables with changes since an earlier audit.
 MOVED, MOVED_CURVE = "moved", "moved_curve"
-#: Kinds of rows of the figures: a criterion's gap, a link of any kind, a detail, or another measure.
+#: Kinds of rows in the figures: a criterion's gap, the test of any link, and another measure.
 GAP, ANY_LINK, MEASURE = "gap", "any link", "measure"
-#: Units of figures: shares, of the mean price mostly, and amounts in units of the price.
+#: Units of figures: shares, mostly of the mean price, and amounts in units of the price.
 SHARE, AMOUNT = "share", "price"
 _COLUMNS = "question measure quantity column value floor low high p unit verdict".split()
 _WIDE = {"measure": "criterion", "low": "ci_low", "high": "ci_high", "p": "p_value"}
@@ -88,7 +88,7 @@ class Answer:
     Parameters
     ----------
     question
-        Its number.
+        Number of the question.
     title
         The question in words.
     sentence
@@ -120,17 +120,17 @@ class Findings:
     verdict
         Verdict on the primary criterion: ``"below"``, ``"above"`` or ``"undecided"``.
     figures
-        Tidy table of all numbers measured along the attribute, one per row: question, measure (a criterion,
-        or another measure), quantity, column (the attribute), value, floor, low and high (95 % interval), p,
-        unit and verdict. `verdicts`, `measures` and `details` are wide views of it.
+        Tidy table of all estimates for the attribute, with one row per number: question, measure (a
+        criterion, or another measure), quantity, column (the attribute), value, floor, low and high (95 %
+        interval), p, unit and verdict. `verdicts`, `measures` and `details` are wide views of this table.
     verdicts
         One row per criterion, the primary one first: question, criterion, value, ci_low, ci_high, p_value,
-        p_any_link, verdict. Values are shares of the mean price. ``p_value`` tests that there is no gap: a
-        flat curve, or no bias in any cell (sufficiency). ``p_any_link`` tests that there is no link of any
-        kind, in averages or spread, and among equals no link that varies with the factors; NaN for
-        sufficiency. Neither is corrected for the number of criteria (docs/verdict.md). The verdict is
-        ``"none"`` if an input is missing. The primary criterion is tested at 5 % in each direction, the
-        others with Holm's correction of the details' ``p_below`` and ``p_above``.
+        p_any_link, verdict. Values are shares of the mean price. ``p_value`` tests for no gap: a flat curve,
+        or no bias in any cell (sufficiency). ``p_any_link`` tests for no link of any kind in the averages or
+        the spread and, given controls, for no link that varies with the factors; it is NaN for sufficiency.
+        Neither is corrected for the number of criteria (docs/verdict.md). The verdict is ``"none"`` if an
+        input is missing. The primary criterion is tested at 5 % in each direction. The others are tested with
+        Holm's correction of ``p_below`` and ``p_above`` in `details`.
     measures
         Further measures: question, measure, value, ci_low, ci_high as shares of the mean price (of the
         price's variance for ``share_of_variance``), and money, money_low, money_high in units of the price.
@@ -229,7 +229,7 @@ class Findings:
 
     @property
     def headline(self) -> str:
-        """Name the primary criterion and the verdict; for several attributes, also those that decide it."""
+        """Primary criterion and verdict; with several attributes, also the attributes that decide it."""
         title = f"{CRITERIA[self.plan.criterion].title}: {IN_SHORT[self.verdict]}"
         names = [each.plan.columns.sensitive for each in self.along if each.verdict == self.verdict]
         return f"{title} for {few(names)}" if self.others and names else title
@@ -251,8 +251,8 @@ class Findings:
         return tuple(dict.fromkeys(note for each in self.along for note in each.notes))
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
-        """Return the answers in order, each with its tables by name, measures last under ``measures_`` and
-        the number. A table shared by two answers is listed with the first."""
+        """Yield the answers in order, each with its tables by name. The measures come last, under
+        ``measures_`` and the question's number. A table shared by two answers comes with the first."""
         shown: set[str] = set()
         for answer in self.answers:
             tables = {name: self.tables[name] for name in answer.tables if name not in shown}
@@ -265,7 +265,7 @@ class Findings:
             yield answer, tables
 
     def to_dict(self) -> dict[str, Any]:
-        """Return numbers, texts, lists and dicts for JSON; unknown values are None."""
+        """Return the result as numbers, texts, lists and dicts for JSON; unknown values are None."""
         return {
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
@@ -301,7 +301,7 @@ def _rows(result: Findings, quantity: str) -> pd.DataFrame:
 
 
 def figures_of(rows: Sequence[Mapping[str, Any]], *, column: str) -> pd.DataFrame:
-    """Return the tidy table of figures; `column` is the sensitive attribute of all of them."""
+    """Return the tidy table of figures; `column` is the sensitive attribute in every row."""
     table = pd.DataFrame(rows, columns=_COLUMNS).assign(column=column)
     return table.fillna({"verdict": NONE})
 
@@ -317,7 +317,7 @@ def _known(value: Any) -> Any:
 
 
 def primary(row: pd.Series, plan: AuditPlan) -> str:
-    """State the primary verdict and its consequence in one sentence; `row` is its row of the verdicts."""
+    """Return one sentence with the primary verdict and its consequence, from its `row` of the verdicts."""
     columns = plan.columns
     if math.isnan(row["value"]):
         return f"“{CRITERIA[plan.criterion].title}” has no answer: see question {row['question']}."
@@ -338,15 +338,16 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     Returns
     -------
     Drift, dict of frames
-        ``moved``: one row for each criterion (along each attribute and crossing) and measure with an interval
-        in both audits: before, now, difference, ci_low, ci_high as shares of the mean price, verdict_before
-        and verdict_now. ``moved_curve``: the difference of the curves where both have a point: at, value,
-        low, high, kind. If nothing has changed, the band contains the whole difference in 95 % of samples.
+        ``moved``: one row per criterion (for each attribute and crossing) and per measure with an interval in
+        both audits: before, now, difference, ci_low, ci_high as shares of the mean price, verdict_before and
+        verdict_now.
+        ``moved_curve``: the difference of the curves where both have a point: at, value, low, high, kind. If
+        nothing has changed, the band from low to high contains 0 everywhere in 95 % of samples.
 
     Raises
     ------
     OptionError
-        The audits are of different sensitive attributes, or their curves have no point in common.
+        The audits have different sensitive attributes, or their curves have no point in common.
     """
     name, other = now.plan.columns.sensitive, before.plan.columns.sensitive
     if name != other:
@@ -358,7 +359,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         raise OptionError.of(f"The two audits share no range of “{name}”", hint, column="against")
     values = _differences(now, before)
     off = (curve["low"] > 0) | (curve["high"] < 0)
-    # The point that is furthest from 0 in widths of its own band.
+    # The sentence describes the point that is furthest from 0 relative to the width of its band.
     clearness = curve["value"].abs() / (curve["high"] - curve["low"]).clip(lower=1e-300)
     at = curve.iloc[int(clearness.to_numpy().argmax())]
     place = (
@@ -391,7 +392,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
 
 
 def _curves(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return the difference of the curves at the points that both audits have."""
+    """Return the difference of the curves at the points of `now` within the range of `before`."""
     parts, ends = [], ("value", "low", "high")
     for kind, own in now.curve.groupby("kind", sort=False):
         other = before.curve[before.curve["kind"] == kind]
@@ -399,7 +400,7 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
             own = own[own["at"].between(other["at"].min(), other["at"].max())]
             there = {key: np.interp(own["at"], other["at"], other[key] / before.mean_price) for key in ends}
         else:
-            # A level is compared with the same level; a tail is one mean, whatever its start.
+            # A level is compared with the same level, and a tail's mean with the same tail's.
             level = "class" if "class" in own and "class" in other else "at"
             on = [level] if kind == "level" else ["kind"]
             own = own.merge(other, on=on, suffixes=("", "_before"))
@@ -416,7 +417,7 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
 
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return one row per criterion, along each attribute and crossing, and per measure with intervals."""
+    """Return a row per criterion, for each attribute and crossing, and per measure with both intervals."""
     ends = ["value", "low", "high"]
     both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
     both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)]).reset_index(drop=True)
@@ -429,7 +430,7 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
         "before": was,
         "now": value,
         "difference": moved,
-        # The side of each interval that faces the other audit's.
+        # Each limit combines the sides of the two intervals that face each other.
         "ci_low": moved - np.hypot(value - low, was_high - was),
         "ci_high": moved + np.hypot(high - value, was - was_low),
         "verdict_before": both["verdict_before"],
@@ -439,7 +440,7 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
 
 
 def _numbers(result: Findings) -> pd.DataFrame:
-    """Gaps along all attributes and crossings, then the first one's measures, each with its title."""
+    """Return the gaps for all attributes and crossings, then the first attribute's measures, with titles."""
     gaps, titles = [], {name: each.title for name, each in CRITERIA.items()}
     for k, each in enumerate(result.along):
         own, of = _rows(each, GAP), f", “{each.plan.columns.sensitive}”" if k else ""

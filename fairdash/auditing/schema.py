@@ -1,4 +1,4 @@
-"""Check the content of evidence from elsewhere: the fields of audit.json and plan.json, and every table."""
+"""Schemas that validate imported evidence: the fields of audit.json and plan.json, and every table."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from fairdash.utils.records import from_plain
 #: Version of plan.json.
 FORMAT = 1
 Record = TypeVar("Record")
-#: Entries of a list, at most: levels of all columns with 20 rows each, for millions of rows.
+#: Maximum number of entries in a list. It allows for the levels of all columns with millions of rows.
 _MAX_ENTRIES = 1_000_000
 _AMONG: Mapping[str, Any] = {
     "kind": ("curve", "level", *TAILS),
     "criterion": CRITERIA,
     "verdict": (BELOW, ABOVE, UNDECIDED, NONE),
 }
-#: Mark behind a column's name to its kind; without a mark it has numbers, with a % shares.
+#: Suffix of a column's name to its kind. A column without a suffix has numbers, and one with % has shares.
 _KINDS = {"*": TEXT, "?": FLAG, "+": SCALAR}
 _CURVE = "at share% kind* value low high"
 _MONEY = "rows exposure price per_head per_head_low per_head_high total total_low total_high"
@@ -40,7 +40,7 @@ _MEASURES = "measure* value% ci_low% ci_high% money money_low money_high"
 _COLUMNS: Mapping[str, str] = MappingProxyType(
     {
         "figures": "question measure* quantity* column* value floor low high p unit* verdict*",
-        # Views of the figures, as tables show them.
+        # Wide views of the figures.
         **{f"measures_{number}": _MEASURES for number in QUESTIONS},
         **dict.fromkeys(("curve", "candidate_curve", "controlled_curve", "residual_curve"), _CURVE),
         "dearest_curve": "at share% kind* value% low% high%",
@@ -102,11 +102,11 @@ def _declared(columns: str) -> dict[str, Column]:
     return kinds
 
 
-#: Columns of each table; tables along classes mostly have a further column with their names.
+#: Columns of each table. Tables along classes usually have another column with the class names.
 TABLES: Mapping[str, Mapping[str, Column]] = MappingProxyType(
     {name: _declared(columns) for name, columns in _COLUMNS.items()}
 )
-#: Table to its columns that are shares, which are written in per cent.
+#: Columns of each table that are shares, to be shown in per cent.
 SHARES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {name: tuple(re.findall(r"(\w+)%", columns)) for name, columns in _COLUMNS.items()}
 )
@@ -114,7 +114,7 @@ SHARES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Source of a table: a file and how it was read, or a built-in data set; and the model's file."""
+    """Source of a table, a file with its reading options or a built-in data set, and the model's file."""
 
     sha256: str = ""
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -126,7 +126,7 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanFile:
-    """Fields of plan.json, as :func:`fairdash.auditing.evidence.packed` writes them."""
+    """Fields of plan.json, which :func:`fairdash.auditing.evidence.packed` writes."""
 
     fairdash_audit: int
     plan: AuditPlan
@@ -141,7 +141,7 @@ class PlanFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """Fields of audit.json, as :meth:`fairdash.auditing.result.Findings.to_dict` makes them."""
+    """Fields of audit.json, from :meth:`fairdash.auditing.result.Findings.to_dict`."""
 
     plan: AuditPlan
     verdict: str
@@ -159,7 +159,7 @@ class Content:
 
 
 def read_tables(found: Content) -> dict[str, pd.DataFrame]:
-    """Read the tables of an audit, its figures among them."""
+    """Return the tables of an audit, including its figures."""
     rows = {**found.tables, "figures": found.figures}
     require(rows.keys() <= TABLES.keys(), "it has an unknown table")
     tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
@@ -173,7 +173,7 @@ def read_tables(found: Content) -> dict[str, pd.DataFrame]:
 
 
 def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
-    """Read plan.json; ValueError or FairdashError if fairdash did not write it."""
+    """Read plan.json, or raise ValueError or FairdashError if it is not a plan of fairdash."""
     plan = _fields(PlanFile, read_json(content, most_bytes=max_bytes))
     require(plan.fairdash_audit == FORMAT, "it is from another version")
     from_plain(Origin, plan.origin)
@@ -181,9 +181,7 @@ def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
 
 
 def read_content(content: bytes, *, max_bytes: int) -> Content:
-    """Read audit.json; ValueError or FairdashError if fairdash did not write it, or if its parts are
-    inconsistent.
-    """
+    """Read audit.json, or raise ValueError or FairdashError if its content is invalid or inconsistent."""
     content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
     columns, names = content_read.plan.columns, [each.plan.columns.sensitive for each in content_read.others]
     judged = set(names[len(columns.also) :])

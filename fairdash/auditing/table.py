@@ -1,12 +1,12 @@
 """Table of an audit: its columns by role, checked and in a canonical order.
 
 Rows are sorted by the sensitive attribute and then by their content, so results do not depend on their
-original order. Folds are assigned at random. A row's fold depends on its policy, or on its attribute, its
-exposure and its number among rows that are equal in these.
+original order. Folds are pseudo-random. A row's fold depends on its policy or, without policies, on its
+attribute, its exposure and its number among rows that are equal in both.
 
-A row needs a price, an attribute, an exposure and a policy. Other cells may be missing: each question takes
-the rows in which the cells that it uses are known (:meth:`AuditTable.on`). Their order and folds depend on no
-other column.
+A row needs a price, an attribute, an exposure and a policy. Other cells may be missing. Each question uses
+the rows in which the cells that it needs are known (:meth:`AuditTable.on`), and no other column affects their
+order or folds.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ from fairdash.utils.text import amount, counted, few, percent, with_unit
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Rows, or policies if rows are grouped, without which no interval is reliable.
+#: Minimum number of rows, or of policies if rows are grouped, for reliable intervals.
 FEWEST = 100
-#: Optional roles, in the order in which rows are sorted by them; a second price comes last, also by itself.
+#: Optional roles in their order as sort keys. A second price comes last, even if it is audited alone.
 _ORDERED = ("expected_cost", "outcome", "controls", "features", "probabilities", "candidate")
 
 
@@ -58,35 +58,35 @@ class AuditTable:
     Attributes
     ----------
     price, sensitive, weight : (n,) arrays
-        π, s and the exposure w > 0. For classes, s is the position in `classes`.
+        π, s and the exposure w > 0. If s has classes, it is the index in `classes`.
     outcome, expected_cost, candidate : (n,) array or None
-        None if the table has no such column; NaN if a cell is missing.
+        None if the table has no such column; NaN for missing cells.
     controls : (n, c) frame
-        Numbers as floats, all else as text, with missing cells.
+        Legitimate factors: numbers as floats and other columns as text, with missing cells.
     features : (n, p) frame
-        Rating factors; likewise, with missing cells.
+        Rating factors in the same form, with missing cells.
     units : (n,) array
         Independent unit 0 … U-1 of each row: its policy, or the row itself.
     deal : (n,) array
-        Uniform number in [0, 1) of each unit, independent of all predicted values; it determines the folds.
+        Uniform number in [0, 1) of each unit that determines its fold, independent of all predicted values.
     keys : (n,) array
-        Hash of the policy, or of s and the exposure, which determines the folds.
+        Hash of the policy, or of s and the exposure, from which `deal` is computed.
     first_price : (n,) array
-        Sort key for rows of equal s and exposure: the price, or the first price if this is the second.
+        Sort key among rows of equal s and exposure: the price, or the first price in an audit of the second.
     fold_seed
         Seed of the folds.
     columns
         Column names.
     notes
-        Sentences on omitted rows and columns, with reasons.
+        Sentences on the rows left out, with reasons.
     probabilities : (n, k) frame
-        Class probabilities by class name; a row adds up to 1, or is missing. Empty if none are named.
+        Class probabilities by class name. Each row adds up to 1 or is missing; no columns if not given.
     known : (n,) array
-        Position of the true class among them, −1 if unknown.
+        Index of the true class among `probabilities`, −1 if unknown.
     classes
-        The names of the classes of s, in order; empty for numbers.
+        Names of the classes of s, in order; empty if s is numeric.
     currency, period
-        Unit of amounts of money, and unit of exposure, such as "€" and "year"; "" if not stated.
+        Currency of amounts and unit of exposure, such as "€" and "year"; "" if not given.
     """
 
     price: Array
@@ -153,13 +153,13 @@ class AuditTable:
 
     @property
     def s_columns(self) -> tuple[Array, ...]:
-        """Columns of s as numbers, (n,) each: one of 0 and 1 per class if there are more than two."""
+        """Numeric columns for s, (n,) each: s itself, or a 0/1 indicator per class if there are 3 or more."""
         if len(self.classes) < 3:
             return (self.sensitive,)
         return tuple((self.sensitive == k).astype(float) for k in range(len(self.classes)))
 
     def called(self, value: float) -> str:
-        """Format a value of s: a class name, or a number, whole where all are."""
+        """Format a value of s as a class name or a number, without decimals if all values are whole."""
         if self.classes:
             return self.classes[int(value)]
         return f"{value:,.0f}" if self._is_whole else amount(value)
@@ -174,19 +174,19 @@ class AuditTable:
 
     @property
     def a_unit(self) -> str:
-        """Unit to which an amount refers."""
+        """Unit of exposure to which an amount refers."""
         if self.columns.exposure is None:
             return "per row"
         return f"per {self.period}" if self.period else "per unit"
 
     @property
     def a_unit_of_exposure(self) -> str:
-        """Unit to which an amount refers, spelled out for its first use."""
+        """Unit of exposure to which an amount refers, in full for the first use."""
         return f"{self.a_unit} of exposure" if self.a_unit == "per unit" else self.a_unit
 
     @property
     def everyone(self) -> str:
-        """Whole of which a share is given."""
+        """Name of the total to which shares of rows refer."""
         return "the rows" if self.columns.exposure is None else "the exposure"
 
     def s_range(self, low: float, high: float) -> str:
@@ -194,13 +194,13 @@ class AuditTable:
         return f"“{self.called(low)}”" if self.classes else f"{self.called(low)} to {self.called(high)}"
 
     def bands(self, count: int = N_BANDS) -> Index:
-        """Return bands of s with about equal exposure, (n,) from 0; for classes, the classes."""
+        """Return each row's band of s, (n,) from 0, with about equal exposure; for classes, its class."""
         if self.classes:
             return np.unique(self.sensitive, return_inverse=True)[1]
         return bands_of(self.sensitive, self.weight, count)
 
     def take(self, rows: NDArray[np.bool_] | Index) -> AuditTable:
-        """Return the rows where a mask (n,) is true, or of the given numbers in their order."""
+        """Return the rows selected by a mask (n,), or by row numbers in their order."""
         part: dict[str, Any] = {
             name: values.iloc[rows] if isinstance(values, pd.DataFrame) else values[rows]
             for name, values in vars(self).items()
@@ -215,13 +215,12 @@ class AuditTable:
         return replace(part, deal=part.deal / share)
 
     def on(self, roles: Collection[str]) -> AuditTable:
-        """Return the rows in which the cells of optional roles are known, with an order and folds that use
-        only these columns.
+        """Return the rows in which the cells of optional roles are known; no other role affects their order.
 
         Raises
         ------
         DataError
-            They are too few.
+            There are too few such rows.
         """
         known, by = np.ones(self.n, dtype=bool), []
         for role in _ORDERED:
@@ -251,13 +250,13 @@ class AuditTable:
 
     @property
     def loss_ratio(self) -> float:
-        """Outcome ÷ price over the portfolio, Σ w Y / Σ w π."""
+        """Loss ratio of the portfolio, Σ w Y / Σ w π."""
         assert self.outcome is not None
         return float(self.weight @ self.outcome / (self.weight @ self.price))
 
     @property
     def outcome_at_price_level(self) -> Array:
-        """Outcome divided by the loss ratio, (n,), so that it adds up to the premiums."""
+        """Outcome divided by the loss ratio, (n,), so that the total equals the total price."""
         assert self.outcome is not None
         return self.outcome / self.loss_ratio
 
@@ -274,16 +273,16 @@ class AuditTable:
     ) -> AuditTable:
         """Check a frame and extract the columns that an audit needs.
 
-        Rows without a price, an attribute, an exposure above 0 or a policy are left out and counted. An
-        outcome above `cap` counts as `cap`, before any division by the exposure, and a note gives the amount
-        removed.
+        Rows without a price, an attribute, an exposure above 0 or a policy are left out and counted. The cap
+        applies to each outcome cell before any division by exposure, and a note gives the amount removed.
 
         Raises
         ------
         OptionError
             A column does not exist, or has two roles.
         DataError
-            A column can't have its role, with its lines; too few rows; a mean price that is not above 0.
+            A column can't have its role (the error gives the lines), there are too few rows, or the mean
+            price is not above 0.
         """
         check_names(frame, columns)
         check_numbers(frame, columns)
@@ -354,7 +353,7 @@ class AuditTable:
             **optional,
             controls=controls.iloc[order].reset_index(drop=True),
             features=features.iloc[order].reset_index(drop=True),
-            # Numbered in order, so that without groups the unit of a row is its place.
+            # Units are numbered in row order, so without groups a row's unit is its position.
             units=pd.factorize(units[order])[0],
             deal=_dealt(keys[order], seed, within=columns.groups is None),
             keys=keys[order],
@@ -371,7 +370,7 @@ class AuditTable:
 
 
 def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.bool_], list[str]]:
-    """Return the rows that every question needs complete, (n,), and notes on the others."""
+    """Return a mask of the rows that an audit can use, (n,), and notes on the others."""
     needed = [columns.price, columns.sensitive, *filter(None, (columns.exposure, columns.groups))]
     is_missing = frame[needed].isna().to_numpy()
     notes = [
@@ -392,7 +391,7 @@ def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.boo
 
 
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Return tables without groups that have too few rows to be shown, by their column `rows`."""
+    """Remove the groups that have too few rows to be shown, according to the column `rows`, from tables."""
     return {
         name: table[table["rows"] >= MIN_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
@@ -400,7 +399,7 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:
-    """Outcomes (n,) limited to the cap; a note gives the amount removed."""
+    """Limit outcomes (n,) to the cap, and note the amount removed."""
     above = outcome > cap
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
     known = np.nan_to_num(outcome)
@@ -413,7 +412,7 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
 
 
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:
-    """Error that names the rows left out, the usual cause."""
+    """Return an error that lists the rows left out, the usual cause of too few rows."""
     said = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
     return DataError.of(said.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
@@ -425,16 +424,16 @@ def _as_control(column: pd.Series) -> pd.Series:
 
 
 def _hash_of(held: pd.DataFrame) -> NDArray[np.uint64]:
-    """Hash each row, independent of the names of its columns, (n,)."""
+    """Hash each row, (n,), without the names of the columns."""
     return np.asarray(pd.util.hash_pandas_object(held, index=False), dtype=np.uint64)
 
 
 def _dealt(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Array:
-    """Pseudo-random numbers in [0, 1): the finaliser of splitmix64 (Steele, Lea, Flood 2014) of key, seed
-    and, with `within`, the row's number among equal keys.
+    """Return pseudo-random numbers in [0, 1): the finaliser of splitmix64 (Steele, Lea, Flood 2014) applied
+    to key, seed and, with `within`, the row's number among equal keys.
 
-    The outcomes may determine the order in which rows of equal keys are numbered. Folds are still independent
-    of the outcomes, because each number gives a new draw.
+    Outcomes may decide the order of rows with equal keys. The numbers are independent of outcomes all the
+    same, because each row number gives a new one.
     """
     mixed = keys ^ np.uint64(seed)
     if within:

@@ -1,6 +1,6 @@
 """Tables, column roles, the :class:`Dataset` for training, and the catalogue of public data.
 
-Each name is imported on first use, from the module that ``__init__.pyi`` names.
+Each name is imported on first use from its module, which ``__init__.pyi`` lists.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ from fairdash.tables.roles import (
 from fairdash.tables.sums import by_sentence, parts_of
 from fairdash.utils.text import amount, at_lines, counted
 
-#: A fifth of fewer rows, held out for testing, is too small to measure dependence on.
+#: Minimum number of rows: a fifth of them is the test set, which must be large enough to measure dependence.
 MIN_ROWS = 50
 
 
@@ -77,10 +77,10 @@ def build_dataset(
 ) -> Dataset:
     """Check a table with its roles, and prepare it for training.
 
-    Features without information are left out, each with a note: columns with only missing cells or a single
-    value, dates, and categories that look like identifiers. Text becomes a category whose levels are those of
-    the whole table; truth values become 0 and 1. A sensitive column of classes becomes columns of 0 and 1,
-    see :class:`~fairdash.utils.classes.Classes`.
+    Uninformative features are left out, each with a note. They are columns without known cells, constant
+    columns, dates, and categories that look like identifiers. Text becomes a category with the levels of the
+    whole table. Truth values become 0 and 1. A sensitive column with classes becomes indicator columns of 0
+    and 1 (see :class:`~fairdash.utils.classes.Classes`).
 
     Parameters
     ----------
@@ -91,19 +91,19 @@ def build_dataset(
     name, title, description, units, meanings, names
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
-        Whether rows without target or sensitive value are left out; otherwise they are a problem. A row
+        Whether to leave out rows without target or sensitive value. Otherwise these rows are a problem. A row
         without exposure is always a problem.
     fixes
-        Fixes that the user has agreed to; each problem names those that would solve it.
+        Fixes that the user has accepted. Each problem lists the fixes that would solve it.
     lines : array, shape (n,)
-        The line of the file on which each row begins, for messages; a reading report contains these lines.
+        Line of the file on which each row begins, for messages, from the reading report.
     notes
-        Earlier changes to the table, listed first.
+        Notes on earlier changes to the table, listed first.
 
     Raises
     ------
     DataError
-        Lists every problem, not only the first.
+        The table can't be used; the error lists all problems.
     """
     check_roles(list(frame.columns), roles)
     check_fixes(frame, fixes)
@@ -184,7 +184,7 @@ def build_dataset(
 
 
 class _Table(NamedTuple):
-    """State of a table that becomes a data set: roles, accepted fixes, line numbers, and notes."""
+    """Table during its conversion to a data set, with roles, accepted fixes, line numbers, and notes."""
 
     frame: pd.DataFrame
     roles: Roles
@@ -194,21 +194,21 @@ class _Table(NamedTuple):
 
     @property
     def played(self) -> dict[str, str]:
-        """The columns that must be numbers, with their roles."""
+        """Map of the columns that must be numeric to their roles."""
         parts, numbers = self.roles.parts, (TARGET, SENSITIVE, EXPOSURE, PREDICTION, TIME)
         return {column: role for role in numbers for column in parts[role]}
 
     def fixed(self, kind: str) -> set[str]:
-        """Return the columns for which a kind of fix was agreed to."""
+        """Return the columns for which the user accepted a kind of fix."""
         return {fix.column for fix in self.fixes if fix.kind == kind}
 
     def only(self, rows: np.ndarray) -> _Table:
-        """Return the table of these rows alone; its notes remain."""
+        """Return the table with only these rows and with all its notes."""
         lines = None if self.lines is None else self.lines[rows]
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
-        """Return the columns that must be numbers, by name, and the reasons why others are not."""
+        """Return the numeric columns by name, and the problems of columns that should be numeric."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
         for column, role in self.played.items():
@@ -227,7 +227,7 @@ class _Table(NamedTuple):
     def sensitive_columns(
         self, outcomes: Mapping[str, pd.Series]
     ) -> tuple[dict[str, pd.Series], dict[str, tuple[str, ...]]]:
-        """Return the sensitive columns as numbers, by name, and the classes of those with classes."""
+        """Return the sensitive columns as numbers, by name, and the classes of the columns that have some."""
         columns: dict[str, pd.Series] = {}
         classes: dict[str, tuple[str, ...]] = {}
         for column in self.roles.sensitive:
@@ -242,7 +242,7 @@ class _Table(NamedTuple):
         return columns, classes
 
     def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
-        """Rows left out with the user's agreement."""
+        """Return a mask of the rows that are left out with the user's agreement."""
         unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
         dropped, notes = self.fixed("drop_rows"), self.notes
         for column, values in outcomes.items():
@@ -275,7 +275,7 @@ class _Table(NamedTuple):
         return unusable | without
 
     def _say_lost(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
-        """Describe the part of the target in rows without exposure, such as costs without a claim."""
+        """Add a note on the part of the target in rows without exposure, such as costs without a claim."""
         target = self.roles.target
         if column == self.roles.weight and target in outcomes:
             lost = float(np.nansum(outcomes[target].to_numpy()[out]))
@@ -283,9 +283,9 @@ class _Table(NamedTuple):
                 self.notes.append(f"“{target}” adds up to {lost:,.6g} in them.")
 
     def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
-        """Add the notes on a total over the exposure: on amounts below zero, or that it isn't divided.
+        """Add notes on a total over the exposure: its negative amounts, or that it is not divided.
 
-        The target is changed in place where its negative amounts are to count as 0.
+        If negative amounts count as 0, this changes the target in place.
         """
         roles, target = self.roles, outcomes[self.roles.target]
         is_total = looks_like_total(target)
@@ -308,7 +308,7 @@ class _Table(NamedTuple):
         return []
 
     def say_leaks(self, features: Mapping[str, pd.Series]) -> None:
-        """Name the columns that reveal the target or the price, and state whether they are features."""
+        """Add notes on the columns that reveal the target or the price, and whether they are features."""
         roles = self.roles
         played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
         free = [str(name) for name in self.frame.columns if name not in played]
@@ -332,7 +332,7 @@ class _Table(NamedTuple):
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
     """Return a target, a sensitive column or an exposure as float64, with NaN for missing cells.
 
-    Classes of a sensitive column are returned as their positions.
+    For a sensitive column with classes, the numbers are class codes.
     """
     kind = kind_of(values)
     if kind in NUMBERS:
@@ -375,9 +375,9 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
 
 
 def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray | None) -> Problem:
-    """Ask what to do about amounts below zero before they are divided by an exposure.
+    """Return the problem that asks how to treat negative amounts before a division by the exposure.
 
-    Rows without an exposure above zero have problems of their own.
+    Rows without an exposure above zero are a separate problem.
     """
     column, y, w = str(target.name), target.to_numpy(), exposure.to_numpy()
     below = y < 0
@@ -398,16 +398,16 @@ def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray 
 
 
 def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None = None) -> str:
-    """Report how many amounts are below zero, in which rows, their sum, and how they were treated.
+    """Return a note on the number of negative amounts, their rows, their sum and their treatment.
 
     Parameters
     ----------
     target : Series, shape (n,)
-        float64, with some values below zero.
+        Target as float64, with negative amounts.
     kind
-        One of :data:`OF_NEGATIVES`, or None if undecided.
+        One of :data:`OF_NEGATIVES`, or None if the user has not decided.
     lines : array, shape (n,)
-        The line of the file that each row begins on, if the table comes from a file.
+        Line of the file on which each row begins, if the table comes from a file.
     """
     below = (target < 0).to_numpy()
     n_below = int(below.sum())

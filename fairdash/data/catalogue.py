@@ -30,13 +30,13 @@ class CatalogueOption:
     name
         Keyword of the loader.
     label
-        Subject of the choice, in plain words.
+        Label of the option, in plain words.
     default
         Default value.
     choices
-        Value to its label, for a choice among a few; None for a whole number.
+        Map of the possible values to labels; None for a whole number.
     minimum, maximum
-        Ends of the range of a whole number, both allowed.
+        Smallest and largest allowed whole number.
     """
 
     name: str
@@ -61,35 +61,35 @@ class CatalogueOption:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueEntry:
-    """Entry of the catalogue, described for someone who chooses a data set.
+    """Entry of the catalogue, with a description for users who select a data set.
 
     Parameters
     ----------
     id
-        Options that :func:`load_dataset` takes.
+        Name of the data set for :func:`load_dataset`.
     title, description
-        Its name and one sentence.
+        Display name, and one sentence.
     about
-        A sentence that describes its rows, see :class:`~fairdash.data.dataset.Dataset`, as for what follows.
+        Sentence on the rows, the description of the :class:`~fairdash.data.dataset.Dataset`.
     source, url, licence
-        Publisher, address and terms; the address is empty for generated data.
+        Publisher, address and licence. The address is empty for generated data.
     size
-        Files to download, in words.
+        Size of the download, in words.
     n_rows
         Number of rows with the default options.
     load
-        Module and name of the loader, which takes the options as keywords, and ``progress`` if it downloads
-        anything.
+        Module and name of the function that creates the data set. The function takes the options as keywords
+        and, if it downloads files, ``progress``.
     options
-        Its options.
+        Options of the data set.
     folder, files
-        Folder of its files, and each file's checksum; empty for generated data.
+        Folder of the files, and a map of file names to checksums; empty for generated data.
     download
-        The address of its file, or of an archive of them; empty if users have to fetch the files themselves.
+        Address of the file, or of an archive; empty if the publisher requires a login.
     bring
-        Instructions, if the user has to provide the file.
+        Instructions if the user must provide the file.
     units, meanings, names
-        By column.
+        Maps of columns to units, meanings and display names (see :class:`~fairdash.data.dataset.Dataset`).
     """
 
     id: str
@@ -129,12 +129,12 @@ class CatalogueEntry:
         )
 
     def keep_brought(self, content: bytes) -> None:
-        """Store a file from its publisher where fairdash looks for it.
+        """Store a file from its publisher in the user's cache.
 
         Raises
         ------
         DownloadError
-            It is not the published file.
+            The file is not the published one.
         StorageError
             The folder can't be written.
         """
@@ -147,15 +147,15 @@ class CatalogueEntry:
         write_whole(cache_folder(self.folder) / file, content)
 
     def contents(self, *, progress: DownloadProgress | None = None) -> dict[str, bytes]:
-        """Contents of the files, by name.
+        """Return a map of file names to contents.
 
-        fairdash looks for them in ``$FAIRDASH_DATA/<folder>``, then in the user's cache, and otherwise
-        fetches them from the publisher. Their checksums are always compared.
+        The search covers ``$FAIRDASH_DATA/<folder>``, then the user's cache. Missing files are downloaded
+        from the publisher. All files are checked against their checksums.
 
         Raises
         ------
         DownloadError
-            They can't be fetched, must be provided by the user, or are not the published files.
+            The files can't be downloaded, must be provided by the user, or are not the published ones.
         """
         folder = find_folder(self.folder, self.files)
         if self.bring:
@@ -176,7 +176,7 @@ class CatalogueEntry:
         return " and ".join(self.files)
 
     def dataset(self, *, features: pd.DataFrame, target: pd.Series, **parts: Any) -> Dataset:
-        """Return a data set with this entry's name, and the units and meanings of its columns."""
+        """Return a data set with this entry's name, units, meanings and display names."""
         others = [parts[part].name for part in ("weight", "prediction") if parts.get(part) is not None]
         columns = {*features.columns, *parts["sensitive"].columns, target.name, *others}
         said = {
@@ -187,12 +187,12 @@ class CatalogueEntry:
         return Dataset(features=features, target=target, **(described | said | parts))
 
     def complete(self, options: Mapping[str, object]) -> dict[str, OptionValue]:
-        """Check options, and add the defaults of the others.
+        """Check options, and add the defaults of all other options.
 
         Raises
         ------
         OptionError
-            Has one problem for each option that is unknown or has an invalid value.
+            An option is unknown or has an invalid value; the error lists all problems.
         """
         known = {option.name: option for option in self.options}
         problems = [
@@ -227,7 +227,7 @@ def _entries() -> dict[str, CatalogueEntry]:
     return entries
 
 
-#: Every data set by its id, in the order in which to show them.
+#: All data sets by id, in display order.
 CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(_entries())
 
 
@@ -241,14 +241,14 @@ def load_dataset(
     dataset_id
         A key of :data:`CATALOGUE`.
     progress
-        Function that gets the number of bytes received and expected during a download.
+        Function that receives the number of bytes downloaded and expected.
     **options
         Options of the entry; see :attr:`CatalogueEntry.options`.
 
     Raises
     ------
     OptionError
-        The id, an option or its value is not known.
+        The id, an option or its value is invalid.
     DownloadError
         The files can't be downloaded, differ from the published ones, or must be provided by the user.
 

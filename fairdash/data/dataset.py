@@ -31,7 +31,7 @@ from fairdash.tables.columns import feature_problems, group_problems, outcome_pr
 from fairdash.tables.roles import FEATURE, GROUP, ROW_ID, SENSITIVE, SINGLE, TARGET, Roles, require_exposure
 from fairdash.utils.seeds import Stream, rng_of
 
-#: With fewer groups, a split into training and test rows and a permutation of groups make no sense.
+#: Minimum number of groups for splits into training and test rows and for permutations of groups.
 MIN_GROUPS = 200
 
 
@@ -53,7 +53,7 @@ class Dataset:
         float64, finite, not constant.
     sensitive : DataFrame, shape (n, d)
         The values are finite and float64. No column is constant, and none is a feature. Classes are encoded
-        as columns of 0 and 1: two classes as one column, more as one column each, named ``"region: north"``.
+        as columns of 0 and 1: one column for two classes, else one per class, such as ``"region: north"``.
     weight : Series, shape (n,), optional
         Row weights, such as exposures in years: float64, finite, above 0, with a unique name. None for equal
         weights.
@@ -73,7 +73,7 @@ class Dataset:
     title
         Display name; by default `name`.
     description
-        One or two sentences that say what a row is and where the table comes from.
+        One or two sentences on the meaning of a row and the source of the table.
     units
         Map of columns to units for a chart's axis (``"years"``, ``"€"``).
     meanings
@@ -130,7 +130,7 @@ class Dataset:
             object.__setattr__(self, part, dict(getattr(self, part)))
 
     def __repr__(self) -> str:
-        # The generated repr would print cells, which are personal data.
+        # The repr of a dataclass would print cells, which are personal data.
         others = "".join(f", {part}={values.name!r}" for part, values in self._extra())
         return (
             f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
@@ -162,7 +162,7 @@ class Dataset:
     def fingerprint(self) -> str:
         """SHA-256, in hex, of the values, types and roles of all columns.
 
-        Display names, units and notes have no effect on it, because they have none on the models.
+        Display names, units and notes do not affect the fingerprint, because they do not affect the models.
         """
         digest = hashlib.sha256(b"fairdash dataset 1\n")
         for role, column in self._columns():
@@ -178,7 +178,7 @@ class Dataset:
                 yield role, frame[name]
 
     def _extra(self) -> Iterator[tuple[str, pd.Series]]:
-        """Roles that one column has, if any."""
+        """Yield the optional columns with their roles, such as the weight."""
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:
@@ -207,25 +207,24 @@ class Dataset:
 
 
 def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np.int64]:
-    """Draw about `n_rows` different rows of a data set at random, for a preview.
+    """Draw about `n_rows` distinct rows of a data set at random, for a preview.
 
-    The rows of a group, such as a policy, are drawn all or not at all, so that a split of the sample by group
-    divides whole policies. If so many rows contain fewer than MIN_GROUPS groups, rows of all groups are
-    drawn.
+    The sample includes all rows of a group, such as a policy, or none, so that splits by group keep complete
+    policies together. If such a sample has fewer than MIN_GROUPS groups, the rows are drawn from all groups.
 
     Parameters
     ----------
     dataset
-        Data set with more rows than are drawn.
+        Data set with more rows than the sample.
     n_rows
-        Rows to draw; whole groups are drawn until this number is reached.
+        Number of rows to draw. With whole groups, the sample ends with the group that reaches this number.
     random_state
         Seed of the draw.
 
     Returns
     -------
     array of int64, shape (m,)
-        Row numbers, in their order.
+        Row numbers in ascending order.
 
     Examples
     --------
@@ -238,7 +237,7 @@ def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np
 
 
 def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int | None) -> NDArray[np.int64]:
-    """Draw as :func:`draw_rows` does, given the group of each row, (n,), or None if it has none."""
+    """Draw rows as in :func:`draw_rows`, given the group of each row, (n,), or None without groups."""
     rng = rng_of(Stream.FIRST_LOOK_ROWS, random_state)
     if groups is not None:
         codes = pd.factorize(groups)[0]
@@ -253,7 +252,7 @@ def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int 
 
 
 def _check(dataset: Dataset) -> None:
-    """Refuse parts that don't fit together, or columns that can't play their roles."""
+    """Reject inconsistent parts, and columns that can't have their roles."""
     checks = Checks(DataError)
     outcomes = [(TARGET, dataset.target), *((SENSITIVE, each) for each in _columns_of(dataset.sensitive))]
     others = {SINGLE[part]: values for part, values in dataset._extra()}
@@ -289,18 +288,18 @@ def _check(dataset: Dataset) -> None:
 
 
 def _columns_of(frame: pd.DataFrame) -> list[pd.Series]:
-    """Return the columns by their position, because names may still repeat."""
+    """Return the columns by position, because names may still repeat."""
     return [frame.iloc[:, position] for position in range(frame.shape[1])]
 
 
 def _feed(digest: hashlib._Hash, role: str, values: pd.Series) -> None:
-    """Add one column to a digest, in a form that is the same on every machine."""
+    """Add one column to a digest, in a form that is equal on all machines."""
     kind: object
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
         kind = values.dtype.kind
         cells = values.to_numpy(dtype={"f": "<f8", "i": "<i8", "u": "<u8", "b": "u1"}[values.dtype.kind])
         if kind == "f":
-            # One bit pattern for every missing cell, and for both zeros.
+            # NaN and zero have several bit patterns, so each is replaced by a single one.
             cells = np.where(np.isnan(cells), np.nan, cells + 0.0)
     elif isinstance(values.dtype, pd.CategoricalDtype):
         kind = ["category", [[type(level).__name__, str(level)] for level in values.cat.categories]]

@@ -1,6 +1,6 @@
-"""Find a publisher's files on this machine or download them, singly or in an archive.
+"""Search for a publisher's files on this machine, and download of single files or an archive.
 
-Their checksums are always compared with those of the published files.
+All files are checked against the checksums of the published files.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path, PurePosixPath
 from fairdash.errors import DownloadError, Problem
 from fairdash.storage import cache_folder, sha256, write_whole
 
-#: Called with the bytes that have arrived and the bytes expected (None where the server does not say).
+#: Function that receives the number of bytes downloaded and expected (None if the server does not state it).
 DownloadProgress = Callable[[int, int | None], None]
 
-#: All public data sets are far smaller, so a server that sends more is not the publisher.
+#: Maximum size in bytes of a download. All public data sets are far smaller.
 MAX_ARCHIVE = 200 * 2**20
 MAX_MEMBER = 500 * 2**20
 
-#: Seconds without an answer, or without a further byte, after which a download is given up.
+#: Seconds without an answer or another byte after which a download fails.
 TIMEOUT = 30.0
 
 
@@ -38,30 +38,29 @@ def fetch_files(
 ) -> None:
     """Download a file, or several files from a zip archive.
 
-    The files inside are verified, not the archive, because publishers repack archives without changing the
-    data.
+    The checksums are those of the files inside, because publishers may repack an archive with the same data.
 
     Parameters
     ----------
     url
         Address of the file, or of the archive if there are several files.
     checksums
-        File name (without its folder inside the archive) to its checksum.
+        Map of file names (without the folder inside the archive) to checksums.
     folder
-        Folder for the files. Each is written completely or not at all, and only if all are correct.
+        Target folder. Files are written only if all checksums match, and each file completely or not at all.
     offline_advice
-        Advice for users without a connection; the end of every message.
+        Advice for users without a connection, at the end of every message.
     progress
-        Called as bytes arrive. An exception from it stops the download and is raised again.
+        Function called while bytes arrive. An exception that it raises stops the download and is passed on.
     timeout
         Seconds without data after which the download fails.
 
     Raises
     ------
     DownloadError
-        The address can't be reached, the archive is broken, or it holds other files than expected.
+        The address can't be reached, the archive is damaged, or its files are not the published ones.
     StorageError
-        The files can't be kept.
+        The files can't be stored.
     """
     publisher = url.split("/")[2]
     arrived = _downloaded(url, publisher, offline_advice, progress, timeout)
@@ -81,7 +80,7 @@ def fetch_files(
 
 
 def _fault(content: bytes | None, checksum: str) -> str:
-    """Problem of a downloaded file, if any."""
+    """Describe the problem of a downloaded file; "" if there is none."""
     if content is None:
         return "is not in the archive"
     return "" if is_published(content, checksum) else "has changed: its checksum is not the expected one"
@@ -93,7 +92,7 @@ def is_published(content: bytes, checksum: str) -> bool:
 
 
 def git_blob_id(content: bytes) -> str:
-    """Return the id that git gives a file's content: SHA-1 over its length and its bytes, in hex.
+    """Return git's id of a file's content: the SHA-1, in hex, of its length and its bytes.
 
     >>> git_blob_id(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
@@ -107,9 +106,9 @@ def find_folder(dataset: str, names: Iterable[str]) -> Path | None:
     Parameters
     ----------
     dataset
-        Name of the data set's folder: looked for in ``$FAIRDASH_DATA``, then in the user's cache.
+        Name of the data set's folder, in ``$FAIRDASH_DATA`` or else in the user's cache.
     names
-        The files that it must contain.
+        Names of the required files.
     """
     names = tuple(names)
     places = [cache_folder(dataset)]
@@ -135,14 +134,14 @@ def read_verified(
     folder
         Folder of the files.
     checksums
-        File name to its checksum, see :func:`is_published`.
+        Map of file names to checksums (see :func:`is_published`).
     hint
         Advice if a file differs from the published one.
 
     Raises
     ------
     DownloadError
-        Has one problem for each file that is not the published one.
+        A file is not the published one; the error lists all such files.
     """
     contents = {name: (folder / name).read_bytes() for name in checksums}
     problems = [
@@ -158,7 +157,7 @@ def read_verified(
 def _downloaded(
     url: str, publisher: str, advice: str, progress: DownloadProgress | None, timeout: float
 ) -> bytes:
-    """Content of an address."""
+    """Download the content of an address."""
     import requests
 
     content = bytearray()
@@ -171,7 +170,7 @@ def _downloaded(
                 if len(content) > MAX_ARCHIVE:
                     raise DownloadError.of("the server sends far more data than the data set has", advice)
                 if progress is not None:
-                    # A compressed answer may be longer than its announced length once it is unpacked.
+                    # The announced length may be that of the compressed content.
                     progress(min(len(content), total or len(content)), total or None)
     except requests.RequestException as error:
         raise DownloadError.of(
@@ -181,7 +180,7 @@ def _downloaded(
 
 
 def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str) -> dict[str, bytes]:
-    """Return the first file of each of these names, unless it is far too large."""
+    """Return a map of names to the contents of the first such file in an archive, unless it is too large."""
     contents: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
@@ -189,7 +188,7 @@ def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str)
                 name = PurePosixPath(info.filename).name
                 if name in names and name not in contents and info.file_size <= MAX_MEMBER:
                     contents[name] = opened.read(info)
-    # Errors that zipfile raises on damaged, encrypted or unusual archives.
+    # zipfile raises these errors for damaged, encrypted or unusual archives.
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
         raise DownloadError.of(
             f"the download from {publisher} is not a complete zip archive", advice

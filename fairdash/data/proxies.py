@@ -1,8 +1,8 @@
-"""Rank proxies of the sensitive attribute: its dependence on each feature and on all of them jointly.
+"""Ranking of proxies: the dependence of the sensitive attribute on each feature and on all features jointly.
 
-A predictor without the sensitive column can still follow it through related features. Each feature's spline
-HGR with the sensitive column comes with its independence floor and a p-value corrected for the number of
-features. All features together are evaluated by how well they predict the column on held-out rows.
+A predictor without the sensitive column can still depend on it through related features. Each feature's
+spline HGR with the sensitive column has an independence floor and a p-value corrected for the number of
+features. The joint value measures how well all features predict the column on held-out rows.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: With more rows, a random sample is measured. A floor is valid only for the number of rows that it was
-#: computed with.
+#: Maximum number of rows for measurement; of more rows, a random sample is used. A floor is valid only for
+#: the number of rows that it was computed with.
 MAX_ROWS = 5000
 N_PERMUTATIONS = 99
 _FOLDS = 5
-#: Rounding may separate equal values: a permuted value this close below does not count as smaller.
+#: Tolerance for equal values, because rounding may separate them: a permuted value that is smaller by at most
+#: this difference counts as equal.
 _EQUAL = 1e-9
-#: The predictor merges the rarest levels of a category with more levels.
+#: Maximum number of levels of a category in the predictor, which merges the rarest ones.
 _MAX_LEVELS = 200
 
-#: Receives the share done (0 to 1), the next step, and the values known so far.
+#: Share completed, in [0, 1], the next step, and the values known so far.
 Step = tuple[float, str, pd.DataFrame]
 
 
@@ -46,23 +47,22 @@ class ProxyRanking:
     Parameters
     ----------
     sensitive
-        The column.
+        Name of the sensitive column.
     features : DataFrame, one row per feature, the strongest first
-        ``feature``; ``hgr``: spline HGR on rows not fitted to, around 0 for independence and at most 1;
-        ``floor`` and ``floor_q95``: mean and 95 % quantile of the same with the sensitive column permuted;
-        ``p_value``, and ``p_corrected`` for all features together (Westfall and Young's step-down method,
-        which controls the probability of any false alarm); ``is_copy``: whether the feature determines the
-        column.
+        Columns: ``feature``; ``hgr``, the spline HGR on held-out rows, around 0 for independence and at most
+        1; ``floor`` and ``floor_q95``, the mean and the 95 % quantile of the HGR with the sensitive column
+        permuted; ``p_value``, and ``p_corrected`` for all features together (Westfall and Young's step-down
+        method, which controls the probability of at least one false alarm); ``is_copy``, whether the feature
+        determines the sensitive column.
     joint
-        Spline HGR between the column and its prediction from all features, on rows that the predictor did
-        not learn from.
+        Spline HGR, on held-out rows, between the sensitive column and its prediction from all features.
     joint_floor_q95
-        95 % quantile of the same value with the column permuted.
+        95 % quantile of `joint` with the sensitive column permuted.
     joint_r2
-        Share of the variance of the column's ranks that the prediction explains on such rows; at most 1, and
-        below 0 if the mean predicts better.
+        Share of the variance of the sensitive column's ranks that the prediction explains on held-out rows;
+        at most 1, and below 0 if the prediction is worse than the mean.
     n, n_used
-        Rows of the data set, and rows measured.
+        Number of rows in the data set, and number of rows measured.
     """
 
     sensitive: str
@@ -91,7 +91,7 @@ def rank_proxies(
     sensitive
         Sensitive column; by default the first.
     max_rows
-        Largest number of rows for measurement, drawn at random. The search for copies covers all rows.
+        Maximum number of rows for measurement, drawn at random. The search for copies uses all rows.
     n_permutations
         Number of permutations of the sensitive column, shared by all features.
     random_state
@@ -104,11 +104,11 @@ def rank_proxies(
     Raises
     ------
     OptionError
-        There is no such sensitive column, or a count is not usable.
+        There is no such sensitive column, or a count can't be used.
 
     Notes
     -----
-    With groups, permutations exchange whole groups, and no row is predicted from another row of its group.
+    If there are groups, permutations exchange whole groups, and no row is predicted from its own group.
 
     The corrected p-value of a feature counts the permutations in which this feature or a weaker one reaches
     its value (Westfall and Young 1993, algorithm 2.8). All values are in standard deviations of their own
@@ -213,14 +213,14 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     Parameters
     ----------
     values : (p,) array
-        Large if there is dependence.
+        Values that increase with dependence.
     permuted : (p, B) array
-        The same under B permutations, which all p features share.
+        Values under B permutations, each of which is common to all p features.
 
     Returns
     -------
     p_value, p_corrected : (p,) arrays
-        In [1 / (1 + B), 1]; the corrected p-value is never smaller than the other.
+        p-values in [1 / (1 + B), 1]. A corrected p-value is at least as large as the uncorrected one.
     """
     count = permuted.shape[1]
     p_value = (1 + (permuted >= values[:, None] - _EQUAL).sum(axis=1)) / (1 + count)
@@ -228,7 +228,7 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     spread = together.std(axis=1)
     z = (together - together.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)[:, None]
     order = np.argsort(-z[:, 0], kind="stable")
-    # The largest of this feature's and of all weaker ones', in each permutation.
+    # In each permutation, a feature's value is replaced by the maximum over this and all weaker features.
     largest = np.maximum.accumulate(z[order, 1:][::-1], axis=0)[::-1]
     reached = (1 + (largest >= z[order, :1] - _EQUAL).sum(axis=1)) / (1 + count)
     p_corrected = np.empty(len(values))
@@ -239,21 +239,21 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
 def predict_column(
     features: pd.DataFrame, s: Array, *, random_state: int = 0, groups: NDArray[np.intp] | None = None
 ) -> tuple[Array, float]:
-    """Predict the ranks of a sensitive column from all features, each row by trees that did not use it.
+    """Predict the ranks of a sensitive column from all features, out of fold.
 
     Parameters
     ----------
     features : DataFrame, shape (n, p)
     s : (n,) array
     groups : (n,) array, optional
-        Rows that belong together are predicted by trees fitted without all of them.
+        Group of each row. Rows of a group are held out together.
 
     Returns
     -------
     predicted : (n,) array
         Ranks, from 0 to 1.
     r2
-        Share of the variance of the ranks that is explained on held-out rows.
+        Share of the variance of the ranks that the predictions explain.
     """
     from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
@@ -282,13 +282,13 @@ def _basis_of(values: pd.Series) -> Basis:
 
 
 def _filled(values: pd.Series) -> Array:
-    """Numbers as inputs of a network, with the median for missing cells."""
+    """Replace missing numbers by the median, as the networks do."""
     cells = values.to_numpy(dtype=float, na_value=np.nan)
     return np.where(np.isnan(cells), np.nanmedian(cells) if not np.isnan(cells).all() else 0.0, cells)
 
 
 def _as_column(values: pd.Series) -> Array:
-    """Numbers unchanged; levels in the order of their frequency, so that trees can split them."""
+    """Return numbers unchanged, and levels as ranks of their frequency, so that trees can split them."""
     if _is_number(values):
         return values.to_numpy(dtype=float, na_value=np.nan)
     counts = values.value_counts()

@@ -1,16 +1,16 @@
 """Public tables with the paper's roles: Communities and Crime, motor policies and the US census.
 
 **Crime**: violent crime in 1,994 communities of the United States. M. Redmond, UCI Machine Learning
-Repository, data set 183, CC BY 4.0. As in the paper the sensitive column is the share of Black inhabitants,
+Repository, data set 183, CC BY 4.0. As in the paper, the sensitive column is the share of Black inhabitants,
 and the five identifying columns are dropped.
 
 **Motor**: 100,021 French third-party policies of 2009 and 2010, from a pricing game of 2015 of the French
 Institute of Actuaries: ``pg15training`` in the R package CASdatasets (C. Dutang, A. Charpentier). The paper
-names 36,311 rows and 15 attributes. They match the other table of the game, that package's ``pg15pricing``,
+states 36,311 rows and 15 attributes. This is the game's other table, ``pg15pricing`` in the same package,
 which has the same attributes and no claims. The costs that the paper predicts are in ``pg15training``, so our
 figures are expected to differ from the paper's. The package's manual describes the columns (``pricingame``).
 
-**Census**: American Community Survey 2015, five-year estimates, US Census Bureau; as tables on Kaggle ("US
+**Census**: American Community Survey 2015, five-year estimates, US Census Bureau; tables on Kaggle ("US
 Census Demographic Data", M. Neutrino). Kaggle requires a login, so the user must provide the files. The paper
 predicts "the percentage of children below the poverty line" by tract, and its sensitive attribute is "the
 percentage of the women in the census tract". The authors' notebook keeps complete rows, leaves out the
@@ -36,15 +36,15 @@ from fairdash.data.fetch import DownloadProgress
 from fairdash.data.simulated import PREMIUM, glm_premiums
 
 CRIME_TARGET, CRIME_SENSITIVE = "ViolentCrimesPerPop", "racepctblack"
-#: Names and numbers of the communities, and the publisher's own folds: not properties of a community.
+#: Columns that are not properties of a community: its names and numbers, and the publisher's folds.
 COMMUNITIES = ("state", "county", "community", "communityname", "fold")
 
 N_POLICIES = 100_021
 DAYS_IN_A_YEAR = 365
 MOTOR_SENSITIVE, EXPOSURE, SUBREGION = "Age", "Years", "SubGroup2"
-#: Outcomes of the year, known only after it, and so never features.
+#: Outcomes of the insured year, which are known only afterwards and can't be features.
 CLAIMS = ("Numtppd", "Numtpbi", "Indtppd", "Indtpbi")
-#: Each of these ids to the published column that it predicts, as it is or by year insured.
+#: Map of each target's id to the published column, used unchanged or per insured year.
 MOTOR_TARGETS = {
     "cost": ("Indtppd", "Indtppd"),
     "frequency": ("ClaimsPerYear", "Numtppd"),
@@ -52,36 +52,36 @@ MOTOR_TARGETS = {
 }
 
 CENSUS_TARGET, CENSUS_SENSITIVE = "ChildPoverty", "WomenShare"
-#: Columns that identify the row.
+#: Columns that identify a row.
 PLACES = ("CensusTract", "CensusId", "County")
-#: Poverty is nearly the target; of the other two the sensitive column is made.
+#: Columns that can't be features: poverty is almost the target, and the others give the sensitive column.
 TELLTALES = ("Poverty", "Men", "Women")
 
 
 def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgress | None = None) -> Dataset:
     """Load Communities and Crime.
 
-    fairdash looks for the files in ``$FAIRDASH_DATA/crime``, then in the user's cache, and otherwise fetches
-    them from the publisher. Their SHA-256 is always checked.
+    The search for the files covers ``$FAIRDASH_DATA/crime``, then the user's cache. Missing files are
+    downloaded from the publisher. The SHA-256 of all files is checked.
 
     Parameters
     ----------
     sparse
-        "drop" leaves out the columns with more than half of their cells missing (22, most of them about the
-        police), "keep" includes them with their missing cells.
+        "drop" leaves out the 22 columns with more than half of their cells missing, most of them about the
+        police. "keep" includes them with their missing cells.
     progress
-        Called with bytes done and bytes expected while downloading.
+        Function that receives the number of bytes downloaded and expected.
 
     Returns
     -------
     Dataset
-        1,994 rows; 99 features, or 121 with the sparse columns. Every column was scaled by the publisher
-        to lie between 0 and 1.
+        1,994 rows, and 99 features, or 121 with the sparse columns. The publisher scaled every column to
+        [0, 1].
 
     Raises
     ------
     DownloadError
-        The files can't be fetched, or are not the published ones.
+        The files can't be downloaded, or are not the published ones.
     """
     entry = CATALOGUE["crime"]
     contents = entry.contents(progress=progress)
@@ -129,43 +129,43 @@ def motor(
 ) -> Dataset:
     r"""Load the motor policies; the sensitive column is the driver's age in years.
 
-    fairdash looks for the file in ``$FAIRDASH_DATA/motor``, then in the user's cache, and otherwise fetches
-    it from the publisher. Its SHA-256 is always checked.
+    The search for the file covers ``$FAIRDASH_DATA/motor``, then the user's cache. A missing file is
+    downloaded from the publisher. The SHA-256 of the file is checked.
 
     Parameters
     ----------
     target
-        "cost", as in the paper: the total cost of a policy's third-party material claims in €. Each policy
-        counts equally, regardless of its duration.
+        "cost", as in the paper: the total cost of a policy's third-party material claims in €, with equal
+        weights for all policies, whatever their duration.
 
-        "frequency": third-party material claims by year insured, :math:`y_i = N_i / w_i`, with the years
-        insured :math:`w_i` as weight. With these weights, the Poisson deviance of the rates equals that of
-        the counts, :math:`\sum_i w_i\, d(y_i, \mu_i) = \sum_i d(N_i, w_i \mu_i)`, as in a model of the counts
-        with offset :math:`\ln w_i`.
+        "frequency": third-party material claims per insured year, :math:`y_i = N_i / w_i`, with the insured
+        years :math:`w_i` as weights. The weighted Poisson deviance of the rates is then that of the counts,
+        :math:`\sum_i w_i\, d(y_i, \mu_i) = \sum_i d(N_i, w_i \mu_i)`, as in a model of the counts with
+        offset :math:`\ln w_i`.
 
-        "cost_per_year": the cost of those claims by year insured with the same weight: the pure premium,
-        for a Tweedie deviance.
+        "cost_per_year": the cost of these claims per insured year with the same weights. This is the pure
+        premium, for a Tweedie deviance.
     subregion
-        "drop" leaves out the 471 subregions. Each has its own density, which is among the features. The
-        column only names the subregions and would add 471 inputs. "keep" includes them.
+        "drop" leaves out the 471 subregions, which would be 471 inputs. Each subregion has a different
+        density, which is among the features and has the same information. "keep" includes the subregions.
     n
-        Number of policies: all of them, or a random sample without replacement, in the order of the file. The
-        paper's count is 36,311.
+        Number of policies: all, or a random sample without replacement, in the order of the file. The paper
+        has 36,311.
     random_state
-        Seed of the draw.
+        Seed of the sample.
     progress
-        Called with bytes done and bytes expected while downloading.
+        Function that receives the number of bytes downloaded and expected.
 
     Returns
     -------
     Dataset
-        11 features, or 12 with the subregions. Policy number, underwriting year, exposure and every column
-        of claims are not among them.
+        11 features, or 12 with the subregions. They exclude the policy number, the underwriting year, the
+        exposure and all columns on claims.
 
     Raises
     ------
     DownloadError
-        The file can't be fetched, or is not the published one.
+        The file can't be downloaded, or is not the published one.
     """
     entry = CATALOGUE["motor"]
     (content,) = entry.contents(progress=progress).values()
@@ -207,7 +207,7 @@ def motor(
 
 
 def _policies(content: bytes) -> pd.DataFrame:
-    """Read R's table: whole numbers as int64, factors as categories with all of their levels."""
+    """Read the table from R, with whole numbers as int64 and factors as categories with all levels."""
     import rdata
 
     frame = rdata.read_rda(io.BytesIO(content))["pg15training"].reset_index(drop=True)
@@ -216,14 +216,14 @@ def _policies(content: bytes) -> pd.DataFrame:
 
 
 def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | None = None) -> Dataset:
-    """Load the policies of :func:`motor` with a GLM's premiums, by year insured.
+    """Load the policies of :func:`motor` with a GLM's premiums per insured year.
 
     Parameters
     ----------
     n
-        Number of policies, as there.
+        Number of policies, as in :func:`motor`.
     progress
-        Called with bytes done and bytes expected while downloading.
+        Function that receives the number of bytes downloaded and expected.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | Non
     Raises
     ------
     DownloadError
-        The file can't be fetched, or is not the published one.
+        The file can't be downloaded, or is not the published one.
     """
     data = motor(target="cost_per_year", n=n, progress=progress)
     claims = motor(target="frequency", n=n).target
@@ -254,20 +254,20 @@ def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | Non
 
 
 def census_county() -> Dataset:
-    """Load the census by county: 3,218 rows, a small stand-in for the paper's tracts.
+    """Load the census by county: 3,218 rows, a small substitute for the paper's tracts.
 
-    The file is looked for in ``$FAIRDASH_DATA/census``, then in the user's cache; its SHA-256 is checked.
+    The search for the file covers ``$FAIRDASH_DATA/census``, then the user's cache. Its SHA-256 is checked.
 
     Returns
     -------
     Dataset
-        Target ``ChildPoverty`` in %, sensitive column ``WomenShare`` from 0 to 1, 31 features, of which the
-        state is a category with 52 levels.
+        Target ``ChildPoverty`` in %, sensitive column ``WomenShare`` in [0, 1], and 31 features, including
+        the state as a category with 52 levels.
 
     Raises
     ------
     DownloadError
-        The file is missing, or not the published one; the message explains how to provide it.
+        The file is missing, or is not the published one; the error explains how to provide it.
     """
     return parse_census(
         *CATALOGUE["census_county"].contents().values(), dataset_id="census_county", of="counties"
@@ -275,19 +275,20 @@ def census_county() -> Dataset:
 
 
 def census() -> Dataset:
-    """Load the census by tract, the paper's: 72,727 complete rows of 74,001.
+    """Load the census by tract, as in the paper: 72,727 complete rows of 74,001.
 
-    The file is looked for in ``$FAIRDASH_DATA/census``, then in the user's cache; its git blob id is checked.
+    The search for the file covers ``$FAIRDASH_DATA/census``, then the user's cache. Its git blob id is
+    checked.
 
     Returns
     -------
     Dataset
-        As from :func:`census_county`.
+        Data set with the columns of :func:`census_county`.
 
     Raises
     ------
     DownloadError
-        The file is missing, or not the published one; the message explains how to provide it.
+        The file is missing, or is not the published one; the error explains how to provide it.
     """
     return parse_census(*CATALOGUE["census"].contents().values(), dataset_id="census", of="tracts")
 
@@ -298,11 +299,11 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
     Parameters
     ----------
     content
-        The file.
+        Content of the file.
     dataset_id
         Id in the catalogue.
     of
-        Name of its rows, in the plural.
+        Name of the rows, in the plural.
     """
     whole = pd.read_csv(io.BytesIO(content))
     frame = whole.dropna().reset_index(drop=True)

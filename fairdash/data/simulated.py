@@ -4,9 +4,9 @@
 Rényi Minimization for Continuous Features", section "Synthetic scenario". Surface is a parabola in age, so
 the two are dependent but not linearly correlated.
 
-**Premiums**: an existing price for an audit. The GLM is a usual tariff: a Poisson GLM of claims with a log
-link on the rating factors, weighted by exposure, times the mean cost of a claim. It does not use the driver's
-age. Its policies are those of :func:`fairdash.data.published.motor`, or simulated ones.
+**Premiums**: an existing price for an audit. The price is a typical tariff, a Poisson GLM of claims with a
+log link on the rating factors, weighted by exposure, times the mean cost of a claim. It does not use the
+driver's age. The policies are those of :func:`fairdash.data.published.motor`, or simulated ones.
 """
 
 from __future__ import annotations
@@ -51,15 +51,16 @@ def household(
     n
         Number of policies.
     random_state
-        Seed. The other options change how the same draws are used, not the draws.
+        Seed. All other options use the same random draws.
     spread
-        Meaning of the second parameter of N(40, 5) and N(30, 10). The paper does not say. As a standard
-        deviation the mean cost is 224 €, which fits the paper's figures; as a variance it is 220 €.
+        Meaning of the second parameter of N(40, 5) and N(30, 10), which the paper does not state. As a
+        standard deviation it gives a mean cost of 224 €, which fits the paper's figures. As a variance it
+        gives 220 €.
     rooms
-        The largest number of rooms: 4 as the formula says, or 5 (the mean cost is then 246 €).
+        Maximum number of rooms: 4 according to the formula, or 5 (with a mean cost of 246 €).
     features_seen
         "all" gives rooms, surface and building age to the predictor. "surface" gives only the surface, so
-        that part of the cost can't be predicted.
+        part of the cost can't be predicted.
 
     Returns
     -------
@@ -93,9 +94,8 @@ def household(
 def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
     """Simulate motor policies with a GLM's premiums; the sensitive column is the driver's age in years.
 
-    The data resemble a motor portfolio. Most policies run for a part of the year and have no claim. Young and
-    very old drivers have more claims. The bonus-malus follows age, so a tariff without age still contains
-    information about it.
+    As in a real portfolio, most policies cover part of a year and have no claim. Young and very old drivers
+    have more claims. The bonus-malus depends on age, so a tariff without the age still depends on it.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
     density = np.round(np.exp(rng.normal(5.0, 1.3, n)), 1)
     region = rng.choice(["North", "East", "South", "West"], n, p=[0.3, 0.2, 0.25, 0.25])
     risk = 0.9 * np.exp(-(age - 18) / 8) + 0.35 * np.clip((age - 72) / 13, 0, 1)
-    # Years without a claim lower the bonus; a policy with claims, or a new one, has none.
+    # The bonus-malus falls with age, because of years without a claim, and rises with the risk.
     bonus = np.clip(np.round((45 - 1.8 * (age - 18) + 25 * risk + rng.normal(0, 18, n)) / 5) * 5, -50, 100)
     rate = np.exp(-2.35 + risk + 0.006 * bonus + 0.03 * (power - 5) + 0.09 * (np.log(density) - 5))
     claims = rng.poisson(rate * years)
@@ -136,11 +136,11 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
 
 
 def glm_premiums(features: pd.DataFrame, claims: Array, cost: Array, years: Array) -> pd.Series:
-    """Return claims a year by a Poisson GLM with a log link, times the mean claim cost; (n,) in € a year.
+    """Return claims per year from a Poisson GLM with a log link, times the mean claim cost, (n,) in € a year.
 
-    Words are levels. A number enters as a piecewise linear function with breaks at its quartiles. Fitted by
-    iteratively reweighted least squares (McCullagh and Nelder 1989, section 2.5), with a ridge penalty that
-    only keeps the coefficients of levels without a claim finite.
+    Text columns have one coefficient per level, and numbers a piecewise linear effect with knots at the
+    quartiles. The fit uses iteratively reweighted least squares (McCullagh and Nelder 1989, section 2.5). A
+    small ridge penalty keeps the coefficients of levels without claims finite.
     """
     design = _design(features)
     rate = claims / years
@@ -156,7 +156,7 @@ def glm_premiums(features: pd.DataFrame, claims: Array, cost: Array, years: Arra
         if np.abs(step).max() < 1e-10:
             break
     premium = np.exp(design @ beta) * cost.sum() / claims.sum()
-    # In whole cents, as a premium is.
+    # Premiums are in whole cents.
     return pd.Series(np.round(premium, 2), name=PREMIUM, index=features.index)
 
 
@@ -166,7 +166,7 @@ def _design(features: pd.DataFrame) -> Array:
         if pd.api.types.is_numeric_dtype(column):
             x = column.to_numpy(dtype=float)
             x = (x - x.mean()) / (x.std() or 1.0)
-            # Knots need this number of different values, so that no knot is at an end or repeated.
+            # With enough distinct values, no knot is at an end or repeated.
             bends = np.unique(np.quantile(x, [0.25, 0.5, 0.75]))
             columns += [x, *(np.maximum(x - bend, 0) for bend in bends if x.min() < bend < x.max())]
         else:

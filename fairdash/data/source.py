@@ -1,4 +1,4 @@
-"""Recipe for loading a data set again, short enough for JSON, a page's address or a run's folder.
+"""Recipes that reload a data set, in a short form for JSON, a page's address or a run's folder.
 
 >>> source = CatalogueSource(dataset="household", options={"n": 200})
 >>> DatasetSource.from_json(source.to_json()) == source
@@ -39,18 +39,18 @@ _ID = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetSource(ABC):
-    """Recipe for a data set, which gives the same result on every machine with the same files.
+    """Recipe for a data set, with the same result on all machines that have the same files.
 
     Parameters
     ----------
     roles
         Roles of the columns; None for the data set's own.
     drop_missing
-        Whether rows without target or sensitive value may be left out; asked only where roles were chosen.
+        Whether rows without target or sensitive value may be left out; used only with selected roles.
     fixes
-        Further fixes that the user has agreed to; see :class:`~fairdash.errors.Fix`.
+        Further fixes that the user has accepted (see :class:`~fairdash.errors.Fix`).
     names
-        Column to the user's name for it in sentences and on axes.
+        Map of columns to display names from the user.
     """
 
     kind: ClassVar[str]
@@ -71,10 +71,10 @@ class DatasetSource(ABC):
 
     @abstractmethod
     def table(self, *, owner: str | None = None) -> pd.DataFrame:
-        """Return all columns as read, regardless of their roles; `owner` and errors as in :meth:`load`."""
+        """Return all columns as read, regardless of roles; `owner` and errors as in :meth:`load`."""
 
     def to_json(self) -> str:
-        """Serialise the recipe; equal recipes give equal text."""
+        """Serialise the recipe as JSON; equal recipes give equal text."""
         values = to_plain(self, own_way=False)
         values["mends"] = values.pop("fixes")
         content = {"fairdash_source": 1, "kind": self.kind, **_without_newer(values)}
@@ -95,9 +95,9 @@ class DatasetSource(ABC):
         Raises
         ------
         StorageError
-            The text is not a recipe that this version knows.
+            The text is not a recipe of this version.
         OptionError
-            It names a data set or an option that the catalogue doesn't have.
+            The catalogue does not have the recipe's data set or option.
         """
         try:
             content = json.loads(text)
@@ -113,7 +113,7 @@ class DatasetSource(ABC):
             raise _damaged() from None
 
 
-#: Empty options are left out, so that recipes from before these options keep their ids.
+#: Options that are left out if empty, so recipes without these options keep their ids.
 _NEWER = frozenset(
     "weight prediction row_id group time rate mends names sheet number_names header_row keep_below"
     " also_missing one_spelling made_from".split()
@@ -140,14 +140,14 @@ class CatalogueSource(DatasetSource):
     dataset
         A key of the catalogue.
     options
-        Those that differ from the defaults; the defaults are added, so that equal choices have equal ids.
+        Options that differ from the defaults. The defaults are added, so equal selections have equal ids.
     roles, drop_missing, fixes, names
         See :class:`DatasetSource`.
 
     Raises
     ------
     OptionError
-        As :func:`fairdash.data.catalogue.load_dataset`.
+        An option can't be used (see :func:`fairdash.data.catalogue.load_dataset`).
     """
 
     kind: ClassVar[str] = "catalogue"
@@ -179,9 +179,9 @@ class CatalogueSource(DatasetSource):
         Raises
         ------
         OptionError, DownloadError
-            As :func:`~fairdash.data.catalogue.load_dataset`.
+            The data set can't be loaded (see :func:`~fairdash.data.catalogue.load_dataset`).
         DataError
-            The chosen roles don't fit the table.
+            The selected roles don't fit the table.
         """
         preset = load_dataset(self.dataset, progress=progress, **self.options)
         names = {**preset.names, **self.names}
@@ -209,7 +209,7 @@ class UploadSource(DatasetSource):
     Parameters
     ----------
     sha256
-        Hash under which the file is stored; see :mod:`fairdash.data.uploads`.
+        Hash of the file's content, its name in storage (see :mod:`fairdash.data.uploads`).
     name
         The file's name, for display.
     roles
@@ -219,8 +219,8 @@ class UploadSource(DatasetSource):
     drop_missing, fixes, names
         See :class:`DatasetSource`.
     made_from
-        If fairdash made the table: the id of its run, and the hash of the file on which the run was trained.
-        The table is deleted with either of them.
+        For a table from a run instead of the user's file: the id of that run, and the hash of the file that
+        the run was trained on. If either is deleted, the table is deleted, too.
 
     Raises
     ------
@@ -259,9 +259,9 @@ class UploadSource(DatasetSource):
         Raises
         ------
         StorageError
-            The file is gone, not the owner's, or damaged.
+            The file is deleted, damaged, or belongs to another owner.
         ReadingError, OptionError
-            As :func:`~fairdash.tables.readers.reading.read_table`.
+            The file can't be read (see :func:`~fairdash.tables.readers.reading.read_table`).
         DataError
             The roles don't fit the table.
         """
@@ -285,7 +285,7 @@ def _id_of(content: bytes) -> str:
 
 
 def sources_folder(owner: str) -> Path:
-    """Return the folder of an owner's recipes, which need not exist yet."""
+    """Return the folder of an owner's recipes, which may not exist yet."""
     folder = data_folder("sources")
     return folder if check_owner(owner) == LOCAL else folder / owner
 
@@ -299,7 +299,7 @@ def save_source(source: DatasetSource, *, owner: str = LOCAL) -> str:
         The folder can't be written.
     """
     path, content = sources_folder(owner) / f"{source.id}.json", source.to_json().encode()
-    # A read-only folder still shows its content.
+    # An unchanged recipe is not written again, so it also works in a read-only folder.
     if not (path.is_file() and path.read_bytes() == content):
         write_whole(path, content)
     return source.id
@@ -311,9 +311,9 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
     Raises
     ------
     StorageError
-        Nothing is stored under this id, or it is damaged.
+        There is no recipe with this id, or it is damaged.
     """
-    # The id comes from a page's address: anything but hex digits could point out of the folder.
+    # The id comes from a page's address, and only hex digits can't lead out of the folder.
     if _ID.fullmatch(source_id):
         path = sources_folder(owner) / f"{source_id}.json"
         if path.is_file():
@@ -338,7 +338,7 @@ def bounded() -> Iterator[None]:
     Raises
     ------
     ReadingError
-        It would take more than :func:`fairdash.utils.memory.most_memory`.
+        The table needs more memory than :func:`fairdash.utils.memory.most_memory`.
     """
     try:
         with limited_memory():

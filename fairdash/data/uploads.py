@@ -1,13 +1,14 @@
 """Uploaded files, each stored under the hash of its content.
 
-A browser reload loses an upload; a stored file survives it, and worker processes can read it. The same file
-uploaded twice is stored once. Files are personal: only this user can read them.
+A stored file survives a browser reload, and worker processes can read it. A file that is uploaded twice is
+stored once. The files are personal, so only the operating system's user of fairdash can read them.
 
 <home>/uploads/<sha256>.upload         a file
-<home>/uploads/<sha256>.json           its name and term for the owner "local"
-<home>/uploads/<sha256>.<owner>.json   the same for a signed-in owner
+<home>/uploads/<sha256>.json           file name and retention period of the owner "local"
+<home>/uploads/<sha256>.<owner>.json   file name and retention period of a signed-in owner
 
-Several owners may store the same file, each with a separate term. It exists until the last owner's term ends.
+Several owners may store the same file, each with a separate retention period. The file is deleted with its
+last owner.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whol
 from fairdash.tables.readers.reading import read_content
 from fairdash.tables.readers.report import ReadingOptions, ReadingReport
 
-#: How long a file is kept unless the user says otherwise.
+#: Default retention period in days.
 DEFAULT_DAYS = 30
 
-#: Tables that a process keeps in memory.
+#: Maximum number of tables that a process caches in memory.
 TABLES_KEPT = 4
-#: Since pandas 3, a shallow copy is copied on the first write.
+#: Whether pandas copies a shallow copy on the first write, which it does from version 3.
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -45,15 +46,15 @@ class Upload:
     Parameters
     ----------
     sha256
-        Hash of its content, in hex: its name on disk.
+        Hash of the content, in hex, which is the name on disk.
     name
         Name at upload, for display.
     n_bytes
-        Its size.
+        Size in bytes.
     kept_at
         Time of the last upload, in UTC.
     keep_days
-        Days after which it is deleted; None if only the user deletes it.
+        Days until deletion; None to store the file until the user deletes it.
     owner
         Owner of the file.
     """
@@ -79,11 +80,11 @@ def keep_upload(
     Parameters
     ----------
     content
-        The whole file.
+        Content of the file.
     name
-        For display only; paths are made of hashes.
+        Name for display. Paths use only hashes.
     keep_days
-        Days after which it is deleted; None if only the user deletes it.
+        Days until deletion; None to store the file until the user deletes it.
     owner
         Owner of the file.
 
@@ -93,19 +94,19 @@ def keep_upload(
         The folder can't be written, or the disk is full.
     """
     path = _path(sha256(content))
-    # The description is written first, so that no file is without its retention period.
+    # The description is written first, so no file is ever without a retention period.
     _describe(path, owner, name, keep_days, datetime.now(UTC))
     write_whole(path, content)
     return _described(path, owner)
 
 
 def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> None:
-    """Change how long a file is stored, counted from its upload.
+    """Change a file's retention period in days, counted from its upload.
 
     Raises
     ------
     StorageError
-        The file is not stored, or the folder can't be written.
+        The file is no longer stored, or the folder can't be written.
     """
     check_kept(digest, owner=owner)
     path = _path(digest)
@@ -114,7 +115,7 @@ def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> 
 
 
 def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
-    """List an owner's files, newest first; everybody's, one entry per owner, if None."""
+    """List an owner's files, newest first; if None, all files with one entry per owner."""
     folder = _folder()
     uploads = []
     for path in folder.glob("*.upload") if folder.is_dir() else ():
@@ -129,7 +130,7 @@ def holders_of(digest: str) -> frozenset[str]:
     if not path.is_file():
         return frozenset()
     found = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
-    # The owner's mark may be lost; a file of a signed-in user always has one.
+    # A local file may lack its description, but a file of a signed-in user always has one.
     return frozenset(found or {LOCAL})
 
 
@@ -139,7 +140,7 @@ def read_upload(digest: str) -> bytes:
     Raises
     ------
     StorageError
-        The file is not stored, or its content has changed.
+        The file is no longer stored, or its content has changed.
     """
     path = _path(digest)
     try:
@@ -154,32 +155,32 @@ def read_upload(digest: str) -> bytes:
 def table_of_upload(
     digest: str, options: ReadingOptions, *, name: str, owner: str | None = None
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Return a file's table and how it was read, parsed once per process for the same options.
+    """Return a file's table and reading report, parsed once per process for the same options.
 
     Parameters
     ----------
     name
-        Name in the report.
+        File name for the report.
     owner
         Required owner; None for anyone.
 
     Returns
     -------
     DataFrame
-        A copy that the caller may change.
+        The caller's copy of the table. Changes to this copy do not affect the cache.
 
     Raises
     ------
     StorageError
-        The file is not stored, belongs to somebody else, or its content has changed.
+        The file is no longer stored, belongs to another owner, or its content has changed.
     ReadingError, OptionError
-        As :func:`~fairdash.tables.readers.reading.read_table`.
+        The file can't be read (see :func:`~fairdash.tables.readers.reading.read_table`).
     """
     try:
-        # The owner is checked before the file is read.
+        # Another owner's file must not be read, so this check comes first.
         check_kept(digest, owner=owner)
         frame, report = _table(digest, options)
-        # This also covers a file that another process deletes before or during reading.
+        # Another process may delete the file before or during reading.
         check_kept(digest, owner=owner)
     except StorageError:
         forget_tables()
@@ -200,7 +201,7 @@ def forget_tables() -> None:
 
 
 def check_kept(digest: str, *, owner: str | None = None) -> None:
-    """Reject a file that is no longer stored, for processes with its table in memory.
+    """Reject a file that is no longer stored, even if its table is still in memory.
 
     Parameters
     ----------
@@ -210,7 +211,7 @@ def check_kept(digest: str, *, owner: str | None = None) -> None:
     Raises
     ------
     StorageError
-        The file does not exist, or belongs to somebody else.
+        The file is not stored, or belongs to another owner.
     """
     if not (_path(digest).is_file() if owner is None else owner in holders_of(digest)):
         raise no_longer_kept()
@@ -219,7 +220,7 @@ def check_kept(digest: str, *, owner: str | None = None) -> None:
 def delete_upload(digest: str, *, owner: str | None = None) -> None:
     """Delete a file for one of its owners, or for all; do nothing if it is not stored.
 
-    What was made from it stays; see :func:`fairdash.runs.deletion.delete_made_from`.
+    Results from the file are not deleted; see :func:`fairdash.runs.deletion.delete_made_from`.
 
     Raises
     ------
@@ -244,12 +245,12 @@ def delete_upload(digest: str, *, owner: str | None = None) -> None:
 
 
 def delete_expired(*, now: datetime | None = None, delete: Callable[..., object] = delete_upload) -> int:
-    """Delete all files past their term, of all owners; return their number.
+    """Delete all owners' files whose retention period has ended, and return their number.
 
     Parameters
     ----------
     now
-        The current time, with its zone; by default that of the system.
+        Current time with a time zone; by default the system's.
     delete
         Function that deletes a file by its hash for its ``owner``.
     """
@@ -263,12 +264,12 @@ def delete_expired(*, now: datetime | None = None, delete: Callable[..., object]
 
 
 def check_sha256(digest: str) -> str:
-    """Check and return a hash, because it becomes part of a path.
+    """Return a hash after a check that it is safe as part of a path.
 
     Raises
     ------
     StorageError
-        It is not 64 lower-case hex digits.
+        The hash is not 64 lower-case hex digits.
     """
     if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
         raise StorageError.of("this is not the hash of an upload", "Upload the file again.")
@@ -290,7 +291,7 @@ def _describe(path: Path, owner: str, name: str, keep_days: int | None, kept_at:
 
 
 def _begun(path: Path) -> list[Path]:
-    """Temporary files of this file left by a killed process."""
+    """Return temporary files that a killed process left while it stored this file."""
     parts = [part for part in _folder().glob(".*.part") if part.stat().st_size]
     if not parts or not path.is_file():
         return []
@@ -315,7 +316,7 @@ def _described(path: Path, owner: str) -> Upload:
         name, days = str(description["name"]), description["keep_days"]
         keep_days = None if days is None else int(days)
         kept_at = datetime.fromisoformat(description["kept_at"])
-    # The name is optional: a file without it is stored like any other.
+    # A missing or damaged description does not prevent the use of the file.
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         name, keep_days = "table", DEFAULT_DAYS
     return Upload(

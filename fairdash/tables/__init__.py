@@ -1,4 +1,1 @@
-"""Tables of any kind: file readers, roles, grammar of cells, leaks.
-
-This package does not depend on fairness.
-"""
+"""Tools for any table, independent of fairness: roles, patterns of cells, fixes, and leak detection."""

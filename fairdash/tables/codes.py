@@ -1,8 +1,7 @@
-"""Values whose meaning likely differs from their look: 999 for an age, 19480711 for a day, “male” beside
-“Male”.
+"""Detection of values with a special meaning: 999 for a missing age, 19480711 for a day, “male” for “Male”.
 
-The look and the position of a value distinguish a code from a number: -1 below whole numbers from 0 on, or
-999 in several rows far beyond all others. Likely codes are reported, and never changed silently.
+The form and position of a value distinguish a code from a number: -1 below whole numbers from 0 on, or 999 in
+several rows far beyond all other values. fairdash reports likely codes and changes none without a note.
 
 >>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
 >>> special_codes(ages)
@@ -25,56 +24,55 @@ from fairdash.utils.text import amount, counted
 
 Floats = NDArray[np.float64]
 
-#: Rows and different numbers that a column must have, at least, before a value counts as a code; codes a
-#: column may have, at most.
+#: Minimum number of rows and of distinct numbers for a column to have codes, and its maximum number of codes.
 _MIN_ROWS, _MIN_VALUES, _MAX_CODES = 3, 5, 6
-#: Limits of the types of numbers that programs write for “no number”, and of floats by Stata and others.
+#: Limits of integer types, and huge numbers, that programs such as Stata write for missing numbers.
 _LIMITS = frozenset(
     float(sign * number)
     for number in (2**15 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 10**20, 10**30)
     for sign in (1, -1)
 )
-#: How far a code lies from the rest: as a share of their range, and in steps between the nearest of them.
+#: Minimum distance of a code from the other values, as a share of their range and in steps between them.
 _GAP, _STEPS = 0.1, 5
-#: Days that stand for “not known”, “from the beginning” and “until further notice”.
+#: Placeholder dates for “unknown”, “from the beginning” and “until further notice”.
 _DAYS = (
     "0001-01-01 1600-01-01 1601-01-01 1753-01-01 1800-01-01 1899-12-30 1899-12-31 1900-01-01 1901-01-01 "
     "1970-01-01 2099-12-31 2199-12-31 2999-12-31 3000-01-01 3999-12-31 9999-01-01 9999-12-31"
 )
 _SPECIAL_DAYS = frozenset(np.datetime64(day, "D") for day in _DAYS.split())
 _MIN_DAYS_AWAY = 5 * 365
-#: Years that a column of years may hold, and the year that stands for an unknown one before them.
+#: Range of plausible years in a column of years, and the placeholder for an unknown year.
 _YEARS, _BEGINNING = (1905, 2150), 1900
-#: Names that programs give to the column of row numbers.
+#: Names that programs give to a column of row numbers.
 ROW_NAMES = re.compile(
     r"Unnamed: ?0|column 1_*|X|V1|\.\.\.1|index|level_0|row_?names?|row\.names|_N_|obs", re.IGNORECASE
 )
-#: Days that may be written as numbers, and the levels of a column that may be spelled in several ways.
+#: Range of days written as numbers, and the maximum number of levels in a search for spellings.
 _FIRST_DAY, _LAST_DAY = 18000101, 21001231
 _MAX_LEVELS, _LOOKED_AT, _MAX_SHOWN = 50, 1000, 3
-#: Words for a total, folded, and the share of rows of which such a level may be one.
+#: Words for a total, without capitals and accents, and the maximum share of rows with such a level.
 TOTALS = frozenset(
     "total totals sum gesamt gesamtsumme summe insgesamt totaux totale totali totales somme suma somma totaal"
     " som".split()
 )
 _TOTALS_SHARE = 0.02
-#: Headers of dates, and the days since 1970, 1960 or 1900 that a column of them may hold.
+#: Words in headers of dates, and the range of counted days (since 1970, 1960 or 1900) in such a column.
 _DATE_WORDS = frozenset("date datum geburtsdatum fecha dob birthdate birthday".split())
-#: Words of headers that count something, which days since a date do, too.
+#: Words in headers of counts. A column with such a header may contain a number of days and no date.
 _COUNT_WORDS = frozenset("count number days day lag since until months weeks tage jours".split())
 _MIN_DAYS, _SURE_DAYS, _MAX_DAYS = -40_000, 4_000, 80_000
 _EPOCHS = {"R": "1970-01-01", "SAS and Stata": "1960-01-01", "Excel": "1899-12-30"}
-#: Nobody insured is younger where an age is that of a person.
+#: Range of plausible ages of insured persons.
 _YOUNGEST, _OLDEST = 10, 120
 
 
 def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
-    """Return values of a column that are likely codes, with their rows.
+    """Return the likely codes in a column, with their numbers of rows.
 
     Parameters
     ----------
     values : Series, shape (n,)
-        Numbers or dates; other columns have no such codes.
+        Numbers or dates. Other columns have no codes.
     """
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         return _special_days(values)
@@ -84,17 +82,17 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
     cells: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
     codes: dict[float | np.datetime64, int] = {}
     low, high = np.fmin.reduce(cells, initial=np.inf), np.fmax.reduce(cells, initial=-np.inf)
-    # The smallest and the largest value decide for nearly every column.
+    # For nearly every column, the smallest and the largest value rule out codes.
     for sign in (1, -1):
         if (low if sign < 0 else high) * sign > 0 and _looks_special(low if sign < 0 else high):
-            codes |= _beyond(cells[np.isfinite(cells)], sign)
-    if low in (0, _BEGINNING) and (count := _before_all(values.name, cells, low)):
+            codes |= _codes_at_end(cells[np.isfinite(cells)], sign)
+    if low in (0, _BEGINNING) and (count := _leading_placeholders(values.name, cells, low)):
         codes[float(low)] = count
     return codes
 
 
 def _looks_special(number: float) -> bool:
-    """Return whether a number is written like a code: 99, 998, -1, -666666666 or the limit of a type."""
+    """Return whether a number has the form of a code: 99, 998, -1, -666666666 or the limit of a type."""
     if not np.isfinite(number):
         return False
     if number in _LIMITS or abs(number) > 1e300 or number in range(-9, 0):
@@ -110,8 +108,8 @@ def _looks_special(number: float) -> bool:
     )
 
 
-def _beyond(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
-    """Codes at the upper end of a column's known cells (sign 1), or at the lower one (-1)."""
+def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
+    """Return the codes at the upper end (sign 1) or the lower end (sign -1) of a column's known cells."""
     levels, counts = np.unique(sign * cells, return_counts=True)
     codes: list[int] = []
     while len(codes) < _MAX_CODES and len(levels) - len(codes) > _MIN_VALUES:
@@ -120,10 +118,9 @@ def _beyond(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
             break
         codes.append(place)
     if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
-        # Steps below zero, as of a bonus scale from -2 on.
+        # Consecutive negative numbers are values, for example on a bonus scale from -2 on.
         return {}
-    # Codes may be neighbours of one another, but not of an ordinary value, so the search begins at the
-    # smallest.
+    # Codes may be close to each other, but not to an ordinary value, so the search begins at the smallest.
     while codes:
         place = codes[-1]
         if counts[place] >= _MIN_ROWS and _is_apart(levels[: place + 1], counts[: place + 1], sign):
@@ -137,12 +134,11 @@ def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
     *_, code = levels
     rest = levels[:-1]
     if sign < 0 and rest[-1] <= 0:
-        # Numbers that are never below zero have no room for a negative code, unless there are only a few of
-        # them.
+        # Below non-negative numbers, a negative value is a code, unless all are single digits of a scale.
         return bool(code > 9 or rest[0] <= -10 or (rest != np.round(rest)).any())
     endings = np.mod(np.abs(rest), 100) == code % 100
     if code >= 99 and endings.mean() > 0.2:
-        # Prices such as 199 and 299.
+        # Prices such as 199 and 299 also end in 99.
         return False
     step = float(np.median(np.diff(rest[-_STEPS - 1 :])))
     gap, spread = code - rest[-1], rest[-1] - rest[0]
@@ -150,11 +146,11 @@ def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
     return bool(often and gap > max(_GAP * spread, _STEPS * step))
 
 
-def _before_all(name: object, cells: Floats, first: float) -> int:
-    """Count the zeros of a person's age or of years, or the years 1900, before which there is a gap."""
+def _leading_placeholders(name: object, cells: Floats, first: float) -> int:
+    """Count zeros in ages or years, or years 1900, that are separated from the other values by a gap."""
     rest = cells[cells > first]
     low, high = float(rest.min(initial=np.inf)), float(rest.max(initial=-np.inf))
-    # This check does not use the header. It is the slowest, so it comes last.
+    # The check of the header is the slowest, so it comes last.
     if not (_YEARS[0] <= low < high <= _YEARS[1] or _YOUNGEST <= low <= high <= _OLDEST):
         return 0
     count = int((cells == first).sum())
@@ -189,12 +185,12 @@ def written(code: float | np.datetime64) -> str:
 
 
 def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
-    """Return whether a column holds the numbers of the rows, from 0 or 1 on, in any order.
+    """Return whether a column contains row numbers, from 0 or 1 on, in any order.
 
     Parameters
     ----------
     gaps
-        Whether numbers may be missing, as in R after rows were removed.
+        Whether numbers may be missing, as in R after rows are removed.
     """
     if not pd.api.types.is_integer_dtype(values.dtype) or len(values) < 2 or values.isna().any():
         return False
@@ -242,7 +238,7 @@ def doubts_about(values: pd.Series) -> list[str]:
 
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:
-    """Return a sentence on a column that is named like a date and may count days."""
+    """Return a sentence if a column with the name of a date may contain a number of days."""
     words = words_in_order(str(values.name))
     if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
         return []
@@ -260,19 +256,19 @@ def _said_of_counted_days(values: pd.Series) -> list[str]:
 
 
 def is_plain_number(values: pd.Series) -> bool:
-    """Return whether a column holds numbers, and not truth values."""
+    """Return whether a column contains numbers other than truth values."""
     return pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
 
 
 def day_numbers(values: pd.Series) -> pd.Series | None:
-    """Return the dates of a column that stores them as numbers, such as 19480711; None for any other column.
+    """Return the dates in a column of numbers such as 19480711; None for any other column.
 
     >>> day_numbers(pd.Series([19480711, 19520229]))[0].year, day_numbers(pd.Series([19520230])) is None
     (1948, True)
     """
     if not is_plain_number(values):
         return None
-    # A column without any cell is not numeric.
+    # The comparison is also false for a column without any known cell.
     if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
         return None
     known = values.dropna()
@@ -286,9 +282,9 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
 
 
 def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[str]]:
-    """Return groups of levels that differ only in capitals or spaces, the most common of each group first.
+    """Return groups of levels that differ only in capitals or spaces, with the most frequent spelling first.
 
-    `levels` are the levels of the column, if known.
+    `levels` are the column's levels, if known.
 
     >>> spellings(pd.Series(["Male", "male ", "Male", "female"]))
     [['Male', 'male ']]
@@ -305,7 +301,7 @@ def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[s
 
 
 def _levels(values: pd.Series) -> list[str]:
-    """Levels of a text column with few levels; empty for other columns."""
+    """Return the levels of a text column if they are few; an empty list for any other column."""
     if not (pd.api.types.is_string_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)):
         return []
     if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
@@ -315,7 +311,7 @@ def _levels(values: pd.Series) -> list[str]:
 
 
 def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str:
-    """Name levels that differ only in capitals or spaces; "" without any."""
+    """Return a sentence on levels that differ only in capitals or spaces; "" if there are none."""
     if not (alike := spellings(values, levels)):
         return ""
     rows = int(values.isin([each for group in alike for each in group]).sum())
@@ -324,7 +320,7 @@ def said_of_spellings(values: pd.Series, levels: list[str] | None = None) -> str
 
 
 def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return a column with levels of :func:`spellings` merged into the most common of them, with a note."""
+    """Replace each group of :func:`spellings` by its most frequent spelling, and return a note."""
     alike = spellings(values)
     first = {other: group[0] for group in alike for other in group}
     changed = values.astype(object).map(lambda cell: first.get(cell, cell))
@@ -334,7 +330,7 @@ def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
 
 
 def without_codes(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return a column in which likely codes are missing, with a note."""
+    """Return a column with its likely codes as missing cells, and a note."""
     codes = special_codes(values)
     days = values.to_numpy().astype("datetime64[D]") if values.dtype.kind == "M" else values
     shown = ", ".join(map(written, codes))

@@ -1,4 +1,4 @@
-"""Column profiles: the kind of cells, a line for the preview, and notes before training.
+"""Profiles of columns for the preview, and notes on the target before training.
 
 >>> target_remarks(pd.Series([0.0] * 880 + [100.0] * 120, name="cost"))
 ('“cost” is zero in 88 % of the rows: squared error then depends mostly on the few others.',)
@@ -29,13 +29,13 @@ class ColumnProfile:
     kind
         Type of its cells, in plain words.
     n_missing, n_distinct
-        Cells that are missing; different values among the others (0 for the kind "other").
+        Number of missing cells, and of distinct values among the others (0 for the kind "other").
     minimum, mean, maximum
-        Over the known cells of numbers and truth values; None for other kinds. The mean is weighted by
-        exposure if there is one, unless the column is a total over it.
+        Statistics of the known cells for numbers and truth values; None for other kinds. The mean is weighted
+        by exposure if there is one, unless the column is a total over the exposure.
     histogram
-        Rows in twelve equal steps from lowest to highest; for text, rows of the twelve most common levels.
-        Empty for other kinds.
+        Counts of rows in twelve equal intervals from lowest to highest. For text, counts of the twelve most
+        frequent levels. Empty for other kinds.
     """
 
     name: str
@@ -48,7 +48,7 @@ class ColumnProfile:
     histogram: tuple[int, ...] = ()
 
 
-#: Kinds that can be computed with.
+#: Kinds of columns with numeric cells.
 NUMBERS = ("number", "whole number", "truth value")
 
 
@@ -70,7 +70,7 @@ def kind_of(values: pd.Series) -> Kind:
     if isinstance(values.dtype, pd.CategoricalDtype):
         return "text"
     if values.dtype == object:
-        # Before pandas 3 text is of this type, and so are mixtures.
+        # Before pandas 3, both text and mixtures of types have this type.
         return "text" if pd.api.types.infer_dtype(values, skipna=True) == "string" else "other"
     return "text" if pd.api.types.is_string_dtype(values) else "other"
 
@@ -85,10 +85,10 @@ def profile_table(
     frame
         The table, shape (n, columns).
     weight : Series, shape (n,), optional
-        Exposure of its rows, above 0; the weight in all means except that of the exposure itself.
+        Exposure of the rows, above 0. It weights all means except the mean exposure.
     totals
-        Columns that are totals over the exposure. Their means are unweighted, because weights would count a
-        long policy's claims twice.
+        Columns that are totals over the exposure. Their means are unweighted, because a weighted mean would
+        count the length of a policy twice.
     """
     alike = set(totals) if weight is None else {*totals, weight.name}
     return tuple(
@@ -106,11 +106,11 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     minimum = mean = maximum = None
     if kind in NUMBERS and len(known):
         numbers = known.to_numpy(dtype=float)
-        # The sum of numbers near the largest float overflows. The mean is then infinite, which is correct.
+        # The sum of numbers near the largest float overflows. An infinite mean is then the correct result.
         with np.errstate(over="ignore"):
             mean = float(np.average(numbers, weights=None if weight is None else weight[values.notna()]))
         finite = numbers[np.isfinite(numbers)]
-        # Near the largest float there is no number between two neighbours.
+        # Intervals of a histogram can't be computed near the largest float.
         if len(finite) and np.abs(finite).max() < 1e300:
             histogram = np.histogram(finite, bins=_STEPS)[0].tolist()
         minimum, maximum = float(numbers.min()), float(numbers.max())
@@ -126,17 +126,18 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     )
 
 
-#: Quantile groups that FairQuant asks for.
+#: Number of quantile groups in FairQuant.
 GROUPS_WANTED = 50
 _MANY_ZEROS = 0.5
-#: The largest hundredth of normal or exponential costs makes up less than a twelfth of the total.
+#: Share of the total in the largest 1 % of the costs that indicates a heavy tail. It is less than a twelfth
+#: for normal or exponential costs.
 _HEAVY = 0.15
-#: At least this number of rows lies beyond a quantile that is shown, so that it reveals no single person.
+#: Minimum number of rows beyond a quantile that is shown, so that the quantile reveals no single person.
 _MIN_BEYOND = 20
 
 
 def target_remarks(target: pd.Series) -> tuple[str, ...]:
-    """Describe many zeros, or a heavy tail, of a target; neither is clipped.
+    """Return sentences if a target has many zeros or a heavy tail; fairdash clips neither.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
 
 
 def quantile_support(values: pd.Series) -> int:
-    """Count the distinct groups among `GROUPS_WANTED` quantile groups: equal values stay together.
+    """Count the distinct groups among `GROUPS_WANTED` quantile groups. Equal values stay in one group.
 
     Parameters
     ----------
@@ -172,12 +173,12 @@ def quantile_support(values: pd.Series) -> int:
         A sensitive column: float64, finite.
     """
     share = (values.rank().to_numpy() - 0.5) / len(values)
-    # A little is added before the floor, since a product may fall just under a whole number by rounding.
+    # Rounding may put a product just below a whole number, so the floor gets a small addition.
     return len(np.unique(np.floor(share * min(GROUPS_WANTED, len(values)) + 1e-9)))
 
 
 def support_sentence(values: pd.Series) -> str:
-    """Describe the distinct quantile groups of a sensitive column, as :func:`quantile_support` finds them."""
+    """Return a sentence on the distinct quantile groups of a sensitive column (:func:`quantile_support`)."""
     counts = values.value_counts()
     if len(counts) == len(values):
         ties = "no two rows are tied"

@@ -16,34 +16,34 @@ from fairdash.tables.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
 from fairdash.utils.classes import MIN_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
 from fairdash.utils.rounding import is_rounding, precision
 
-#: Columns used in training that no predictor sees; they may be constant if nothing is penalised.
+#: Role of columns that training uses and no predictor sees. They may be constant without a penalty.
 SENSITIVE_FEATURE = "sensitive feature"
 
-#: Squares of anything larger overflow a 64-bit float, so no mean square could be computed.
+#: Largest usable magnitude: squares of larger numbers overflow a 64-bit float.
 MAX_MAGNITUDE = 1e150
 
-#: A text column with more levels identifies rows, and is slow to check.
+#: Maximum number of levels to check in a text column: with more, it identifies rows and is slow to check.
 _MAX_TEXTS = 10_000
-#: Types of levels that JSON, and so a model's file, can store.
+#: Types of levels that JSON can store, and therefore also a model's file.
 _LEVELS_OF_A_FILE = (str, bool, int, float)
 
 
 def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
-    """List what prevents a float column from its role: missing or infinite cells, or a single value.
+    """List the problems of a float column in its role: missing or infinite cells, or a single value.
 
-    A constant prediction can be audited, because it depends on nothing. An exposure must be above zero: a row
-    without exposure carries no information, and a rate divides by it. Such a row is never left out silently,
-    because its claims would be lost.
+    A constant prediction can be audited, because it depends on nothing. An exposure must be above zero,
+    because a rate divides by it. Rows without exposure are never left out silently, because they may contain
+    claims.
 
     Parameters
     ----------
     values : Series, shape (n,)
-        Numbers, NaN for missing cells.
+        Numbers, with NaN for missing cells.
     role
-        "target", "sensitive column", "sensitive feature" (an estimator's), "exposure", "existing prediction"
+        "target", "sensitive column", "sensitive feature" (of an estimator), "exposure", "existing prediction"
         or "time".
     lines : array, shape (n,)
-        The line of the file that each row begins on, if the table comes from a file.
+        Line of the file on which each row begins, if the table comes from a file.
     """
     column, cells = str(values.name), values.to_numpy(dtype=float)
     missing, infinite = np.isnan(cells), np.isinf(cells)
@@ -66,7 +66,7 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
 
 
 def constant_problems(values: pd.Series, role: str) -> list[Problem]:
-    """Report numbers that are all equal, apart from missing ones."""
+    """Report a column in which all known numbers are equal."""
     if not is_rounding(values.min(), values.max(), eps=precision(values)):
         return []
     what = f"the {role} holds the same value in every row, so dependence on it is undefined"
@@ -91,12 +91,12 @@ def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.n
 
 
 def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
-    """Return the lines of the first five rows concerned; none if the table has no lines."""
+    """Return the lines of the first five affected rows; an empty list if the lines are unknown."""
     return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
 def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
-    """List what prevents a column, ready for training, from a numeric role."""
+    """Yield the problems of a training column in a numeric role."""
     if values.dtype == np.float64:
         yield from role_problems(values, role=role)
         yield from _too_large(values)
@@ -109,7 +109,7 @@ def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
 
 
 def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterator[Problem]:
-    """List what prevents a column of any type from grouping rows; `lines` have shape (n,)."""
+    """Yield the problems of a column of any type that groups rows; `lines` has shape (n,)."""
     missing = values.isna().to_numpy()
     if missing.any():
         yield Problem(
@@ -128,7 +128,7 @@ def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterat
 
 
 def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = object) -> Iterator[Problem]:
-    """List what prevents a column, ready for training, from being a feature; levels must share a type."""
+    """Yield the problems of a training column as a feature; its levels must share a type."""
     if is_number(values):
         yield from number_problems(values)
     elif not _has_levels(values, levels):
@@ -140,7 +140,7 @@ def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = obj
 
 
 def number_problems(values: pd.Series) -> Iterator[Problem]:
-    """List what prevents numbers from being used, apart from missing cells."""
+    """Yield the problems of a column of numbers other than missing cells."""
     infinite = np.isinf(_floats(values))
     if infinite.any():
         yield infinite_problem(str(values.name), infinite)
@@ -160,12 +160,12 @@ def _too_large(values: pd.Series) -> Iterator[Problem]:
 
 
 def is_number(values: pd.Series) -> bool:
-    """Return whether a column holds real numbers or truth values, of any type."""
+    """Return whether a column contains real numbers or truth values of any type."""
     return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values)
 
 
 def _has_levels(values: pd.Series, levels: type | tuple[type, ...]) -> bool:
-    """Return whether a column holds categories or text."""
+    """Return whether a column contains categories or text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return all(isinstance(level, levels) for level in values.cat.categories.tolist())
     if values.dtype == object:
@@ -178,14 +178,14 @@ def _floats(values: pd.Series) -> NDArray[np.float64]:
 
 
 def as_pandas(table: Any) -> Any:
-    """Convert a polars or arrow table or column to pandas, by narwhals; return anything else unchanged."""
+    """Convert a polars or Arrow table or column to pandas with narwhals; return anything else unchanged."""
     if isinstance(table, (pd.DataFrame, pd.Series, np.ndarray, list, tuple)):
         return table
     import narwhals as nw
 
     known = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
     if isinstance(known, nw.DataFrame):
-        # Whole numbers of 128 bits have no type in pandas.
+        # pandas has no type for 128-bit integers.
         wide = [name for name, kind in known.schema.items() if kind in (nw.Int128, nw.UInt128)]
         known = known.with_columns(*(nw.col(name).cast(nw.Float64) for name in wide)) if wide else known
     return known.to_pandas() if isinstance(known, (nw.DataFrame, nw.Series)) else table
@@ -200,18 +200,18 @@ def require_unique(table: pd.DataFrame) -> None:
 
 
 def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -> pd.DataFrame:
-    """Return the same rows with only encodable kinds of columns: numbers, categories or text.
+    """Convert all columns to encodable kinds: numbers, categories or text; the rows stay the same.
 
     Parameters
     ----------
     numbers
-        Columns that must be numbers, because the model learned them so.
+        Columns that must be numeric, because they were numeric when the model was trained.
 
     Raises
     ------
     DataError
-        Dates and similar types, infinite or overly large numbers, numbers and text in one column, or text
-        instead of numbers.
+        A column has dates or other unsupported types, infinite or too large numbers, numbers mixed with text,
+        or text instead of numbers.
     """
     clean, checks = {}, Checks(DataError)
     for name in table.columns:
@@ -227,21 +227,22 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
 
 
 def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArray[np.float64]:
-    """Return sensitive features as numbers, (n, d), with classes as columns of 0 and 1.
+    """Return sensitive features as numbers, (n, d), with classes as indicator columns (0 or 1).
 
     Parameters
     ----------
     values
-        (n,) or (n, d): array, Series or DataFrame. Rows are matched by position.
+        Array, Series or DataFrame, (n,) or (n, d). Rows are matched by position.
     name
-        Names in messages for unnamed columns.
+        Name in messages for columns that have no name.
     fewest
-        Classes with fewer rows are merged; 0 if nothing is learned from these rows.
+        Minimum number of rows of a class. Smaller classes are merged. Use 0 for rows that are not used for
+        training.
 
     Raises
     ------
     DataError
-        Text that consists of numbers or has too many classes; missing, infinite or overly large numbers.
+        A column has numbers stored as text, too many classes, or missing, infinite or too large numbers.
     """
     values = as_pandas(values)
     if not isinstance(values, (pd.Series, pd.DataFrame)):
@@ -272,7 +273,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:
-    """Return a column of objects as numbers if all of its cells are, else unchanged."""
+    """Convert a column of objects to numbers if all of its cells are numbers; else return it unchanged."""
     if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
         return column
     try:
@@ -282,7 +283,7 @@ def _as_numbers_or_text(column: pd.Series) -> pd.Series:
 
 
 def _are_numbers(column: pd.Series) -> bool:
-    """Return whether half of a column's texts, or more, are numbers."""
+    """Return whether at least half of a column's texts are numbers."""
     known = column.dropna().astype(object)
     return bool(2 * pd.to_numeric(known, errors="coerce").notna().sum() >= len(known))
 
@@ -298,9 +299,9 @@ def _not_numbers(column: pd.Series) -> Problem:
 
 
 def as_classes(values: pd.Series) -> Classes | None:
-    """Return the classes of a column; None if it holds anything else, or text that a fix makes numeric.
+    """Return the classes of a column; None for any other content, or for text that a fix makes numeric.
 
-    Numbers stored as text, such as those with an unknown decimal mark, are not classes.
+    Numbers stored as text, for example because of an unknown decimal mark, are not classes.
 
     >>> as_classes(pd.Series(["F", "M"] * 30)).names, as_classes(pd.Series(["1", "2"] * 30))
     (('F', 'M'), None)
@@ -309,7 +310,7 @@ def as_classes(values: pd.Series) -> Classes | None:
         return None
     counts = values.value_counts()
     if getattr(values.dtype, "ordered", False):
-        # An ordered category was made on purpose, so it is not checked further.
+        # An ordered category is intentional, so it is not checked further.
         return classes_of(values)
     if len(counts) > _MAX_TEXTS or date_fixes(values) or holds_bands(values) or can_convert(values):
         return None
@@ -318,7 +319,7 @@ def as_classes(values: pd.Series) -> Classes | None:
 
 
 def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
-    """Return each row's class code as float64, NaN if missing, or the reason why classes can't be used."""
+    """Return each row's class code as float64, NaN if missing, or the problem that prevents its use."""
     if (why := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
@@ -327,7 +328,7 @@ def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Prob
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
-    """Return notes on columns by name; columns made of classes get the note of their original column.
+    """Return notes on columns by name; a class's indicator column gets the note of its original column.
 
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'

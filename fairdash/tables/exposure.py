@@ -1,8 +1,8 @@
-"""Rates per unit of exposure, and the column that identifies policies with several rows.
+"""Rates per unit of exposure, and detection of the column that identifies policies with several rows.
 
-A policy of half a year has half the time for claims. With the rate y = N / w as the target and the exposure w
-as the weight, the average prediction is a frequency, Σ N / Σ w, and the weighted Poisson deviance of the
-rates equals that of the counts with offset ln w.
+A policy that lasts half a year has half the time for claims. With the rate y = N / w as the target and the
+exposure w as the weight, the average prediction is a frequency, Σ N / Σ w, and the weighted Poisson deviance
+of the rates equals that of the counts with offset ln w.
 
 >>> import pandas as pd
 >>> looks_like_total(pd.Series([0, 1, 0, 2], name="ClaimNb"))
@@ -12,10 +12,10 @@ False
 >>> looks_like_total(pd.Series([0, 0, 0, 812.5, 90.1, -40.2], name="ClaimAmount"))  # with a recovery
 True
 
-The name of the column need not say so. An id has many values, each in a few rows, and the rows of one value
-agree in the columns that describe a policy, such as sex, region and vehicle. Rows of one place agree only in
-the place, rows of one vehicle model only in the vehicle, and rows of one date, age or amount in hardly
-anything.
+A policy column is recognised by its cells, whatever its name. A policy number has many values, each in a few
+rows, and rows with the same value agree in the columns that describe a policy: sex, region, vehicle. Rows of
+one place agree only in the place, rows of one vehicle model only in the vehicle, and rows of one date, age or
+amount in almost no column.
 
 >>> rng = np.random.default_rng(0)
 >>> policy = np.repeat(rng.permutation(4000)[:300], 3)
@@ -43,7 +43,7 @@ from fairdash.utils.text import amount
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
 
 
-#: Sums over a policy's term are mostly zero: most have no claim.
+#: Minimum share of zeros in a column of totals: most policies have no claim.
 _MANY_ZEROS = 0.5
 
 #: Options for amounts below zero: use them unchanged, count them as 0, or leave their rows out.
@@ -52,16 +52,15 @@ OF_NEGATIVES = (AS_THEY_ARE, FLOOR, DROP_NEGATIVE)
 
 
 def can_be_rate(target: pd.Series) -> bool:
-    """Return whether a column can be divided by an exposure: it holds numbers."""
+    """Return whether a column contains numbers and can be divided by an exposure."""
     return kind_of(target) in NUMBERS
 
 
 def looks_like_total(target: pd.Series) -> bool:
-    """Return whether a column holds counts or totals that grow with the exposure, and not a rate.
+    """Return whether a column contains counts or totals that grow with the exposure, and not a rate.
 
-    These are whole numbers of at least zero, or amounts that are zero in at least half of the rows, with
-    fewer than half of the others below zero, such as recoveries. A column whose name says that it is a rate
-    never qualifies.
+    Counts are whole numbers of at least 0. Totals are 0 in at least half of the rows, and fewer than half of
+    the other amounts are negative, such as recoveries. A column with the name of a rate is neither.
     """
     if not can_be_rate(target) or "rate" in meanings_of(target.name):
         return False
@@ -81,31 +80,31 @@ def holds_counts(cells: np.ndarray) -> bool:
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Different values of an id, at least, and its rows per value, at most, on average.
+#: Minimum number of distinct values of a policy number, and its maximum average number of rows per value.
 _MIN_VALUES, _MAX_ROWS_EACH = 50, 50
-#: Nearly all rows belong to values with at most this multiple of the average number of rows, or at most this
-#: number. Values of a measurement or a place are concentrated.
+#: A share of 0.95 of the rows must belong to values with at most 4 times the average number of rows, or at
+#: most 12 rows. Measurements and places have more frequent values.
 _MAX_TIMES, _MIN_CROWD, _NOT_CROWDED = 4, 12, 0.95
-#: Pairs of rows of one value that are compared, and fewest of them.
+#: Maximum and minimum number of compared pairs of rows with the same value.
 _MAX_PAIRS, _MIN_PAIRS = 4000, 30
-#: Rows of one policy agree this much more than by chance in a column that describes the policy. Share and
-#: number of columns that must do so.
+#: Minimum agreement beyond chance in a column that describes the policy, and the minimum share and number of
+#: such columns.
 _AGREE, _MIN_AGREEING, _MIN_COLUMNS = 0.5, 0.6, 2
-#: A column that changes in each row of a policy, and one that is constant within it.
+#: Concepts of columns that differ between the rows of a policy.
 _OF_ROWS = frozenset({*CLAIMS, "exposure", "row_number"})
 _OF_PEOPLE = frozenset({"age", "driver_age", "protected"})
-#: Kinds of columns that can't be ids.
+#: Concepts of columns that can't be policy numbers.
 _MEASURED = frozenset({*_OF_ROWS, "age", "driver_age", "premium", "price", "cost", "income"}) - {"row_number"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policies:
-    """A column whose values repeat, one value for each policy.
+    """Column of policy numbers, which repeat in the rows of a policy.
 
     Parameters
     ----------
     column
-        Its name.
+        Name of the column.
     count, rows
         Number of policies, and of rows.
     """
@@ -115,25 +114,24 @@ class Policies:
     rows: int
 
     def in_words(self) -> str:
-        """State the number of policies."""
+        """Format the numbers of policies and rows."""
         return f"{self.count:,} policies in {self.rows:,} rows"
 
     @property
     def advice(self) -> str:
-        """Sentence that names the command's option."""
+        """Sentence that recommends the command's option for groups."""
         return f"{self.in_words()}: use --group {shlex.quote(self.column)}."
 
 
 def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies | None:
-    """Return the column that identifies policies, some with several rows; if several columns do, the one with
-    the fewest values; else None.
+    """Return the column of policy numbers with the fewest values; None if no policy has several rows.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     but
-        Columns known to be something else, such as the price, which are still compared.
+        Columns with another known role, such as the price. They are still used to compare rows.
     """
     best = None
     for name in frame.columns:
@@ -148,7 +146,7 @@ def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies
 
 
 def _codes_of_id(values: pd.Series) -> Index | None:
-    """Return the code of each row's value, (n,); None if a column does not look like an id that repeats."""
+    """Return the code of each row's value, (n,); None if a column does not look like policy numbers."""
     kind, n = kind_of(values), len(values)
     if kind not in ("text", "whole number", "number") or values.isna().any():
         return None
@@ -171,8 +169,8 @@ def _are_whole(values: pd.Series) -> bool:
 
 
 def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> bool:
-    """Return whether rows of one value agree as those of one policy do; a policy number need not show it."""
-    # Pairs at random: neighbours in the table may be of one policy where a value is of many.
+    """Return whether rows with one value agree like rows of one policy, or the column's name says so."""
+    # Pairs are random, because neighbouring rows may belong to one policy even if the value covers many.
     order = np.lexsort((np.random.default_rng(0).random(len(codes)), codes))
     same = np.flatnonzero(codes[order][1:] == codes[order][:-1])
     if len(same) < _MIN_PAIRS or is_named:
@@ -193,9 +191,9 @@ def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> 
 
 
 def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
-    """Return the agreement of two sets of rows beyond chance, at most 1; None if a column can't show it.
+    """Return the agreement of two sets of rows beyond chance, at most 1; None if it can't be measured.
 
-    Numbers agree by the correlation of their ranks, and other values if they are equal.
+    It is the rank correlation for numbers, and the share of equal cells, corrected for chance, for others.
     """
     kind = kind_of(values)
     both = values.iloc[np.concatenate([first, second])]
@@ -205,7 +203,7 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
         codes = pd.factorize(both)[0]
         chance = float(np.sum((np.bincount(codes + 1) / len(codes)) ** 2))
         equal = float(np.mean(codes[: len(first)] == codes[len(first) :]))
-        # A column with as many levels as rows would have no equal pairs by chance, and has none.
+        # A column with as many levels as rows would have no equal pairs by chance.
         return (equal - chance) / (1 - chance)
     ranks = as_floats(both).rank().fillna(0.0).to_numpy()
     one, two = ranks[: len(first)], ranks[len(first) :]
@@ -215,7 +213,7 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
 
 
 def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
-    """Return target ÷ exposure under the target's name, and a sentence that says so."""
+    """Return target ÷ exposure under the target's name, and a sentence that describes the division."""
     total, whole = float(target.sum()), float(exposure.sum())
     said = (
         f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
@@ -235,7 +233,7 @@ def unit_of_rate(target: str, exposure: str) -> str:
 
 
 def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:
-    """Divide columns that don't fit a float by a power of ten, and add it to their unit."""
+    """Divide columns with too large numbers by a power of ten, and add the power to their units."""
     for column, values in columns.items():
         exponent = _needless_exponent(values)
         if exponent:
@@ -245,7 +243,7 @@ def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[st
 
 
 def _needless_exponent(values: pd.Series) -> int:
-    """Return the power of ten to divide by, so that a column and its squares fit a float; usually 0."""
+    """Return the power of ten to divide a column by so that its squares fit a float; usually 0."""
     if values.dtype != np.float64:
         return 0
     largest = np.abs(values.to_numpy()).max(initial=0.0, where=~np.isnan(values.to_numpy()))

@@ -1,7 +1,7 @@
 """Feature selection: columns to use, columns left out or in doubt, and fixes to include them.
 
-A feature is in doubt if it is the sensitive column under another name: copied, rescaled, recoded or more
-finely cut.
+A feature is in doubt if it contains the sensitive column in another form: copied, rescaled, recoded or cut
+more finely.
 
 >>> age = pd.Series([40.0, 50.0, 60.0, 40.0, 50.0, 60.0] * 10)
 >>> born = pd.Series([1985.0, 1975.0, 1965.0, 1985.0, 1975.0, 1965.0] * 10)
@@ -25,46 +25,46 @@ from fairdash.tables.fixes import can_convert, conversions, date_fixes, use_of_d
 from fairdash.tables.grammar import DATE_LIKE, bands_in_order, date_orders
 from fairdash.utils.text import counted, few
 
-#: A category with more levels than this share of the rows identifies rows and says little else.
+#: A category whose levels exceed this share of the rows identifies rows and is not informative.
 IDENTIFIER_SHARE = 0.5
-#: Below this many levels a category is never taken for an identifier: small tables have few rows.
+#: Minimum number of levels of an identifier, because small tables have few rows.
 MIN_IDENTIFIERS = 20
-#: Each level becomes an input of the network.
+#: Maximum number of levels of a feature, because each level becomes an input of the network.
 MAX_LEVELS = 500
 
-#: A table, or columns by name.
+#: Table, or map of names to columns.
 Columns = pd.DataFrame | Mapping[str, pd.Series]
 
 DATES, TEXT_DATES = "dates", "dates written as text"
 IDENTIFIER = "almost as many levels as rows, like an identifier"
 
-#: A coincidence rarer than this counts as impossible.
+#: Probability below which a coincidence counts as impossible.
 CHANCE = 1e-6
 #: Two continuous columns with this rank correlation put nearly every pair of rows in the same order.
 _SAME_ORDER = 0.9999
-#: The rank correlation that a sample of these columns certainly reaches.
+#: Rank correlation that a sample of two such columns always reaches.
 _NEARLY_SAME = 0.99
-#: With fewer known cells nothing is reported, unless they are half of all.
+#: Minimum number of known cells for a report, unless half of all cells are known.
 _MIN_KNOWN = 50
-#: A first check on this number of rows excludes most features.
+#: Number of rows in a quick first check, which excludes most features.
 FEW = 2000
 
 
 def choose_features(
     frame: pd.DataFrame, names: Sequence[str], *, kept: set[str], lines: np.ndarray | None, notes: list[str]
 ) -> tuple[dict[str, pd.Series], list[Problem]]:
-    """Select the columns that may help to predict, ready for training, and report obstacles.
+    """Select the columns that may help to predict, convert them for training, and report problems.
 
     Parameters
     ----------
     names
-        Requested columns.
+        Names of the requested features.
     kept
-        Columns that look like an identifier but should be kept.
+        Names of features to use although they look like identifiers.
     lines : array, shape (n,)
-        The line of the file on which each row begins, if the table comes from a file.
+        Line of the file on which each row begins, if the table comes from a file.
     notes
-        Notes on columns left out and on truth values are added here.
+        List to which notes are added on the features left out and on the coding of truth values.
     """
     columns: dict[str, pd.Series] = {}
     problems: list[Problem] = []
@@ -99,7 +99,7 @@ def choose_features(
 
 
 def truth_note(column: str) -> str:
-    """Describe how a column of truth values is read."""
+    """Return a sentence on the coding of a column of truth values."""
     return f"“{column}”: true is 1, false is 0."
 
 
@@ -110,7 +110,7 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
         codes, levels = pd.factorize(values)
         bands = bands_in_order(levels.tolist())
         order = sorted(levels) if bands is None else list(bands)
-        # -1, a missing cell, is the last of these.
+        # Missing cells have code -1, which selects the last element.
         place = np.append(pd.Index(order).get_indexer(levels), -1)
         dtype = pd.CategoricalDtype(order, ordered=bands is not None)
         return pd.Series(
@@ -124,8 +124,8 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
 def leakage_problems(
     features: Mapping[str, pd.Series], sensitive: Mapping[str, pd.Series]
 ) -> Iterator[Problem]:
-    """Report features that determine a sensitive column; both are columns by name, finite where known."""
-    # Columns with other problems are not checked yet.
+    """Report features that determine a sensitive column; both are columns by name, with finite cells."""
+    # Columns with other problems are checked once these are fixed.
     sound = {
         name: values for name, values in sensitive.items() if np.isfinite(values).all() and varies(values)
     }
@@ -140,9 +140,9 @@ def leakage_problems(
 
 
 def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
-    """Return columns that a fix could make usable: dates, identifiers, numbers stored as text.
+    """Return problems with columns that a fix could make usable: dates, identifiers, numbers stored as text.
 
-    These problems do not block training; each names the fixes that would make a column a feature.
+    The table can be used without these fixes. Each problem lists the fixes that add its column as a feature.
     """
     proposals: list[Problem] = []
     ways: tuple[Fix, ...]
@@ -169,7 +169,7 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                 )
             )
         if can_convert(values):
-            # With two levels, such as 0 and 1, a category and a number are the same.
+            # With two levels, such as 0 and 1, a category and a number are equivalent.
             if values.nunique() <= 2:
                 continue
             what, hint = (
@@ -229,23 +229,23 @@ def exclusion_reason(values: pd.Series) -> str | None:
 
 
 def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, str]]:
-    """Return features that determine a sensitive column exactly: ``(feature, sensitive column)``."""
+    """Yield each pair ``(feature, sensitive column)`` in which the feature determines the latter."""
     for (name, values), (column, s) in product(features.items(), sensitive.items()):
         if determines(values, s):
             yield str(name), str(column)
 
 
 def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
-    """Return whether a feature determines a sensitive value.
+    """Return whether a feature determines a sensitive column.
 
-    It does if rows with the same value of the feature always share one value of the sensitive column, in more
-    rows than chance would produce. It also does if both columns order the rows the same way or in reverse, or
-    if it is missing exactly where the sensitive column has one of two values.
+    This is the case if rows with the same value of the feature always share one sensitive value, in more rows
+    than chance explains, or if both columns order the rows in the same or the opposite way. It is also the
+    case if the feature is missing exactly where the sensitive column has one of two values.
 
     Parameters
     ----------
     feature : Series, shape (n,)
-        Any type; missing cells are tested as a separate column, and otherwise only known values count.
+        Column of any type. Its missingness is checked as a separate column, and its values only where known.
     sensitive : Series, shape (n,)
         float64 without missing cells, not constant.
     """
@@ -262,11 +262,11 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 
 def _reads_off(f: pd.Series, s: pd.Series) -> bool:
-    """Return whether rows of one value always share one sensitive value, in more rows than by chance."""
+    """Return whether equal features imply equal sensitive values, in more rows than chance explains."""
     few = a_few(len(f))
     if not is_function(f.iloc[few], s.iloc[few]):
         return False
-    # A value that occurs once shows nothing.
+    # A value that occurs once is not informative.
     again = f.duplicated(keep=False).to_numpy()
     if again.mean() < 0.5:
         return False
@@ -274,11 +274,11 @@ def _reads_off(f: pd.Series, s: pd.Series) -> bool:
     if len(counts) < 2:
         return False
     common = (s == counts.index[0]).to_numpy()
-    # A heap of the commonest value, such as policies without a mile, says nothing about the other values.
+    # A frequent value, such as a mileage of 0, gives no information on the other values.
     if min(float(again[common].mean()), float(again[~common].mean())) < 0.5 or not is_function(f, s):
         return False
     further = f.duplicated().to_numpy()
-    # Each further row of a level agrees with the first by chance this often, at the most.
+    # This bounds the probability that each further row of a level agrees with the first one by chance.
     chance = float((further & common).sum()) * np.log(counts.iloc[0] / len(s))
     chance += float((further & ~common).sum()) * np.log(counts.iloc[1] / len(s))
     return bool(chance < np.log(CHANCE))
@@ -293,18 +293,18 @@ def same_order(f: pd.Series, s: pd.Series) -> bool:
 
 
 def a_few(n: int) -> np.ndarray:
-    """Return rows that rule out most features, so that not every one of a million is searched."""
+    """Return a sample of row numbers that rules out most features without a search of all rows."""
     return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
 
 
 def varies(values: pd.Series) -> bool:
-    """Return whether a column holds more than one value, with missing cells as a value."""
+    """Return whether a column has more than one value; a missing cell counts as a value."""
     return any(part.nunique(dropna=False) > 1 for part in (values.iloc[:FEW], values))
 
 
 def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Return whether rows with the same feature value always share one sensitive value."""
-    # A level that occurs once always agrees with itself.
+    # A level that occurs once can't contradict itself.
     again = feature.duplicated(keep=False).to_numpy()
     levels = pd.factorize(feature[again])[0].astype(np.int64)
     if not len(levels):
@@ -315,7 +315,7 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 
 def _order(feature: pd.Series, sensitive: pd.Series) -> float:
-    """Absolute rank correlation, 0 to 1; 0 if one of the two is constant."""
+    """Return the absolute rank correlation, in [0, 1]; 0 if either column is constant."""
     own = feature.rank().to_numpy(dtype=float)
     other = sensitive.rank().to_numpy(dtype=float)
     if own.std() == 0 or other.std() == 0:

@@ -1,4 +1,4 @@
-"""One-click fixes of a column: convert text to numbers, bands to their order, and dates to years or ages."""
+"""One-click fixes of a column: convert text to numbers, bands to ranks, and dates to years or ages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from fairdash.utils.text import counted, few
 
 _DAYS_IN_A_YEAR = 365.25
 
-#: How dates are converted, and whether the day or the month comes first if the cells do not show it.
+#: Conversion of dates by kind of fix, and the order of day and month if the cells do not show it.
 _OF_DATES = {
     "year": ("year", None),
     "age": ("age", None),
@@ -60,7 +60,7 @@ def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
     Raises
     ------
     DataError
-        Has one problem for each.
+        There is one problem for each such fix.
     """
     checks, hint = Checks(DataError), "Choose the data again on the data page."
     for fix in fixes:
@@ -72,7 +72,7 @@ def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
 
 
 def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
-    """Add a fix; it replaces an earlier answer to the same question about a column.
+    """Add a fix, which replaces a previous fix on the same subject and column.
 
     >>> agreed = Fix("convert", "cost"), Fix("floor", "cost")
     >>> [each.kind for each in with_fix(agreed, Fix("drop_negative", "cost"))]
@@ -83,7 +83,7 @@ def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
 
 
 def _question(kind: str) -> str:
-    """Name the subject of a fix: rows, codes, spelling, amounts below zero, or the use of cells."""
+    """Return the subject of a fix: rows, codes, spelling, amounts below zero, or the use of cells."""
     if kind in OF_NEGATIVES:
         return "amounts below zero"
     return {"drop_rows": "rows", "codes": "codes", "spelling": "spelling"}.get(kind, "use")
@@ -92,9 +92,9 @@ def _question(kind: str) -> str:
 def apply_fixes(
     frame: pd.DataFrame, roles: Roles, fixes: Sequence[Fix], notes: list[str]
 ) -> tuple[pd.DataFrame, Roles]:
-    """Convert the columns with conversions, and leave out the excluded ones.
+    """Convert the columns that have a conversion, and leave out the excluded ones.
 
-    The changes are added to the notes.
+    The notes describe each change.
     """
     fresh: dict[str, pd.Series] = {}
     # Codes become missing cells before the column is converted.
@@ -123,23 +123,22 @@ def apply_fixes(
 
 
 def can_convert(values: pd.Series) -> bool:
-    """Return whether a text column may become numbers: at least half of its cells are numbers, and it is not
-    an identifier.
+    """Return whether a text column may be converted to numbers.
 
-    Bands such as 6-7 do not qualify, because a conversion would keep the numbers among them and lose the
-    bands.
+    At least half of its cells must be numbers, none with a leading zero. A column with bands such as 6-7 is
+    not converted, because the bands would be lost.
     """
     is_text = kind_of(values) == "text" and not holds_bands(values)
     return is_text and (holds_numbers(values) or sole_mark(values) != "")
 
 
 def sole_mark(values: pd.Series) -> str:
-    """Return the one mark, such as a dash, of text that holds numbers otherwise; "" without one."""
+    """Return the single placeholder, such as a dash, in a text column of numbers; "" if there is none."""
     return mark_among([str(each) for each in values.dropna().unique()]) if kind_of(values) == "text" else ""
 
 
 def conversions(values: pd.Series) -> tuple[Fix, ...]:
-    """Return the ways to convert a text column to numbers; empty if there is none."""
+    """Return the fixes that convert a text column to numbers; empty if there are none."""
     name = str(values.name)
     if not can_convert(values):
         return ()
@@ -147,12 +146,12 @@ def conversions(values: pd.Series) -> tuple[Fix, ...]:
 
 
 def holds_bands(values: pd.Series) -> bool:
-    """Return whether a column's text is bands, see :func:`~fairdash.tables.grammar.bands_in_order`."""
+    """Return whether a column contains bands (see :func:`~fairdash.tables.grammar.bands_in_order`)."""
     return kind_of(values) == "text" and bands_in_order(values.dropna().unique().tolist()) is not None
 
 
 def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return bands as their rank, from 1, with NaN for missing cells, and a note."""
+    """Return the ranks of bands, from 1, with NaN for missing cells, and a note."""
     order = bands_in_order(values.dropna().unique().tolist())
     assert order is not None
     place = {band: float(k) for k, band in enumerate(order, start=1)}
@@ -161,12 +160,12 @@ def rank_of_bands(values: pd.Series) -> tuple[pd.Series, str]:
 
 
 def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
-    """Return a text column as numbers, with a note that counts the other cells.
+    """Convert a text column to numbers, with a note on the number of cells that are not numbers.
 
     Parameters
     ----------
     zero
-        A text that stands for 0, if any.
+        Text to read as 0, if any.
     """
     numbers = to_numbers(values)
     note = f"“{values.name}” is converted from text to numbers"
@@ -184,9 +183,9 @@ def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
 
 
 def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
-    """Return ways to use a column's dates, typed or written as text; none for other content.
+    """Return the fixes for a column of dates, typed or written as text; empty for other content.
 
-    If day and month are ambiguous, there are fixes for either order, see :func:`use_of_dates`.
+    If day and month are ambiguous, there are fixes for both orders (see :func:`use_of_dates`).
     """
     orders = _orders(values)
     return tuple(
@@ -197,7 +196,7 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
 
 
 def use_of_dates(ways: Sequence[Fix]) -> tuple[str, str]:
-    """Return a problem with ambiguous dates for :func:`date_fixes`, if any, and a hint."""
+    """Return the problem ("" if none) and the hint for a column with these fixes from :func:`date_fixes`."""
     if any(_OF_DATES[way.kind][1] for way in ways):
         doubt = "day and month are ambiguous: neither is ever above 12"
         return doubt, "Choose which comes first, and use them as a year or as an age."
@@ -213,9 +212,9 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
 
 
 def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
-    """Return a column's dates as days, in any possible order, or its numbers, and whether they are dates.
+    """Return a column's dates as days, or its numbers, and whether they are dates.
 
-    NaN for missing or infinite cells; None if it holds something else.
+    Ambiguous dates are read in either order. Missing or infinite cells are NaN. Other content gives None.
     """
     kind = kind_of(values)
     if orders := _orders(values):
@@ -232,26 +231,26 @@ def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
 
 
 def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
-    """Return unambiguous dates as year with fraction; the notes say so."""
+    """Convert unambiguous dates to years with a fraction, and add a note."""
     years, note = _from_dates(values, "year")
     notes.append(note)
     return years
 
 
 def _orders(values: pd.Series) -> tuple[str, ...]:
-    """Return the orders in which a column's dates may be written; empty if it holds none."""
+    """Return the possible orders of day, month and year in a column's dates; empty if it has no dates."""
     known, kind = values.dropna(), kind_of(values)
     if (kind == "date" and len(known)) or day_numbers(values) is not None:
-        # Dates with a type of their own, and such as 19480711, can't be misread.
+        # Typed dates, and numbers such as 19480711, are unambiguous.
         return (YEAR_FIRST,)
     return date_orders(known.unique()) if kind == "text" else ()
 
 
 def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
-    """Dates as year with fraction, or as an age in years; NaN for missing cells.
+    """Convert dates to years with a fraction, or to ages in years; missing cells are NaN.
 
-    The age refers to the last day of the latest year in the column; another day would shift all ages equally.
-    :func:`can_use_dates` must have said so.
+    Ages refer to the last day of the latest year in the column. Another day would shift all ages equally.
+    :func:`can_use_dates` must be true for the column.
     """
     use, order = _OF_DATES[kind]
     note = f"“{values.name}” is used as "

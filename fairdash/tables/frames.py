@@ -1,4 +1,4 @@
-"""Conversion of frames from any library to plain columns, as readers do for files."""
+"""Conversion of frames from pandas, polars and Arrow to plain columns, as the readers do for files."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def plain_frame(
     table
         A frame of pandas or polars, or a table of Arrow.
     named
-        Columns with a role, which are never left out.
+        Columns that have a role. They are never left out.
     sensitive
-        Columns among these whose bands, such as 18-24, become ordered classes.
+        Columns among `named` whose bands, such as 18-24, become ordered classes.
     """
     frame = as_pandas(_with_signed_codes(table))
     if not all(isinstance(name, str) for name in frame.columns):
         names = [str(name) for name in frame.columns]
         frame = frame.set_axis(names, axis=1) if len(set(names)) == len(names) else frame
     if not frame.columns.is_unique:
-        # A later check refuses these columns by name.
+        # A later check raises an error that names these columns.
         return frame, []
     notes: list[str] = []
     fresh: dict[str, pd.Series] = {}
@@ -69,10 +69,10 @@ def plain_frame(
 
 
 def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
-    """Return a column's bands as numbers or as classes in their order, with a note; None without bands.
+    """Return a column's bands as numbers or ordered classes, with a note; None if it has no bands.
 
-    Numbers with an open last value, such as 85+, stay numbers. If there are more bands than classes in an
-    audit, they become their rank.
+    Numbers with a last open band, such as 85+, stay numbers. If there are more bands than the maximum number
+    of classes, the bands become ranks.
 
     >>> ages = pd.Series(["45+", "18-24", "25-44"], name="age")
     >>> in_order(ages)[0].cat.categories.tolist()
@@ -100,7 +100,7 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
 
 
 def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
-    """Write bands by their ends, (n,); missing if both ends are.
+    """Format bands with their ends, (n,); missing if both ends are missing.
 
     A band includes its upper end, unless the next band of the same factor begins there.
 
@@ -119,11 +119,11 @@ def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
 
 
 def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None:
-    """Return each number as the text of its interval or band; None if the texts are not bands.
+    """Replace numbers by the text of the interval or band that contains them; None if `levels` are no bands.
 
-    An end in a square bracket belongs to an interval, as in R's `cut`. Both ends belong to 18-24, unless the
-    next band begins at the upper end. Numbers outside all bands stay unchanged, and numbers in two bands
-    raise a DataError.
+    As in R's `cut`, an end with a square bracket belongs to the interval. Both ends belong to a band such as
+    18-24, unless the next band begins at its upper end. Numbers outside all bands stay unchanged, and numbers
+    in two bands raise a DataError.
 
     >>> in_intervals(pd.Series([18, 25, 26]), ["[18,25]", "(25,90]"]).tolist()
     ['[18,25]', '[18,25]', '(25,90]']
@@ -161,7 +161,7 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
 
 
 def _of_no_use(values: pd.Series) -> str:
-    """Return the reason why a column without a role is not used; "" if it may be used."""
+    """Explain why a column without a role is not used; "" if it can be used."""
     if ROW_NAMES.fullmatch(str(values.name)) and numbers_rows(values):
         return "they number the rows"
     known = values.dropna()
@@ -174,7 +174,7 @@ def _of_no_use(values: pd.Series) -> str:
 
 
 def _plain(values: pd.Series) -> pd.Series:
-    """Numbers kept as categories or decimal objects as numbers, and intervals as ordered text."""
+    """Convert numeric categories and decimal objects to numbers, and intervals to ordered text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         levels = values.cat.categories
         if pd.api.types.is_numeric_dtype(levels.dtype) and not pd.api.types.is_bool_dtype(levels.dtype):
@@ -192,7 +192,7 @@ def _plain(values: pd.Series) -> pd.Series:
 
 
 def _with_signed_codes(table: Any) -> Any:
-    """Arrow table with plain cells instead of categories, because pandas refuses unsigned category codes."""
+    """Decode the categories of an Arrow table, because pandas rejects unsigned codes."""
     if not type(table).__module__.startswith("pyarrow"):
         return table
     import pyarrow as pa

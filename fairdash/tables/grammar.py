@@ -29,26 +29,26 @@ import pandas as pd
 
 WHOLE = r"[+-]?[0-9]+"
 POWER = r"[+-]?[0-9]+[eE][+-]?[0-9]+"
-#: `mark` stands for the decimal mark.
+#: Pattern of a decimal number; `mark` stands for the decimal mark.
 FRACTION = r"[+-]?(?:[0-9]+[{mark}][0-9]*|[{mark}][0-9]+)(?:[eE][+-]?[0-9]+)?"
-#: 1.234 or 1,234: a fraction, or a thousand and more.
+#: Pattern of numbers such as 1.234 or 1,234, which may be a fraction or in the thousands.
 AMBIGUOUS = r"[+-]?[1-9][0-9]{{0,2}}[{mark}][0-9]{{3}}"
 INFINITE = r"[+-]?(?i:inf|infinity)"
 LEADING_ZERO = r"[+-]?0[0-9].*"
-#: Separators of thousands, besides the points and commas that may be decimal marks.
+#: Thousands separators other than points and commas.
 _SPACES = " '’\u00a0\u2009\u202f"
 THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}.,][0-9]{{3}})+(?:[.,][0-9]+)?"
 _SPACED = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
-#: `mark` stands for the decimal mark, and `other` for the separator of thousands.
+#: Pattern of a grouped number; `mark` stands for the decimal mark and `other` for the thousands separator.
 GROUPED = r"[+-]?[1-9][0-9]{{0,2}}(?:[{other}][0-9]{{3}})+(?:[{mark}][0-9]+)?"
-#: These cells can be read in only one way: both marks occur, or one occurs twice.
+#: Patterns of unambiguous numbers, in which both marks occur or one occurs twice.
 SURELY_GROUPED = (
     r"[+-]?[1-9][0-9]{{0,2}}(?:(?:[{other}][0-9]{{3}})+[{mark}][0-9]+|(?:[{other}][0-9]{{3}}){{2,}})"
 )
-#: Signs and codes of money, which a cell may begin or end with; and the percent sign.
+#: Currency signs and codes at the start or end of a cell.
 _MONEY = r"(?:€|\$|£|¥|zł|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|Fr\.|kr\.?)"
 _GAP = "[ \u00a0\u2009\u202f]*"
-#: A pattern for Arrow's engine that finds cells with a unit, before each cell is parsed.
+#: Pattern, also for Arrow's engine, that finds cells with a unit before each cell is parsed.
 SIGN_OF_UNIT = rf"^[+-]?{_GAP}{_MONEY}|(?:{_MONEY}|%)$"
 SPACES = f"[{_SPACES}]"
 WITH_UNIT = re.compile(
@@ -57,11 +57,11 @@ WITH_UNIT = re.compile(
 )
 _BOTH_MARKS = r"[+-]?[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:,[0-9]{3})+\.[0-9]+)"
 
-#: All cells that may be numbers, with or without a unit.
+#: Pattern of all cells that may be numbers, with or without a unit.
 LIKE_NUMBER = re.compile(rf"[^A-Za-z0-9]*[0-9][0-9{_SPACES}.,]*(?:[eE][+-]?[0-9]+)?[^A-Za-z0-9]*")
 
 ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?"
-#: Dates with a year of two digits as well, of which the century is not known.
+#: Pattern of dates, including dates with two-digit years, whose century is unknown.
 DATE_LIKE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[T ].*)?")
 DAY_FIRST, MONTH_FIRST = "day_first", "month_first"
 YEAR_FIRST, MONTH_IN_WORDS = "year_first", "month_in_words"
@@ -89,7 +89,7 @@ _MONTH_OF_WORD["sept"] = 9
 
 
 def without_unit(text: str) -> tuple[str, str]:
-    """Return a cell's number as written, and the currency or percent sign around it, possibly empty.
+    """Split a cell into its number and the currency or percent sign around it ("" if none).
 
     >>> without_unit("€ 1.076,78"), without_unit("13,0 %"), without_unit("-$5"), without_unit("5 m")
     (('1.076,78', '€'), ('13,0', '%'), ('-5', '$'), ('5 m', ''))
@@ -101,31 +101,31 @@ def without_unit(text: str) -> tuple[str, str]:
     return number.strip(), match["before"] or match["after"]
 
 
-#: A number in brackets, or with its sign behind it or written as a dash: accounts show negative amounts so.
+#: Negative amounts in accounting notation: a number in brackets, or with a minus or dash before or after it.
 _NEGATIVE = re.compile(
     r"(?P<money>[€$£¥] ?)?\((?P<inside>[^()]*[0-9][^()]*)\)|(?P<before>[^()]*[0-9]) ?[-\u2212]"
     r"|[\u2212\u2013](?P<after>.+)"
 )
-#: Characters of negative numbers and open ends, for a fast first check.
+#: Pattern for a fast first check for negative numbers and open ends.
 SIGNS = "^[€$£¥]? ?[(\u2212\u2013<>≤≥]|[0-9] ?[-+\u2212]$"
-#: A number and more, or less: 250,000+, or >250000.
+#: Pattern of a number with an open end, such as 250,000+ or >250000.
 _OPEN_END = re.compile(r"(?:[<>≤≥]=? ?)?(?P<limit>[^<>≤≥+]*?[0-9]) ?[+-]?")
-#: A mark that is neither a word nor a number, such as the dash that accounts show for 0.
+#: Pattern of a placeholder that is neither a word nor a number, such as the dash for 0 in accounts.
 _MARK = re.compile(r"[^\w\s]{1,3}")
 
 
 def is_mark(text: str) -> bool:
-    """Return whether a text is a mark, such as a dash, rather than a word or a number."""
+    """Return whether a text is a placeholder, such as a dash, and neither a word nor a number."""
     return _MARK.fullmatch(text) is not None
 
 
 def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
-    """Return texts in the accounting notation of negative amounts with a leading minus instead.
+    """Return a map of negative amounts in accounting notation to numbers with a minus sign.
 
     Parameters
     ----------
     texts, counts
-        The distinct texts of a column, none missing, and the number of rows of each.
+        Distinct texts of a column, none missing, and the number of rows of each.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
         if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
             found[text] = f"-{number}"
             behind += [text] if match["before"] else []
-    # A column of numbers in brackets only is a list; beside 250,000+, or in many rows, 2,500- is an open end.
+    # If all numbers have brackets, these are labels. With 250,000+, or in many rows, 2,500- is an open end.
     alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
     if behind and (alone or any(text.endswith("+") for text in texts)):
         found = {text: number for text, number in found.items() if text not in behind}
@@ -152,7 +152,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
 
 
 def sole_mark(levels: Sequence[str]) -> str:
-    """Return the only mark among the distinct texts of a column that are otherwise numbers; "" without one.
+    """Return the single placeholder among a column's distinct texts if all others are numbers; "" if none.
 
     >>> sole_mark(["-", "12", "1,250.50"]), sole_mark(["-", "*", "12"]), sole_mark(["-", "12", "soon"])
     ('-', '', '')
@@ -165,7 +165,7 @@ def sole_mark(levels: Sequence[str]) -> str:
 
 
 def _signed(texts: pd.Series) -> pd.Series:
-    """Text with a leading minus for negative amounts, and the limit for open ends."""
+    """Replace accounting notation by a minus sign, and numbers with an open end by their limit."""
     if not texts.str.contains(SIGNS, regex=True).fillna(False).any():
         return texts
     counts = texts.value_counts()
@@ -176,17 +176,16 @@ def _signed(texts: pd.Series) -> pd.Series:
 
 
 def n_open_ends(values: pd.Series) -> int:
-    """Count the cells that are a number with an open end, such as 250,000+."""
+    """Count the cells with an open-ended number, such as 250,000+."""
     texts = values.astype("string").str.strip()
     ends = texts.str.contains(r"^[<>≤≥]|[0-9] ?[+]$", regex=True).fillna(False)
     return int(to_numbers(texts[ends]).notna().sum()) if ends.any() else 0
 
 
 def to_numbers(values: pd.Series) -> pd.Series:
-    """Parse text as numbers, without thousands separators and currency signs; others become missing.
+    """Parse text as numbers, ignoring thousands separators and currency signs; other text becomes missing.
 
-    Amounts in brackets are negative, see :func:`negatives`, and a number with an open end counts as its
-    limit.
+    Amounts in brackets are negative (see :func:`negatives`). A number with an open end counts as its limit.
 
     Parameters
     ----------
@@ -196,7 +195,7 @@ def to_numbers(values: pd.Series) -> pd.Series:
     Returns
     -------
     Series, float64
-        NaN if a cell is not a number, or is too large.
+        NaN if a cell is not a number, or exceeds the largest float.
     """
     texts = _bare(_signed(values.astype("string").str.strip()))
     spaced = texts.str.fullmatch(_SPACED).fillna(False)
@@ -213,7 +212,7 @@ def to_numbers(values: pd.Series) -> pd.Series:
 
 
 def _bare(texts: pd.Series) -> pd.Series:
-    """Text without currency and percent signs around numbers."""
+    """Remove currency and percent signs around numbers."""
     signed = texts.str.contains(SIGN_OF_UNIT, regex=True).fillna(False)
     return (
         texts.where(~signed, texts[signed].map(lambda text: without_unit(text)[0])) if signed.any() else texts
@@ -221,11 +220,11 @@ def _bare(texts: pd.Series) -> pd.Series:
 
 
 def holds_numbers(values: pd.Series) -> bool:
-    """Return whether at least half of a column's texts are certainly numbers, none with a leading zero.
+    """Return whether at least half of a column's texts are unambiguous numbers, without leading zeros.
 
-    1.234 alone can be a fraction or more than a thousand, and only another cell can decide this.
+    1.234 may be a fraction or in the thousands, so other cells must decide.
     """
-    # Few of a million cells are different.
+    # Even a million cells have few distinct texts, so only these are checked.
     counts = values.dropna().astype("string").str.strip().value_counts()
     known = _bare(_signed(pd.Series(counts.index, dtype="string")))
     if known.empty or known.str.fullmatch(LEADING_ZERO).any():
@@ -237,7 +236,7 @@ def holds_numbers(values: pd.Series) -> bool:
 
 
 def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the orders by which every one of these texts is a date.
+    """Return the orders of day, month and year in which all of these texts are dates.
 
     Parameters
     ----------
@@ -247,9 +246,9 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Empty if they are not dates, or have different forms. Two orders, ``"day_first"`` and
-        ``"month_first"``, if no number in the place of a day or a month is above 12, unless both give the
-        same dates.
+        The orders. The tuple is empty if a text is not a date, or if the formats differ. It has two orders,
+        ``"day_first"`` and ``"month_first"``, if no day or month is above 12, unless both give the same
+        dates.
     """
     left: list[str] | None = None
     same = True
@@ -259,12 +258,12 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
         if not left:
             return ()
         same &= len(set(readings.values())) == 1
-    # If both orders give the same dates, as for a column of first Januaries, there is no doubt.
+    # If both orders give the same dates, for example only first Januaries, one of them is enough.
     return tuple(left or ())[: 1 if same else 2]
 
 
 def to_dates(values: pd.Series, order: str) -> pd.Series:
-    """Parse texts as dates by one of the orders of :func:`date_orders`.
+    """Parse texts as dates in one of the orders from :func:`date_orders`.
 
     Parameters
     ----------
@@ -274,7 +273,7 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
     Returns
     -------
     Series, datetime64
-        NaT for missing cells.
+        Dates, with NaT for missing cells.
     """
     known = values.dropna()
     read = {text: _readings(str(text).strip())[order] for text in known.unique()}
@@ -283,7 +282,7 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
 
 
 def _readings(text: str) -> dict[str, datetime]:
-    """Each order by which a text is a date, with the date."""
+    """Return a map of each order in which a text is a date to that date."""
     if match := _NUMBERS.fullmatch(text):
         one, two = int(match["one"]), int(match["two"])
         tried = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
@@ -306,7 +305,7 @@ def _readings(text: str) -> dict[str, datetime]:
     return dates
 
 
-#: With more levels than this, text is not bands such as 18-25, under 18 or 10+.
+#: Maximum number of levels in a column of bands such as 18-25, under 18 or 10+.
 MAX_BANDS = 200
 
 _PLAIN_NUMBER = r"(?:0|[1-9][0-9]*)(?:[.,][0-9]+)?"
@@ -336,14 +335,14 @@ _ALONE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
 
 
 def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
-    """Return the levels of a column from low to high; None unless they are bands.
+    """Return the levels of a column from low to high; None if they are not bands.
 
-    Every level is a band or a number, and at least one is a band; none has an end below its start.
+    Every level must be a band or a number, and at least one must be a band. No band may end below its start.
 
     Parameters
     ----------
     levels
-        The distinct texts of a column.
+        Distinct texts of a column.
     """
     if not 2 <= len(levels) <= MAX_BANDS:
         return None
@@ -358,7 +357,7 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
 
 
 def band_ends(text: str) -> tuple[float, float, bool] | None:
-    """Return the ends of a band, and whether it is a band or a number; None if it is neither."""
+    """Return the start and end of a band or number, and whether it is a band; None if it is neither."""
     text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
     match, is_band = _ALONE.fullmatch(text), False
     if match is None:
@@ -370,7 +369,7 @@ def band_ends(text: str) -> tuple[float, float, bool] | None:
     if "under" in parts:
         return -inf, parts["under"], True
     if "over" in parts:
-        # After a band that ends there.
+        # The small addition sorts this band after a band that ends at the same number.
         return parts["over"] + 1e-9, inf, True
     low = parts.get("low", -inf)
     high = parts.get("high", inf if is_band else low)
@@ -378,18 +377,18 @@ def band_ends(text: str) -> tuple[float, float, bool] | None:
 
 
 def words_in_order(name: str) -> tuple[str, ...]:
-    """Split a name like_this, LikeThis or like this into lower-case words without accents, in order.
+    """Split a name such as like_this, LikeThis or like this into lower-case words without accents.
 
     >>> words_in_order("AgeDuConducteur"), words_in_order("durée d'exposition"), words_in_order("IDpol")
     (('age', 'du', 'conducteur'), ('duree', 'd', 'exposition'), ('id', 'pol'))
     """
-    # ID and its like may stand right before a word in small letters.
+    # ID may be directly followed by a lower-case word.
     found = re.findall(r"ID(?=[a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", _plain(name))
     return tuple(word.lower() for word in found)
 
 
 def folded(text: str, *, umlauts: bool = False) -> str:
-    """Return text in lower case without accents; umlauts become ae, oe, ue on request.
+    """Convert text to lower case without accents; optionally, umlauts become ae, oe, ue.
 
     >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")
     ('pramie', 'praemie', 'grosse')
@@ -401,6 +400,6 @@ def folded(text: str, *, umlauts: bool = False) -> str:
 
 
 def _plain(text: str) -> str:
-    """Letters without their accents, in their case."""
+    """Remove accents and keep the case."""
     parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     return "".join(letter for letter in parts if not unicodedata.combining(letter))

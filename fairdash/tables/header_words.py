@@ -1,10 +1,10 @@
-"""Recognise the meaning of column headers in six languages; ``header_words.json`` lists the words.
+"""Recognition of the meaning of column headers in six languages; ``header_words.json`` lists the words.
 
-A phrase is one or several words, which must all be in the header, in any order; ``*`` matches any letters.
-Accents, capitals and separators are ignored, and ä may be written ae. A header without gaps, such as
-``claimamount``, matches if it contains the phrase's words in their order. An age written together with its
-owner, such as ``ageph`` or ``Kundenalter``, is split if every part is a known word. Other words that contain
-the letters of an age, such as ``mileage``, do not match.
+A phrase has one or more words. All must be in the header, in any order, and ``*`` matches any letters.
+Accents, capitals and separators are ignored, and ä may be written ae. A header without separators, such as
+``claimamount``, matches if it contains the phrase's words in their order. A compound of an age and its owner,
+such as ``ageph`` or ``Kundenalter``, is split if every part is a known word. Other words that contain "age",
+such as ``mileage``, do not match.
 
 >>> meanings_of("âge du conducteur")["driver_age"], "driver_age" in meanings_of("VehAge")
 (3, False)
@@ -25,31 +25,32 @@ from types import MappingProxyType
 
 from fairdash.tables.grammar import folded, words_in_order
 
-#: The phrase is the whole header, except for words such as "du" and "of".
+#: Clarity of a match: a phrase is the whole header, except for words such as "du", or one part of it, or its
+#: letters are inside a word.
 WHOLE, PART, INSIDE = 3, 2, 1
 
 _SMALL = frozenset(
     "a al d da das de degli dei del della delle der des di die do du e el et gli het i il in la las le les"
     " lo los nb of on op por pour the und van von y".split()
 )
-#: Length of a phrase, at least, to be searched in a header without gaps.
+#: Minimum length of a phrase to be searched in a header without separators.
 _JOINED = 5
 
-#: Concepts of claims: a header belongs to the one that most of its words describe.
+#: Concepts of claims: a header has the concept that most of its words describe.
 CLAIMS = ("claim_cost", "claim_count", "claim_flag")
-#: Concepts that a header speaks of if it speaks of all of these.
+#: Concepts that a header expresses if it expresses all of the listed concepts.
 _JOINT = {"driver_age": ("age", "person")}
-#: Letters that German inserts between joined words.
+#: Letters that German inserts between the parts of a compound word.
 _LINKS = ("", "s", "n", "en")
 
-#: The words of a phrase as patterns, and all of it without gaps.
+#: Patterns for the words of a phrase, and for the phrase without separators.
 _Phrase = tuple[tuple[re.Pattern[str], ...], re.Pattern[str]]
 
 
 def meanings_of(header: object) -> Mapping[str, int]:
     """Return each concept of the word table that a header expresses, with its clarity.
 
-    3: the header has no other meaning; 2: the header also has other words, or is written without gaps; 1:
+    The clarity is 3 if the header has no other meaning, 2 if it has other words or no separators, and 1 if
     only letters inside a word match. The concepts are the keys of ``header_words.json``.
     """
     return _meanings(_words(str(header)))
@@ -78,7 +79,7 @@ def other_words(header: object, concept: str, of: str) -> bool:
     )
 
 
-# Words are cached, not headers: 3,000 columns from zip_1 to zip_3000 share one word.
+# The cache is by words because many headers, such as zip_1 to zip_3000, share one word.
 @cache
 def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     joined = "".join(words)
@@ -100,7 +101,7 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
             ]
             meanings[concept] = PART if _rest(words, known) else WHOLE
     most = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
-    # "Anzahl Schäden" is a count, though "Schäden" alone would be their cost.
+    # "Anzahl Schäden" is a claim count, although "Schäden" alone means claim costs.
     return MappingProxyType(
         {name: value for name, value in meanings.items() if name not in CLAIMS or n_words[name] == most}
     )
@@ -116,7 +117,7 @@ def _clearness(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
 
 
 def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
-    """Return whether each word of a phrase is among a header's."""
+    """Return whether a header contains each word of a phrase."""
     return all(any(part.fullmatch(word) for word in words) for part in parts)
 
 
@@ -126,15 +127,15 @@ def _rest(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]
 
 
 def _words(header: str) -> tuple[str, ...]:
-    """Return the words of a header, with an age and its owner split into two words."""
-    return tuple(part for word in words_in_order(header) for part in _taken_apart(word))
+    """Return the words of a header; a compound of an age and its owner is split."""
+    return tuple(part for word in words_in_order(header) for part in _split_age(word))
 
 
 @cache
-def _taken_apart(word: str) -> tuple[str, ...]:
-    """Split a word such as "ageph" into "age" and the person or thing whose age it is; others stay whole.
+def _split_age(word: str) -> tuple[str, ...]:
+    """Split a word such as "ageph" into "age" and its owner, a person or thing; return other words whole.
 
-    >>> _taken_apart("versicherungsnehmeralter"), _taken_apart("agencement"), _taken_apart("halter")
+    >>> _split_age("versicherungsnehmeralter"), _split_age("agencement"), _split_age("halter")
     (('versicherungsnehmer', 'alter'), ('agencement',), ('halter',))
     """
     ages, owners = _vocabulary()
@@ -151,16 +152,14 @@ def _taken_apart(word: str) -> tuple[str, ...]:
 
 
 def _owner_in(text: str, owners: Collection[str]) -> str | None:
-    """Return the person or thing that a text names, possibly after a word such as "du"; None if there is
-    none.
-    """
+    """Return the person or thing in a text, without a preceding word such as "du"; None if there is none."""
     behind = (text.removeprefix(small) for small in sorted(_SMALL))
     return next((owner for owner in (text, *behind) if owner in owners), None)
 
 
 @cache
 def _vocabulary() -> tuple[tuple[str, ...], frozenset[str]]:
-    """Words for an age, and for the persons and things that have one, without endings."""
+    """Words for an age, and for the persons and things that have an age, without endings."""
 
     def single(concept: str) -> set[str]:
         return {

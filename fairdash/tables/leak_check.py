@@ -62,7 +62,7 @@ class DataCheck:
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """One sentence per finding, or per sum, or a sentence that nothing was found."""
+        """One sentence per finding or sum, or a sentence that there are no leaks."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",

@@ -1,7 +1,7 @@
-"""Detect features that reveal the target because they become known only after it.
+"""Detection of features that reveal the target because they become known only after it.
 
-A leak is a pattern that an honest column shows neither by chance nor through good prediction;
-:mod:`fairdash.tables.leak_candidates` handles columns that merely look too good.
+A certain leak shows a pattern that a legitimate column shows neither by chance nor because it predicts well.
+:mod:`fairdash.tables.leak_candidates` detects columns that only possibly reveal the target.
 
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
 >>> claim = (amount > 0).astype(int)
@@ -42,35 +42,36 @@ MISSING_TELLS = "its missing cells show on which side of a limit the target is"
 CLASSES = "it is the target, rounded or divided into classes"
 BOUNDS = "it gives the start or end of the exposure"
 
-#: A column that reveals zeros has at most this number of levels: a scale that splits the zeros in two is
-#: honest.
+#: Maximum number of levels of a column that reveals zeros. A fine scale whose cut separates the zeros is
+#: legitimate.
 _FEW_LEVELS = 5
-#: A column that follows the target in one direction only must do so more clearly than one whose rows have
-#: this share of the zeros of others: honest columns can go with fewer zeros.
+#: Share of zeros relative to all rows that a legitimate column's rows may have. A column that is nonzero only
+#: for a nonzero target must be clearly below this share.
 _FEWER_ZEROS = 1 / 3
-#: This number of known cells may disagree before missingness counts as following the zeros.
-_SLIPS = 0.005
-#: Neighbouring classes of a target touch: the gap between them is no wider than other gaps.
-_TOUCHING = 2.5
-#: The gap is at most this multiple of the gaps within the classes.
-_AS_THICK = 10
+#: Maximum share of cells that disagree if missing cells follow the target's zeros.
+_MAX_ERROR_SHARE = 0.005
+#: Maximum gap between adjacent classes of a target, relative to the neighbouring gaps.
+_MAX_OF_NEIGHBOURS = 2.5
+#: Maximum gap between adjacent classes, relative to the gaps within the classes.
+_MAX_OF_CLASSES = 10
 _NEIGHBOURS = 5
 _MIN_IN_CLASS = 20
-#: Steps and rows that a rounded target has, at least, and values of the target in each step.
+#: Minimum number of steps and rows of a rounded target, and of the target's values in each step.
 _MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
-#: The remainder of rounding is uniform over a whole step. Noise of exactly that width is very unlikely.
-_WHOLE_STEP, _EVENLY = 0.95, 0.1
-#: Below this correlation, a few rows suffice to show that a column is not a rounded target.
-_AT_LEAST_ALIKE = 0.8
-#: The difference of two columns agrees with the exposure to within this share.
+#: Rounding errors are uniform over a whole step: the minimum width relative to a step, and the maximum
+#: distance from a uniform distribution. Other noise is very unlikely to have exactly that width.
+_WHOLE_STEP, _MAX_DISTANCE = 0.95, 0.1
+#: Minimum correlation of a rounded target with the target, in a quick check on a few rows.
+_MIN_CORRELATION = 0.8
+#: Minimum correlation between the difference of two columns and the exposure.
 _SAME_LENGTH = 0.999
 _SAME_LENGTH_OF_DATES = 0.99
 _MIN_BOUNDED, _ROUNDED = 50, 0.01
 
-#: Cache of results: a suggestion, a check and the creation of a data set check the same table. Only hashes of
-#: cells are stored.
-_TOLD: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
-_MAX_TOLD = 5000
+#: Cache of results, because a suggestion, a check and the creation of a data set use the same table. It has
+#: only hashes of cells.
+_CACHE: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
+_MAX_CACHED = 5000
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -79,18 +80,18 @@ Codes = NDArray[np.intp]
 def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
     """Explain how a feature reveals the target; None if it does not.
 
-    It does if the target can be recovered from it, or if it is a coarser target. It also does if its zeros,
-    its missing cells or another of its values follow the target's zeros, in more rows than chance would
-    produce; see :func:`~fairdash.tables.features.determines`. A missing cell counts as a value.
+    A feature reveals the target if the target can be recovered from it, or if it is a coarser version of the
+    target. It also does so if its zeros, its missing cells or another value match the target's zeros in more
+    rows than chance explains (see :func:`~fairdash.tables.features.determines`).
 
     Parameters
     ----------
     feature : Series, shape (n,)
         Any column of a table.
     target : Series, shape (n,)
-        Rows in which the target is missing or infinite don't count; a target without numbers gives None.
+        Target. Rows with a missing or infinite target are ignored. If it is not numeric, the result is None.
     exposure : Series, shape (n,), optional
-        Possible divisor of the target, applied or not: copies of either kind are found as well.
+        Possible divisor of the target. Copies of the target before and after the division are detected, too.
     """
     if kind_of(target) not in NUMBERS or kind_of(feature) == "other":
         return None
@@ -102,7 +103,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     if not varies(y) or not varies(f):
         return None
     why = _of_zeros(f, y)
-    # A column that reveals the target says more than one that reveals its zeros.
+    # A recoverable target is a more serious leak than its zeros.
     if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
         return READ_OFF
     if why is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
@@ -120,18 +121,19 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
 def certain_leaks(
     frame: pd.DataFrame, target: str, columns: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Return the columns that certainly reveal the target, with reasons, including bounds of the exposure.
+    """Return a map of the columns that certainly reveal the target to explanations.
 
-    Sets of columns that add up to the target are among them; see :mod:`fairdash.tables.sums`.
+    They include the bounds of the exposure, and columns that add up to the target
+    (:mod:`fairdash.tables.sums`).
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     target, exposure
-        Columns of the table.
+        Names of the columns with these roles.
     columns
-        Columns to check.
+        Names of the columns to check.
     """
     columns = list(columns)
     w = None if exposure is None else frame[exposure]
@@ -139,15 +141,15 @@ def certain_leaks(
     if kind_of(frame[target]) in NUMBERS:
         of_roles = (_digest(frame[target]), None if w is None else _digest(w))
         for name in columns:
-            # Cells of other objects have no hash, so nothing is checked on them.
+            # Other objects may not be hashable, so these columns are not checked.
             if kind_of(frame[name]) == "other":
                 continue
             key = (_digest(frame[name]), *of_roles)
-            if key not in _TOLD:
-                while len(_TOLD) >= _MAX_TOLD:
-                    _TOLD.pop(next(iter(_TOLD)), None)
-                _TOLD[key] = target_leak(frame[name], frame[target], exposure=w)
-            if (why := _TOLD[key]) is not None:
+            if key not in _CACHE:
+                while len(_CACHE) >= _MAX_CACHED:
+                    _CACHE.pop(next(iter(_CACHE)), None)
+                _CACHE[key] = target_leak(frame[name], frame[target], exposure=w)
+            if (why := _CACHE[key]) is not None:
                 leaks[name] = why
         rest = [name for name in columns if name not in leaks]
         leaks |= parts_of(frame, target, rest, exposure=exposure, least=2)
@@ -158,15 +160,15 @@ def certain_leaks(
 
 
 def _digest(values: pd.Series) -> bytes:
-    """Codes of a column's cells, in their order, and their type."""
+    """Return a hash of a column's cells, in their order, and of their type."""
     cells = pd.util.hash_pandas_object(values, index=False).to_numpy()
     return hashlib.sha256(f"{values.dtype}\n".encode() + cells.tobytes()).digest()
 
 
 def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
-    """Return the date or numeric columns whose difference is the exposure: they reveal when a row ended.
+    """Return the date or numeric columns whose difference is the exposure.
 
-    A policy that ended with a total loss has a short exposure, which reveals the loss.
+    They reveal when a policy ended. A total loss ends a policy early, so a short exposure reveals the loss.
     """
     if kind_of(frame[exposure]) not in NUMBERS:
         return ()
@@ -183,10 +185,10 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
             of_dates.add(name)
     few = a_few(len(frame))
     bounds: set[str] = set()
-    # If all terms begin on one day, the end alone is a bound.
+    # If all policies begin on one day, the end alone determines the exposure.
     origin = np.zeros(len(frame))
     for name in of_dates:
-        if _goes_with(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
+        if _is_length(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
             bounds.add(name)
     rows = few[np.isfinite(w[few])]
     if len(rows) < _MIN_BOUNDED:
@@ -198,26 +200,12 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
         if (one in of_dates) != (other in of_dates) or alike[i, j] < (edge - _ROUNDED) ** 2:
             continue
         a, b = placed[one], placed[other]
-        if _goes_with(b[few] - a[few], w[few], edge, (a[few], b[few])) and _goes_with(b - a, w, edge, (a, b)):
+        if _is_length(b[few] - a[few], w[few], edge, (a[few], b[few])) and _is_length(b - a, w, edge, (a, b)):
             bounds |= {one, other}
     return tuple(name for name in placed if name in bounds)
 
 
-def _squared_links(columns: np.ndarray) -> np.ndarray:
-    """Squared correlation of the first column (n, 1 + p) with the difference of each pair of others, (p, p);
-    NaN or infinite where a cell is missing or the difference is constant."""
-    known = np.where(np.isfinite(columns), columns, np.nan)
-    # A common scale keeps differences, and keeps squares from overflowing.
-    known /= max(float(np.nanmax(np.abs(known))), 1.0)
-    centred = known - known.mean(axis=0)
-    products = centred.T @ centred
-    size, with_first = np.diag(products)[1:], products[0, 1:]
-    spread = (size[:, None] + size - 2 * products[1:, 1:]) * products[0, 0]
-    squares = (with_first[:, None] - with_first) ** 2
-    return np.divide(squares, spread, out=np.full_like(spread, np.inf), where=~(spread <= 0))
-
-
-def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
+def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
     known = np.isfinite(length) & np.isfinite(w)
     if known.sum() < _MIN_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
         return False
@@ -226,12 +214,12 @@ def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.nd
         cells = values[known]
         return float(abs(np.corrcoef(cells, w[known])[0, 1])) if np.ptp(cells) > 0 else 0.0
 
-    # If one of the two columns is the length itself, the other plays no part.
+    # If one of the two columns alone matches the exposure, the other is not a bound.
     return together(length) > edge and max(map(together, ends)) < edge
 
 
 def _of_zeros(f: pd.Series, y: pd.Series) -> str | None:
-    """Relation of a column's values, including missing cells, to the zeros of the target."""
+    """Describe how a column's values, including missing cells, reveal the target's zeros; None if not."""
     zero = (y == 0).to_numpy()
     if zero.all() or not zero.any():
         return None
@@ -253,13 +241,15 @@ def _of_zeros(f: pd.Series, y: pd.Series) -> str | None:
     share = float(zero.mean())
     if share < 0.5:
         return None
-    if missing.any() and _only_without_zero(with_zero, without, missing, share, slips=_SLIPS):
+    if missing.any() and _only_without_zero(with_zero, without, missing, share, error_share=_MAX_ERROR_SHARE):
         return KNOWN_WITHOUT_ZERO
-    if missing.any() and _only_without_zero(with_zero, without, ~missing, share, slips=_SLIPS):
+    if missing.any() and _only_without_zero(
+        with_zero, without, ~missing, share, error_share=_MAX_ERROR_SHARE
+    ):
         return LACKS_WITHOUT_ZERO
     commonest = np.zeros(len(levels), dtype=bool)
     commonest[np.argmax(with_zero + without)] = True
-    if not _only_without_zero(with_zero, without, commonest, share, slips=0.0):
+    if not _only_without_zero(with_zero, without, commonest, share, error_share=0.0):
         return None
     return NOT_ZERO_WITHOUT_ZERO if (commonest == is_zero).all() else RARE_WITHOUT_ZERO
 
@@ -272,17 +262,17 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 
 
 def _only_without_zero(
-    with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, slips: float
+    with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, error_share: float
 ) -> bool:
     """Return whether the rows outside these levels have no zeros, except for a few errors."""
     from scipy.stats import binom
 
     wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
-    return n > 0 and wrong <= slips * n and float(binom.cdf(wrong, n, share * _FEWER_ZEROS)) < CHANCE
+    return n > 0 and wrong <= error_share * n and float(binom.cdf(wrong, n, share * _FEWER_ZEROS)) < CHANCE
 
 
 def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column orders the rows without the target's most common value like the target."""
+    """Return whether a column and the target order rows alike, except rows with the target's mode."""
     if kind_of(f) not in NUMBERS:
         return False
     x = as_floats(f)
@@ -297,10 +287,10 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the other column cut into classes, each of which ends where the next begins.
+    """Return whether a column is the target cut into adjacent classes, without gaps between them.
 
-    Strong predictors also divide the target into ranges, such as grades of pay with noise smaller than their
-    steps, but these ranges leave gaps.
+    Strong legitimate columns may also separate the target's values, for example pay grades if the noise is
+    smaller than their steps. They leave gaps.
     """
     if kind_of(y) not in NUMBERS:
         return False
@@ -309,10 +299,10 @@ def _is_cut(f: pd.Series, y: pd.Series) -> bool:
         return False
     f, y = f[both].reset_index(drop=True), y[both].reset_index(drop=True)
     few = a_few(len(f))
-    return _is_cut_of(f.iloc[few], y.iloc[few], for_sure=False) and _is_cut_of(f, y, for_sure=True)
+    return _is_cut_of(f.iloc[few], y.iloc[few], with_chance=False) and _is_cut_of(f, y, with_chance=True)
 
 
-def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
+def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
     codes = pd.factorize(f)[0]
     sizes = np.bincount(codes)
     if len(sizes) < 2 or not is_function(y, f):
@@ -323,7 +313,7 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
     changes = np.flatnonzero(runs[1:] != runs[:-1])
     if len(changes) != len(sizes) - 1:
         return False
-    if not for_sure:
+    if not with_chance:
         return True
     chance = _log_factorial(len(sizes)) - _log_factorial(len(codes)) + _log_factorial(sizes).sum()
     if chance >= np.log(CHANCE) or len(codes) - sizes.max() < _MIN_IN_CLASS:
@@ -332,10 +322,9 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
 
 
 def _touch(places: Floats, changes: Codes) -> bool:
-    """Return whether gaps between classes are no wider than neighbouring gaps, and not much wider than gaps
-    within classes.
+    """Return whether gaps between classes resemble the neighbouring gaps and the gaps within classes.
 
-    Noise that just fills the step between two grades becomes sparse at their border.
+    For pay grades whose noise just fills the steps, values become sparse near the limits, and gaps grow.
     """
     gaps = np.diff(places)
     inside = np.ones(len(gaps), dtype=bool)
@@ -348,7 +337,9 @@ def _touch(places: Floats, changes: Codes) -> bool:
         beside_it.append(gaps[at] / beside.mean() if len(beside) else 1.0)
         usual = max(within[k], within[k + 1])
         in_classes.append(gaps[at] / usual if usual else 1.0)
-    return bool(_geometric_mean(beside_it) <= _TOUCHING and _geometric_mean(in_classes) <= _AS_THICK)
+    return bool(
+        _geometric_mean(beside_it) <= _MAX_OF_NEIGHBOURS and _geometric_mean(in_classes) <= _MAX_OF_CLASSES
+    )
 
 
 def _between(gaps: Floats, changes: Codes) -> list[Floats]:
@@ -362,10 +353,10 @@ def _geometric_mean(ratios: list[float]) -> float:
 
 
 def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
-    """Return whether a column is the target rounded to even steps, up or down, perhaps rescaled.
+    """Return whether a column is the target rounded to equal steps, up or down, possibly rescaled.
 
-    If amounts spread widely, most steps contain only one or two rows, so steps that touch can't be
-    recognised.
+    Widely spread amounts have one or two rows in most steps, which is too few for the gaps in
+    :func:`_is_cut`.
     """
     if kind_of(f) not in NUMBERS:
         return False
@@ -377,7 +368,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     few = a_few(len(x))
     if 0 in (np.ptp(x[few]), np.ptp(cells[few])):
         return False
-    if abs(np.corrcoef(x[few], cells[few])[0, 1]) < _AT_LEAST_ALIKE:
+    if abs(np.corrcoef(x[few], cells[few])[0, 1]) < _MIN_CORRELATION:
         return False
     levels, codes = np.unique(x, return_inverse=True)
     steps = _even_steps(levels)
@@ -397,14 +388,14 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     spread = rest[cells != heap] if counts.max() > 0.01 * len(cells) else rest
     if len(spread) < _MIN_ROUNDED:
         return False
-    # Values on a grid of their own are spread over the steps.
+    # If the target is itself rounded to a grid, its values are spread evenly within the grid's steps.
     spread = np.sort(spread) - rest.min() + fine * (np.arange(len(spread)) * 0.618 % 1)
     place = np.sort(spread) / (width + fine)
-    return float(np.abs(place - np.linspace(0, 1, len(place))).max()) < _EVENLY
+    return float(np.abs(place - np.linspace(0, 1, len(place))).max()) < _MAX_DISTANCE
 
 
 def _even_steps(levels: Floats) -> Floats | None:
-    """Return the number of steps from the smallest of some numbers to each, if they are evenly spaced."""
+    """Return each number's whole number of steps above the smallest one; None if the steps are unequal."""
     if len(levels) < 2:
         return None
     above = levels - levels[0]
@@ -414,7 +405,7 @@ def _even_steps(levels: Floats) -> Floats | None:
 
 
 def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
-    """The slope of the narrowest strip with all rows, and their positions in it; None if it is wide."""
+    """Return the slope of the narrowest strip around all rows, and positions in it; None if too wide."""
     from scipy.optimize import linprog
 
     x = steps[codes]

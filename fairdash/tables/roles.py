@@ -13,7 +13,7 @@ from fairdash.utils.classes import column_of
 TARGET, SENSITIVE, FEATURE = "target", "sensitive column", "feature"
 EXPOSURE, PREDICTION, ROW_ID = "exposure", "existing prediction", "row id"
 GROUP, TIME = "group", "time"
-#: Parts that one column plays, or none: the name in Roles and in Dataset, and the role in words.
+#: Roles of at most one column: the field's name in Roles and Dataset, and the role in words.
 SINGLE = {"weight": EXPOSURE, "prediction": PREDICTION, "row_id": ROW_ID, "group": GROUP, "time": TIME}
 
 
@@ -30,24 +30,24 @@ class Roles:
     features
         Columns that a predictor may use.
     weight
-        Weight of a row: its exposure, such as the years that a policy ran. None for equal weights. No
+        Weight of each row, its exposure, such as the policy's duration in years. None for equal weights. No
         predictor sees it.
     prediction
-        An existing prediction or price, evaluated like the models. None if there is none. No predictor sees
-        it.
+        An existing prediction or price, to be audited together with the models; None if there is none. No
+        predictor sees it.
     row_id
-        Identifier of a row, such as a policy number, to recognise exported rows. None if there is none. No
-        predictor sees it.
+        Identifier of each row, such as a policy number, to find exported rows again. None if there is none.
+        No predictor sees it.
     group
-        Identifier of rows that belong together, such as the number of a policy that runs for years. Splits
-        never separate these rows, and tests count them as one unit. None if each row is independent. No
-        predictor sees it.
+        Identifier that related rows share, such as the number of a policy over several years. A split keeps
+        these rows together, and tests count them as one unit. None if all rows are independent. No predictor
+        sees it.
     time
-        Time of a row, as a number or a date, to train on earlier and test on later rows. None if unknown. No
-        predictor sees it.
+        Time of each row, as a number or a date, to train on earlier and test on later rows. None if unknown.
+        No predictor sees it.
     rate
-        Whether the target is a count or a total over the exposure and is divided by it: claims per year
-        instead of claims. Needs `weight`.
+        Whether to divide the target, a count or a total, by the exposure: claims per year instead of claims.
+        This requires `weight`.
     """
 
     target: str
@@ -68,7 +68,7 @@ class Roles:
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
-        """Map of each role, in words, to its columns; roles without columns have none."""
+        """Map of each role, in words, to its columns; the tuple is empty for an unused role."""
         single = {role: getattr(self, part) for part, role in SINGLE.items()}
         return {
             TARGET: (self.target,),
@@ -78,18 +78,18 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Return whether a data set's sensitive columns have these roles: classes have several columns
-        there."""
+        """Return whether a data set's sensitive columns come from these roles; in a data set, classes have
+        several columns."""
         return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 
 def check_roles(columns: Sequence[object], roles: Roles) -> None:
-    """Reject roles that name no column of a table, or one column twice.
+    """Reject roles that name a missing column, or one column twice.
 
     Raises
     ------
     DataError
-        Has all problems found.
+        A role can't be used; the error has all problems.
     """
     checks, parts = Checks(DataError), roles.parts
     require_columns(checks, columns, (column for part in parts.values() for column in part))

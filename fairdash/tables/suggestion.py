@@ -1,4 +1,4 @@
-"""Suggest roles and targets from column names and types, for the user to confirm.
+"""Suggestions for roles and targets from column names and types, for the user to confirm.
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"policy_id": [1, 2], "Age": [40, 50], "rooms": [2, 3], "cost": [9.5, 8]})
@@ -27,17 +27,17 @@ from fairdash.tables.leaks import BOUNDS, bounds_of_exposure, certain_leaks
 from fairdash.tables.sums import parts_of
 from fairdash.utils.classes import holds_text, why_no_classes
 
-#: Concepts of the table of words by how well they suit a role, the best first; equal ones stand in one text.
+#: Concepts that suit a role, best first; a string lists equally suitable concepts.
 _TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
 _SENSITIVE = ("driver_age", "age protected", "income")
-#: Things also have an age and a price, which are neither a person's nor a target.
+#: Concepts that a header must not combine with a thing, because a thing also has an age or a price.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
 NAMES_PLACES = "its numbers are codes of places, so their size is meaningless"
 OTHER_CLAIMS = "known only after claims, like the target"
 
 
-#: Each target of pricing as its title, and the concepts of its target and of its weight.
+#: Title of each pricing target, with the concepts of its target and of its weight.
 _MADE_OF: Mapping[str, tuple[str, str, str]] = {
     "frequency": ("Claim frequency", "claim_count", "exposure"),
     "severity": ("Claim severity", "claim_cost", "claim_count"),
@@ -52,30 +52,30 @@ class Suggestion:
     Parameters
     ----------
     target
-        The column whose name is most like a target; None if there is none.
+        Column whose name best suits a target; None if no name does.
     sensitive
-        The column whose name is most like a sensitive attribute, numeric if possible, otherwise with classes;
-        empty if there is none.
+        Column whose name best suits a sensitive column, numeric if possible, else with classes; empty if no
+        name does.
     features
-        The other columns that can help to predict.
+        Other columns that can help to predict.
     weight
-        The numeric column whose name says that it is the exposure; None if there is none.
+        Numeric column whose name means exposure; None if there is none.
     prediction
-        The numeric column whose name says that it is a prediction, or a premium if the target concerns
-        claims: the existing price. None if there is none.
+        Numeric column whose name means a prediction or, for a target on claims, a premium: the existing
+        price. None if there is none.
     row_id
-        The column that identifies the rows, with distinct values; None if there is none.
+        Column of row identifiers with distinct values; None if there is none.
     rate
-        Whether the target should be divided by the exposure: there is an exposure, and the target holds
-        counts or totals.
+        Whether to divide the target by the exposure: there is an exposure, and the target contains counts or
+        totals.
     left_out
-        Columns that can't help to predict, with reasons.
+        Map of the columns that can't help to predict to reasons.
     known_with_target
         Columns among these that become known only with the target.
     parts_of_price
         Columns among these that add up to the prediction.
     policies
-        The column whose values identify policies, or people, with several rows; None if there is none.
+        Column that identifies policies, or people, with several rows; None if there is none.
     """
 
     target: str | None
@@ -97,25 +97,25 @@ class Suggestion:
 
     @property
     def to_be_said(self) -> tuple[str, ...]:
-        """Columns left out that a user may want as features."""
+        """Columns that are left out although a user may want them as features."""
         codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
         return (*self.known_with_target, *self.parts_of_price, *codes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PricingTarget:
-    """Target for pricing: a column divided by another, which is the weight.
+    """Target for pricing: a column divided by another column, which is the weight.
 
     Parameters
     ----------
     id
         ``"frequency"``, ``"severity"`` or ``"pure_premium"``.
     title
-        Name for people.
+        Name for readers.
     target, weight
-        The columns: `target` is divided by `weight`.
+        Names of the columns: `target` is divided by `weight`.
     fixes
-        Required fix: rows without claims have no severity and are left out.
+        Fixes that the target requires. Rows without claims have no severity and are left out.
     """
 
     id: str
@@ -132,21 +132,21 @@ def suggest_roles(
     exposure: str | None = None,
     prediction: str | None = None,
 ) -> Suggestion:
-    """Suggest roles; columns whose names say nothing get none.
+    """Suggest roles for columns with known words in their names.
 
-    Names are understood in the six languages of ``header_words.json``. The features exclude columns that
-    can't help, identifiers of policies or rows, and columns known only with the target. These are other
-    columns on claims, columns that reveal the target or whether it is zero, bounds of the exposure, and parts
-    of the target or of the prediction.
+    Names may be in any of the six languages of ``header_words.json``. The features exclude uninformative
+    columns, identifiers of policies or rows, and columns that become known only with the target. These are
+    other columns on claims, columns that reveal the target or its zeros, bounds of the exposure, and parts of
+    the target or of the prediction.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     target
-        Target, if known; suggested otherwise.
+        Target; suggested if not given.
     exposure, prediction
-        Row weights and existing price, likewise.
+        Row weights and existing price; suggested if not given.
     """
     left_out = {}
     for name in frame.columns:
@@ -164,7 +164,7 @@ def suggest_roles(
     if target is None:
         target = _most_like(numeric, _TARGETS)
     if prediction is None and target is not None and is_of_claims(target):
-        # The premium for these claims.
+        # A premium in a table of claims is the existing price.
         prediction = named_most_like([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
     sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
@@ -180,7 +180,7 @@ def suggest_roles(
     rest = [name for name in free if name not in leaks]
     parts = {} if prediction is None else parts_of(frame, prediction, rest, exposure=weight)
     if weight is not None:
-        # Dates are not features, and a user who converts them into numbers is told about leaks.
+        # Dates are not features, but a user may convert them to numbers, so they are checked for leaks, too.
         free = [name for name in frame.columns if name in left_out or (name in rest and name not in parts)]
         for name in bounds_of_exposure(frame, weight, free):
             (left_out if name in left_out else leaks)[name] = BOUNDS
@@ -202,10 +202,10 @@ def suggest_roles(
 def known_with_target(
     frame: pd.DataFrame, target: str, features: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Return the columns that are known only once the target is, each with a reason.
+    """Return a map of the columns that become known only with the target to reasons.
 
-    The reason is its cells, see :func:`fairdash.tables.leaks.certain_leaks`, or its name: if the target
-    concerns claims, other columns on claims are known with it, unless they concern past claims.
+    The reason is in the cells (see :func:`fairdash.tables.leaks.certain_leaks`) or in the name: for a target
+    on claims, all other columns on claims are included, except columns on past claims.
     """
     features = list(features)
     leaks = certain_leaks(frame, target, features, exposure=exposure)
@@ -222,12 +222,12 @@ def named_most_like(names: Iterable[str], concept: str) -> str | None:
 
 
 def is_of_claims(name: object) -> bool:
-    """Return whether a header names a row's claims: their number, cost, or indicator."""
+    """Return whether a header describes a row's claims: their number, cost, or indicator."""
     return not set(CLAIMS).isdisjoint(meanings_of(name))
 
 
 def claims_in_total(features: pd.DataFrame) -> list[str]:
-    """Return the features that are totals of claims over a row's exposure, whose mean is per row."""
+    """Return the features with totals of claims over a row's exposure, whose means are unweighted."""
     return [str(name) for name in features if is_of_claims(name) and looks_like_total(features[name])]
 
 
@@ -263,7 +263,7 @@ def _most_like(names: Iterable[str], concepts: Sequence[str]) -> str | None:
 
 
 def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
-    """Score and clarity of the best concept that a name fits; (0, 0) without one."""
+    """Return the score and clarity of the best concept that a name expresses; (0, 0) if none."""
     meanings = meanings_of(name)
     return max(
         (
@@ -279,14 +279,14 @@ def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
 def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     """Return the pricing targets that a table supports: frequency × severity is the pure premium.
 
-    Each is a target divided by its unit of counting, which is the weight of its rows; see Ohlsson and
-    Johansson (2010), “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.
+    Each pricing target is a ratio, with its denominator as the weight of the rows. See Ohlsson and Johansson
+    (2010), “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.
 
     Parameters
     ----------
     frame
-        The table, shape (n, columns), with unique names. The numerator may contain amounts below zero, such
-        as recoveries; the denominator may not.
+        The table, shape (n, columns), with unique names. Numerators may contain amounts below zero, such as
+        recoveries, and denominators may not.
     """
     targets = []
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
@@ -302,7 +302,7 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
 
 
 def _plain_amount(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
-    """Name an amount without a subject whose cells look like a total: mostly 0, as for claims."""
+    """Return an amount with a generic name whose cells look like a claims total, mostly 0; None if none."""
     plain = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
     ]

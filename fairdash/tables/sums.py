@@ -1,12 +1,12 @@
-"""Find amounts that add up to a target or a price and are therefore its parts.
+"""Detection of amounts that add up to a target or a price and are therefore its parts.
 
-The coverages of a premium are known only with the premium, so no feature may be one of them. Their sum, times
-one factor (a tax) and plus one amount (a fee), is the total in every row, up to rounding. The total is
-regressed on all columns of amounts on a sample of rows: parts have one common coefficient, and all other
-columns have none. Every row then confirms the sum.
+The premiums of single coverages are known only with the total premium, so they can't be features. In every
+row, their sum times one factor (a tax) plus one amount (a fee) is the total, up to rounding. A regression of
+the total on all columns of amounts uses a sample of rows: the parts share one coefficient, and all other
+coefficients are 0. The sum is then confirmed on all rows.
 
-This does not affect additive tariffs, which have a separate coefficient for each rating factor, or
-relativities, whose coefficient is a base premium, far from 1.
+An additive tariff has a different coefficient for each rating factor. Relativities are not amounts, because
+their coefficient is a base premium, far from 1.
 
 >>> rng = np.random.default_rng(0)
 >>> table = pd.DataFrame(rng.gamma(2, 100, (500, 3)).round(2), columns=["fire", "theft", "value"])
@@ -34,47 +34,49 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
-#: Kinds of columns that hold amounts.
+#: Kinds of columns with amounts.
 _AMOUNTS = ("number", "whole number")
-#: Largest factor between parts and total: taxes, surcharges and discounts, but not the base premium of a
-#: tariff.
+#: Range of the factor between parts and total. It allows for taxes, surcharges and discounts, but not for the
+#: base premium of a tariff.
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
-#: A fee is at most this share of the mean total: an intercept beyond it is the base of a tariff.
+#: Maximum fee as a share of the mean total: a larger intercept is the base of a tariff.
 _MAX_FEE = 0.25
-#: Different values that at least one part has: a set of relativities, with one value per level, is not a sum.
+#: Minimum number of distinct values of at least one part. Relativities have one value per level.
 _MIN_VALUES = 30
-#: Shares of the rows, and of those in which a part is not at its usual value, that confirm a sum.
+#: Minimum share of confirming rows among all rows, and among rows in which a part differs from its median.
 _MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
-#: Rounding explains at most this share of the total's standard deviation.
+#: Maximum rounding error as a share of the total's standard deviation.
 _MAX_ROUNDING = 0.05
-#: Steps to which amounts are rounded.
+#: Possible rounding steps of amounts.
 _STEPS = 10.0 ** np.arange(2, -5, -1)
-#: Rows of the sample, those among them in which a rare part is not at its usual value, and columns searched.
+#: Maximum number of rows in the sample, of additional rows in which a part differs from its median, and of
+#: columns.
 _MAX_ROWS, _MAX_ROWS_OF_PART, _MAX_COLUMNS = 2000, 40, 300
-#: Rows beyond the number of columns.
+#: Minimum number of rows in excess of the number of columns.
 _MIN_ROWS = 50
-#: Rows that do not add up, such as corrections by hand, are left out of a fit: this share is kept, in turns.
-_KEPT, _TURNS = 0.9, 4
-#: A column whose coefficient has a larger standard error is lost in the rounding of the total.
+#: Share of rows kept in each round of a robust fit, which leaves out rows that do not add up, such as manual
+#: corrections, and the number of rounds.
+_KEPT_SHARE, _ROUNDS = 0.9, 4
+#: Maximum standard error of a coefficient: with a larger error, the total's rounding hides the column.
 _MAX_ERROR = 0.05
-#: Coefficients within this share of each other are one factor.
-_ALIKE = 0.01
-#: Kinds of columns that are not amounts of money.
-_NO_AMOUNT = frozenset({"age", "driver_age", "exposure", "policy_number", "postal_code", "row_number"})
+#: Maximum relative difference between coefficients that count as one factor.
+_MAX_DIFFERENCE = 0.01
+#: Concepts of columns that are not amounts of money.
+_NOT_AMOUNTS = frozenset({"age", "driver_age", "exposure", "policy_number", "postal_code", "row_number"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sum:
-    """Columns that add up to another.
+    """Columns that add up to another column.
 
     Parameters
     ----------
     total
-        Name of the total.
+        Name of the column with the total.
     parts
-        Names of the columns.
+        Names of the columns in the sum.
     subtracted
-        Columns among these that are subtracted.
+        Names of the parts that are subtracted.
     factor, fee
         The total is `factor` times their sum, plus `fee`.
     """
@@ -103,7 +105,7 @@ class Sum:
 def parts_of(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 1
 ) -> dict[str, str]:
-    """Return the columns that are parts of a total, or sums of its parts, each with a sentence.
+    """Return a map of the columns that are parts of a total, or sums of its parts, to sentences.
 
     Parameters
     ----------
@@ -112,14 +114,14 @@ def parts_of(
     """
     sums = {}
     for one in find_sums(frame, total, columns, exposure=exposure, least=least):
-        # Columns that add up to another one have already been found as parts of the total.
+        # If all columns of the sum are known parts, only its total is new.
         new = [name for name in one.parts if name not in sums] or [one.total]
         sums.update(dict.fromkeys(new, one.in_words()))
     return sums
 
 
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
-    """Return columns with their sentence: the parts of one sum together, and any other column alone."""
+    """Yield columns with their sentence: the parts of one sum together, and any other column alone."""
     for name, why in leaks.items():
         same = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
         if name == same[0]:
@@ -129,25 +131,25 @@ def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
 def find_sums(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
 ) -> tuple[Sum, ...]:
-    """Return sets of columns that add up to a total, and those that add up to one of these or are its sum.
+    """Return the sums for a total: its parts, and columns that are subtotals or parts of those parts.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names. A missing cell of a part counts as 0.
     total
-        Column of numbers. Rows in which it is missing don't count.
+        Name of a numeric column. Rows without a total are ignored.
     columns
-        Candidates. Columns of 0 and 1 are indicators, and never parts.
+        Names of candidates. Columns with only 0 and 1 are indicators, and never parts.
     exposure
-        Possible divisor of the total, applied or not.
+        Possible divisor of the total, which may or may not have been applied.
     least
-        Fewest columns of a set; with 1 a single column may be the total without its tax or fee.
+        Minimum number of parts. With 1, a single column may be the total before a tax or fee.
     """
     if kind_of(frame[total]) not in _AMOUNTS:
         return ()
     y = as_floats(frame[total]).to_numpy(dtype=float)
-    search = _Search.of(frame, y, [name for name in columns if not _NO_AMOUNT & set(meanings_of(name))])
+    search = _Search.of(frame, y, [name for name in columns if not _NOT_AMOUNTS & set(meanings_of(name))])
     if search is None:
         return ()
     sums: list[Sum] = []
@@ -165,7 +167,7 @@ def find_sums(
         w = np.where((w > 0) & (w < np.inf), w, np.nan)
         look(total, y * w, half * w, least)
         look(total, y / w, half / w, least)
-    # A part may have parts or copies; the list grows during the loop.
+    # Parts may have parts or copies of their own, so the list grows during the loop.
     for one in sums:
         for part in one.parts:
             cells = _cells(frame[part])
@@ -181,19 +183,19 @@ def find_sums(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """A table, a sample of its rows, and the columns that may be parts."""
+    """Search for parts in a table, with a sample of its rows and the candidate columns."""
 
     frame: pd.DataFrame
     names: tuple[str, ...]
-    #: The sample (m,), and the columns there (m, p).
+    #: Row numbers of the sample (m,), and the cells of the columns in these rows (m, p).
     rows: Index
     x: Floats
-    #: The usual value of each column (p,).
+    #: Median of each column (p,).
     usual: Floats
 
     @classmethod
     def of(cls, frame: pd.DataFrame, y: Floats, columns: list[str]) -> _Search | None:
-        """Draw the sample; None without rows, or without columns that may be parts."""
+        """Draw the sample; None if there are too few rows or no candidates."""
         known = np.flatnonzero(np.isfinite(y))
         if len(known) < _MIN_ROWS:
             return None
@@ -209,7 +211,7 @@ class _Search:
             at_work = known[cells[known] != usual[name]]
             drawn.append(at_work[_spread(len(at_work), _MAX_ROWS_OF_PART)])
         if len(usual) > _MAX_COLUMNS:
-            like = {name: _alike(_cells(frame[name])[few], y[few]) for name in usual}
+            like = {name: _correlation(_cells(frame[name])[few], y[few]) for name in usual}
             usual = {name: usual[name] for name in sorted(usual, key=like.__getitem__)[-_MAX_COLUMNS:]}
         if not usual:
             return None
@@ -220,9 +222,9 @@ class _Search:
     def find(
         self, total: str, y: Floats, error: Floats | float, among: Collection[str], least: int
     ) -> Sum | None:
-        """Return a set of columns that adds up to y (n,), which is rounded by `error` at most."""
+        """Return a set of columns that adds up to y (n,), which has rounding errors up to `error`."""
         which = np.flatnonzero([name in among for name in self.names])
-        # The commonest total may be a minimum, which is no sum.
+        # The most frequent total may be a minimum premium, which is not a sum.
         counting = np.isfinite(y) & (y != _commonest(y))
         own = counting[self.rows]
         if own.sum() < len(which) + _MIN_ROWS:
@@ -253,10 +255,10 @@ class _Search:
 
 
 def _coefficients(x: Floats, y: Floats) -> Floats:
-    """Regress a total (m,) on columns (m, p); all 0 if they don't add up to it, up to rounding and a few
-    rows.
+    """Regress a total (m,) on columns (m, p).
 
-    Columns that others determine, or that disappear in the rounding of the total, have no coefficient.
+    The coefficients are all 0 if the columns don't add up to the total, up to rounding and a few rows. A
+    column that the others determine, or that the total's rounding hides, has the coefficient 0.
     """
     beta = np.zeros(x.shape[1])
     own = np.flatnonzero(np.ptp(x, axis=0) > 0)
@@ -277,7 +279,7 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
 
 
 def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Floats:
-    """Replace a column by a multiple, such as a gross amount, if all coefficients are then equal."""
+    """Replace a column by its multiple, such as a gross amount, if this makes all coefficients equal."""
     parts = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
     others = np.setdiff1d(np.arange(len(beta)), basis)
     if len(parts) < 2 or not len(others):
@@ -287,14 +289,14 @@ def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Flo
     for other, slope in zip(others, slopes.T, strict=True):
         most = int(np.argmax(np.abs(slope)))
         part = basis[most]
-        if part in ways and np.abs(np.delete(slope, most)).sum() < _ALIKE:
+        if part in ways and np.abs(np.delete(slope, most)).sum() < _MAX_DIFFERENCE:
             ways[part][other] = beta[part] * size[part] / (slope[most] * size[other])
     for factor in np.abs([value for of in ways.values() for value in of.values()]):
         near = {}
         for of in ways.values():
             away = {name: abs(abs(value) - factor) for name, value in of.items()}
             near[min(away, key=away.__getitem__)] = of
-        if all(abs(abs(of[name]) - factor) <= _ALIKE * factor for name, of in near.items()):
+        if all(abs(abs(of[name]) - factor) <= _MAX_DIFFERENCE * factor for name, of in near.items()):
             alike = np.zeros_like(beta)
             alike[list(near)] = [of[name] for name, of in near.items()]
             return alike
@@ -302,26 +304,25 @@ def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Flo
 
 
 def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
-    """Return the coefficients of a regression, and its residuals' standard deviation.
+    """Return the coefficients of a regression and the standard deviation of its residuals.
 
-    If it exceeds the rounding error, the rows with the largest errors are left out step by step.
+    If this exceeds rounding, rounds of the fit leave out the rows with the largest residuals.
     """
     design, rows = np.column_stack([np.ones(len(y)), z]), np.ones(len(y), dtype=bool)
-    for _ in range(_TURNS):
+    for _ in range(_ROUNDS):
         beta = np.linalg.lstsq(design[rows], y[rows], rcond=None)[0]
         rest = y - design @ beta
         size = float(rest[rows].std())
         if size <= _MAX_ROUNDING * y.std():
             break
-        rows = np.abs(rest) <= np.quantile(np.abs(rest), _KEPT)
+        rows = np.abs(rest) <= np.quantile(np.abs(rest), _KEPT_SHARE)
     return np.asarray(beta[1:], dtype=float), size
 
 
 def _independent(z: Floats, least: Floats) -> Index:
-    """Return columns of z (m, p) that determine all others; the residual of each given the others is above
-    `least`.
+    """Return the columns of z (m, p) that determine all others, up to residuals of at most `least`.
 
-    If a subtotal and its parts are rounded, one of them is redundant, and its coefficient would be noise.
+    Among a rounded subtotal and its parts, one column is redundant, and its coefficient would be noise.
     """
     left, chosen = z.copy(), list[int]()
     while True:
@@ -339,20 +340,20 @@ def _independent(z: Floats, least: Floats) -> Index:
 def _line_of(
     y: Floats, sign: Floats, cells: Floats, error: Floats, *, exact: float
 ) -> tuple[float, float, Mask] | None:
-    """Return factor, fee and the confirming rows of y (n,) as a linear function of a sum of cells (k, n).
+    """Fit y (n,) as factor × sum + fee of cells (k, n); return factor, fee and a mask of confirming rows.
 
-    None if too few rows confirm them, or if the columns or the line are not amounts.
+    The result is None if too few rows confirm the sum, or if factor, fee or columns are not plausible.
     """
     z, steps = sign @ cells, [_step(x) for x in cells]
     slack = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
     right = np.ones(len(y), dtype=bool)
-    for _ in range(_TURNS):
+    for _ in range(_ROUNDS):
         if np.ptp(z[right]) == 0:
             return None
         fee, factor = np.polynomial.polynomial.polyfit(z[right], y[right], 1)
         rounding = 1.02 * (error + abs(factor) * sum(steps) / 2) + slack
         away = np.abs(y - factor * z - fee)
-        right = away <= np.maximum(rounding, np.quantile(away, _KEPT))
+        right = away <= np.maximum(rounding, np.quantile(away, _KEPT_SHARE))
     if not _MIN_FACTOR <= factor <= _MAX_FACTOR or rounding.mean() > _MAX_ROUNDING * y[right].std():
         return None
     for times, plus in ((1.0, 0.0), (factor, 0.0), (1.0, np.median(y - z)), (factor, fee)):
@@ -366,13 +367,13 @@ def _line_of(
 
 
 def _cells(values: pd.Series) -> Floats:
-    """Numbers (n,), 0 for missing cells, because a coverage that was not bought costs nothing."""
+    """Return numbers (n,), with 0 for missing cells, because a coverage that was not bought costs nothing."""
     cells = as_floats(values).to_numpy(dtype=float)
     return np.where(np.isnan(cells), 0.0, cells)
 
 
 def _spread(n: int, most: int) -> Index:
-    """Return at most `count` of n places, evenly spread."""
+    """Return at most `most` of n indices, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
 
 
@@ -380,19 +381,19 @@ def _is_indicator(cells: Floats) -> bool:
     return bool(((cells == 0) | (cells == 1)).all())
 
 
-def _alike(x: Floats, y: Floats) -> float:
-    """Size of a correlation; 0 with a constant."""
+def _correlation(x: Floats, y: Floats) -> float:
+    """Return the absolute correlation; 0 for a constant."""
     return float(abs(np.corrcoef(x, y)[0, 1])) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
 
 
 def _commonest(y: Floats) -> float:
-    """Return the value of more than a hundredth of the rows, if one has so many; else NaN."""
+    """Return the most frequent value if more than 1 % of the rows have it; else NaN."""
     counts = pd.Series(y).value_counts()
     return float(counts.index[0]) if len(counts) and counts.iloc[0] > 0.01 * counts.sum() else np.nan
 
 
 def _step(cells: Floats) -> float:
-    """Return the step to which numbers are rounded, such as 0.01; 0 if they are not."""
+    """Return the step to which numbers are rounded, such as 0.01; 0 if they are not rounded."""
     cells = cells[np.isfinite(cells) & (cells != 0)]
     for step in _STEPS if len(cells) else ():
         if all(

@@ -1,5 +1,5 @@
-"""Answers to the questions of an audit; :data:`fairdash.auditing.plan.QUESTIONS` names the function of each.
+"""Functions that answer the questions of an audit, listed in :data:`fairdash.auditing.plan.QUESTIONS`.
 
-A function takes the :class:`~fairdash.auditing.data.AuditData` and the parts of earlier questions, and
+A function takes the :class:`~fairdash.auditing.data.AuditData` and the parts of previous questions, and
 returns a :class:`~fairdash.auditing.data.Part`.
 """

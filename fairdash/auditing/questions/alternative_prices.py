@@ -1,9 +1,9 @@
 """Questions 8 and 10 on other prices: what could be charged instead, and how does a second price compare?
 
 :mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
-10 are audited on the same rows, folds and points, and every number has its difference. Intervals of
-differences are paired. For curves, they use the difference of each unit's contributions to the two numbers.
-For other numbers, a twentieth of the units is left out at a time (Student's t with 19 degrees of freedom).
+10 are audited on the same rows, folds and points, and the difference of each number is reported. Intervals of
+differences are paired. For curves, they use the difference between each unit's contributions to both numbers.
+All other intervals leave out a twentieth of the units at a time (Student's t with 19 degrees of freedom).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
-#: Endings of the columns of a number and its limits, and the fields of an estimate.
+#: Suffixes of the columns of a number and its limits, with the fields of an estimate.
 _ENDS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _NO_COSTS = "This question needs {what}."
@@ -55,12 +55,12 @@ _NO_COSTS = "This question needs {what}."
 def what_instead(data: AuditData, _: Answered) -> Part:
     """Answer question 8: five premiums for the same costs, with their curves along s, fit and differences.
 
-    Models are treated as known, except in ``premium_averages``: see
-    :func:`~fairdash.auditing.models.averages.premium_averages`. ``premiums`` has one row for each premium,
-    the price first, with shares of the mean price, the explained share on held-out rows, and how much less
-    (``less``) it explains than the best estimate. ``premium_curves`` has the columns of a curve's band, as in
+    Intervals treat the models as known, except in ``premium_averages`` (see
+    :func:`~fairdash.auditing.models.averages.premium_averages`). ``premiums`` has one row per premium, with
+    the price first: shares of the mean price, the share explained on held-out rows, and the difference from
+    the best estimate's (``less``). ``premium_curves`` has the columns of a curve's band from
     :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price. ``premium_differences`` has one row
-    for each difference, with its distribution over policies.
+    per difference with its distribution over policies, in units of the price.
     """
     data = data.on("expected_cost", "outcome", "features")
     costs = data.costs
@@ -125,7 +125,7 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
 
 
 def _no_costs(table: AuditTable) -> str:
-    """Reason for missing premiums."""
+    """Explain why there are no premiums."""
     if table.features.columns.empty:
         return _NO_COSTS.format(what="a column without another role, from which to build a premium")
     if table.outcome is None and table.expected_cost is None:
@@ -208,8 +208,8 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
 def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     """Tabulate the numbers of both audits: question, measure, price, candidate, difference, ci_low, ci_high.
 
-    Numbers are shares of each price's own mean, or as in the measures. Limits are missing if a number is not
-    compared.
+    Numbers are shares of each price's own mean, or in the units of the measures. Limits are missing if a
+    number has no paired interval.
     """
     numbers = [
         pd.DataFrame([*_gaps(each), *(row for row in each.measures if row["unit"] == SHARE)])
@@ -226,14 +226,14 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
 
 
 def _gaps(of: Answered) -> Iterator[dict[str, object]]:
-    """Measurements to compare with the threshold, by criterion."""
+    """Yield each criterion's estimate that is compared with the threshold, as a row."""
     for name, each in of.criteria.items():
         value = each.found.value / each.mean_price
         yield {"question": CRITERIA[name].question, "measure": name, "value": value}
 
 
 def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Half the width of the paired interval, by measure, for differences of two points of a curve."""
+    """Yield each curve measure with half the width of its paired interval."""
     for name in first.criteria.keys() & other.criteria.keys():
         parts = []
         for of in (first, other):
@@ -259,7 +259,7 @@ def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
 
 
 def _share_of_mean(curve: Curve, table: AuditTable, mean: float, low: int, high: int) -> Array:
-    """Contribution of each unit to the error of a gap as a share of the mean price, (U,)."""
+    """Return each unit's contribution to the error of a gap, as a share of the mean price, (U,)."""
     value, of_units = curve.difference(low, high, table)
     of_mean = table.per_unit(table.share * (table.price - mean))
     return np.asarray((of_units - value / mean * of_mean) / mean)
@@ -271,15 +271,15 @@ def _off(parts: list[Array]) -> float:
 
 
 def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """The same by a jackknife that leaves out a twentieth of the units at a time."""
+    """Yield each other measure with half the width of its interval, from a jackknife over groups of units."""
     reasons = []
     for data in (first.data, other.data):
-        # The curve from out-of-fold predictions of all rows.
-        told = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
+        # The curve is predicted once, out of fold, for all rows.
+        predicted = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
         judged = data.on("outcome")
         fold, of_judged = data.table.folds(_LEFT_OUT), judged.table.folds(_LEFT_OUT)
         rows = [
-            _numbers(data.table, fold != out, told) | _of_cost(judged, of_judged != out)
+            _numbers(data.table, fold != out, predicted) | _of_cost(judged, of_judged != out)
             for out in range(_LEFT_OUT)
         ]
         reasons.append(pd.DataFrame(rows))
@@ -287,16 +287,16 @@ def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     yield from (float(student.ppf(0.975, _LEFT_OUT - 1)) * off).items()
 
 
-def _numbers(table: AuditTable, rows: NDArray[np.bool_], told: Array) -> dict[str, float]:
-    """Measures of one of the two prices on some rows (n,)."""
+def _numbers(table: AuditTable, rows: NDArray[np.bool_], predicted: Array) -> dict[str, float]:
+    """Return the measures of one of the two prices on the rows of a mask (n,)."""
     part = table.take(rows)
     mean, total = part.mean_price, part.mean((part.price - part.mean_price) ** 2)
-    by_s = max(total - part.mean((part.price - told[rows]) ** 2), 0.0)
+    by_s = max(total - part.mean((part.price - predicted[rows]) ** 2), 0.0)
     return {"typical_gap": float(np.sqrt(by_s)) / mean, "share_of_variance": by_s / max(total, 1e-300)}
 
 
 def _of_cost(data: AuditData, rows: NDArray[np.bool_]) -> dict[str, float]:
-    """Measures of one of the two prices against the outcome, if there is one, on some rows (n,)."""
+    """Return the measures of one of the prices against the outcome, if any, on the rows of a mask (n,)."""
     table = data.table.take(rows)
     if table.outcome is None:
         return {}

@@ -46,12 +46,12 @@ from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
-#: Rows whose Shapley values are taken, at most.
+#: Maximum number of rows with Shapley values.
 MAX_EXPLAINED = 2_000
-#: A price uses s directly if s improves the surrogate by more than this share of the price's variance: trees
-#: are never exact, and s may reduce their error a little.
+#: A price uses s directly if s improves the surrogate by more than this share of the price's variance. Trees
+#: are never exact, so s may slightly reduce their error.
 USES_ITSELF = 0.005
-#: Models of the price.
+#: Names of the models of the price.
 WITHOUT = "the price from its features"
 WITH = "the price from its features and the sensitive attribute"
 BY_NETWORKS = "the price, by networks in place of trees"
@@ -60,11 +60,11 @@ _NO_SHARES = (
     f'pip install "fairdash[{EXTRA_OF["shap"]}]".'
 )
 _NO_FEATURES = "The table has no further informative columns, so the columns behind the link are unknown."
-#: Features that a sentence names.
+#: Maximum number of features in a sentence.
 _MAX_NAMED = 3
-#: A feature that accounts for less than this share of the explained variance is not named.
+#: Minimum share of the explained variance for a feature to appear in a sentence.
 _MIN_NAMED = 0.02
-#: Rows and permutations for the proxies beside the answer.
+#: Numbers of rows and permutations for the ranking of proxies.
 _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
 
@@ -75,7 +75,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
     spread = f"“{name}” explains {within(uf)} of the price's variance."
-    # A price may use s although its averages along s are equal: differently for each class of another column.
+    # A price may use s without a difference in its averages along s, by interactions with other columns.
     if table.features.columns.empty or not varies(table.price):
         more = [_NO_FEATURES] if table.features.columns.empty else []
         return Part(sentences=(spread, *more), measures=tuple(measures))
@@ -83,7 +83,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
     measures.append(data.measure("surrogate_share_of_variance", whole, of_price=False))
     measures.append(data.measure("uses_itself", itself, of_price=False))
     data.say("Measuring which columns depend on the sensitive attribute", 6, 0.4)
-    proxies, told = _proxies(table, seed=data.seed)
+    proxies, proxy_r2 = _proxies(table, seed=data.seed)
     data.say("Estimating the expected cost", 6, 0.6)
     costs, discrimination = data.costs, None
     if costs is not None and costs.is_learned and (fits["ci_low"] > 0).any():
@@ -102,8 +102,8 @@ def through_what(data: AuditData, _: Answered) -> Part:
             **({} if shares.empty else {"drivers": shares}),
             "proxies": proxies,
             "surrogate_fit": pd.concat(
-                # Ranks of classes mean nothing.
-                [fits, _further_fits(costs, told=None if table.classes else told)],
+                # Ranks of classes have no meaning.
+                [fits, _further_fits(costs, proxy_r2=None if table.classes else proxy_r2)],
                 ignore_index=True,
             ),
         },
@@ -112,12 +112,12 @@ def through_what(data: AuditData, _: Answered) -> Part:
 
 
 def _uses_itself(itself: Estimate) -> bool:
-    """Return whether the data show that the price uses s itself; its surrogate then has s as a feature."""
+    """Return whether the price certainly uses s directly, so that the surrogate has s among its features."""
     return itself.ci_low > USES_ITSELF
 
 
 def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
-    """Sentence about the features behind the link, by the surrogate."""
+    """Return a sentence on the features through which the price depends on s, according to the surrogate."""
     if shares.empty:
         return _NO_SHARES
     named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _MIN_NAMED * whole.value)].head(_MAX_NAMED)
@@ -129,7 +129,7 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
 
 
 def _made_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, name: str) -> str:
-    """Sentence about the surrogate and its fit."""
+    """Return a sentence on the surrogate and its fit."""
     model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     second = f", and that of networks is {r2[BY_NETWORKS]:.3f}." if BY_NETWORKS in r2 else f". {NO_NETWORKS}"
@@ -141,7 +141,7 @@ def _made_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, n
 
 
 def _itself_in_words(itself: Estimate, name: str) -> str:
-    """Return whether the price follows s through s itself."""
+    """Return a sentence on the direct use of s in the price."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
     if _uses_itself(itself):
         return f"{with_it}. The price uses it, or something related to it that the table lacks."
@@ -151,7 +151,7 @@ def _itself_in_words(itself: Estimate, name: str) -> str:
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
-    """Sentence about the features that depend on s."""
+    """Return a sentence on the features that depend on s."""
     clear = table[table["p_corrected"] <= 0.05]
     if clear.empty:
         return f"No column shows a detectable dependence on “{name}”."
@@ -160,7 +160,7 @@ def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
 
 
 def _discrimination_in_words(found: Estimate | None, costs: Costs | None, fits: pd.DataFrame) -> str:
-    """Distance of the price from the nearest price without proxy discrimination."""
+    """Return a sentence on the distance between the price and a price without proxy discrimination."""
     if costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
     if found is None:
@@ -175,8 +175,8 @@ def _discrimination_in_words(found: Estimate | None, costs: Costs | None, fits: 
 
 
 def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, float]:
-    """Dependence of each feature on s, and the share of the variance of its ranks that all features
-    predict."""
+    """Return the dependence of each feature on s, and the share of the variance of the ranks of s that all
+    features predict."""
     from fairdash.data.dataset import Dataset
     from fairdash.data.proxies import rank_proxies
 
@@ -186,7 +186,7 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
         Dataset(
             name="audit",
             features=part.features,
-            # The target is not used, but a data set needs one.
+            # A data set needs a target, which is not used here.
             target=pd.Series(range(part.n), dtype=float, name=table.columns.price),
             sensitive=pd.DataFrame({name: part.sensitive}),
             group=None if part.n_units == part.n else pd.Series(part.units, name=table.columns.groups),
@@ -197,12 +197,12 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
     return ranking.features, ranking.joint_r2
 
 
-def _further_fits(costs: Costs | None, *, told: float | None) -> pd.DataFrame:
-    """Out-of-sample fit of the other models."""
+def _further_fits(costs: Costs | None, *, proxy_r2: float | None) -> pd.DataFrame:
+    """Return the out-of-sample fit of the other models."""
     ranks = "ranks of the sensitive attribute from the features"
     rows: list[dict[str, Any]] = []
-    if told is not None:
-        rows.append({"model": ranks, "measure": "R²", "value": told})
+    if proxy_r2 is not None:
+        rows.append({"model": ranks, "measure": "R²", "value": proxy_r2})
     if costs is not None:
         rows += [
             {"model": model, "rows": costs.table.n, "measure": share_explained_in_words(costs), **vars(fit)}
@@ -218,23 +218,24 @@ def _further_fits(costs: Costs | None, *, told: float | None) -> pd.DataFrame:
 def drivers_of(
     table: AuditTable, *, random_state: int | None = 0
 ) -> tuple[pd.DataFrame, Estimate, Estimate, pd.DataFrame]:
-    """Return the columns through which the price of a table with features follows s.
+    """Return the columns through which the price of a table with features depends on s.
 
-    Without torch there are no networks, and without shap there are no rows for features.
+    The networks need torch, and the shares of the features need shap.
 
     Returns
     -------
     DataFrame
-        One row for each model of the price, with its R² on held-out rows: model, rows, measure, value,
-        ci_low, ci_high. The surrogate without s and with s, and networks instead of trees, with s if the
+        One row per model of the price, with its R² on held-out rows: model, rows, measure, value, ci_low,
+        ci_high. The models are the surrogate without and with s, and networks instead of trees, with s if the
         surrogate has it.
     Estimate
-        The share of the price's variance that the surrogate explains in addition if it has s. If this is
-        shown to exceed :data:`USES_ITSELF`, the surrogate that is allocated to features includes s.
+        Share of the price's variance by which s improves the surrogate on held-out rows. If it is certainly
+        larger than :data:`USES_ITSELF`, the surrogate for the shares has s among its features.
     Estimate
         UF of the surrogate.
     DataFrame
-        One row for each feature, the largest first: feature, share (UFⱼ; they add up to UF), ci_low, ci_high.
+        One row per feature, with the largest share first: feature, share (UFⱼ, with the sum UF), ci_low,
+        ci_high.
     """
     part = table.sampled(MAX_ROWS)
     without = out_of_fold(part, part.price, OF_A_PRICE, random_state=random_state)
@@ -249,8 +250,8 @@ def drivers_of(
         models[BY_NETWORKS] = networks_out_of_fold(part, part.price, *own, random_state=random_state)
     fits = pd.DataFrame(
         [
-            {"model": model, "rows": part.n, "measure": "R²", **vars(explained(part.price, told, part))}
-            for model, told in models.items()
+            {"model": model, "rows": part.n, "measure": "R²", **vars(explained(part.price, predicted, part))}
+            for model, predicted in models.items()
         ]
     )
     few = part.sampled(MAX_EXPLAINED)
@@ -265,15 +266,15 @@ def drivers_of(
 
 
 def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Array:
-    """Return Shapley values, (n, p), on the scale on which the trees add up.
+    """Return Shapley values, (n, p), on the scale on which the trees are additive.
 
-    A row's values add up to its prediction minus the mean on that scale. It is the scale of the price for
-    trees with squared error, and its logarithm for Poisson, gamma or Tweedie losses.
+    A row's values add up to its prediction minus the mean on that scale. The scale is the price for trees
+    with squared error, and its logarithm for Poisson, gamma or Tweedie losses.
 
-    They follow the trees' own paths (Lundberg et al. 2020), by the library ``shap``.
+    The library ``shap`` computes path-dependent values for trees (Lundberg et al. 2020).
     """
     with warnings.catch_warnings():
-        # shap's pictures, which are not used here, import parts of matplotlib that are deprecated.
+        # shap's figures, which are not used here, import deprecated parts of matplotlib.
         warnings.simplefilter("ignore", PendingDeprecationWarning)
         from shap.explainers import TreeExplainer
 
@@ -282,10 +283,10 @@ def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Arra
 
 
 def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
-    """Return UF of the sum of some parts (n, p) and each part's share of it, p + 1 estimates, without noise.
+    """Return UF of the sum of parts (n, p) and each part's share of UF, p + 1 estimates, without noise.
 
-    Cov(E[a|s], E[b|s]) = Cov(a, b) − E[(a − E[a|s])(b − E[b|s])] with the means learned on other folds, so
-    that the parts add up to the whole (compare :func:`fairdash.auditing.gaps.typical_gap`).
+    Cov(E[a|s], E[b|s]) = Cov(a, b) − E[(a − E[a|s])(b − E[b|s])] with the means fitted on other folds, so the
+    shares of the parts add up to UF (compare :func:`fairdash.auditing.gaps.typical_gap`).
     """
     whole = parts.sum(axis=1)
     basis = basis_of(table)
@@ -293,15 +294,16 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
     around = columns - table.share @ columns
     lam = fit_curve(whole, table, basis).lam
     left = columns - predicted_out_of_fold(columns, table, basis, lam=lam)
-    told = around * around[:, :1] - left * left[:, :1]
-    return [ratio_of_means(each, around[:, 0] ** 2, table) for each in told.T]
+    explained_parts = around * around[:, :1] - left * left[:, :1]
+    return [ratio_of_means(each, around[:, 0] ** 2, table) for each in explained_parts.T]
 
 
 def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tuple[Estimate, Array]:
-    """Return PD, the share of a price's variance that no price free of proxy discrimination reproduces.
+    """Return PD, the share of a price's variance that no price without proxy discrimination reproduces.
 
-    Such prices are c + Σₖ μ(x, sₖ) vₖ with v ≥ 0 and Σ v ≤ 1: what a policy would cost, averaged over s
-    with weights that its features don't change (Lindholm, Richman, Tsanakas and Wüthrich 2026).
+    Prices without proxy discrimination are c + Σₖ μ(x, sₖ) vₖ with v ≥ 0 and Σ v ≤ 1: a policy's expected
+    cost averaged over s, with weights that do not depend on the policy's features (Lindholm, Richman,
+    Tsanakas and Wüthrich 2026).
 
     Parameters
     ----------
@@ -312,21 +314,21 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
     Returns
     -------
     PD, v
-        PD in [0, 1]: 0 if the price is such a price, 1 if no such price is nearer than a constant. Its
-        interval treats μ as known. The weights v (K,) are those of the nearest price.
+        PD in [0, 1], which is 0 for a price without proxy discrimination, and 1 if no such price is closer
+        than a constant. Its interval treats μ as known. `v` (K,) has the weights of the closest such price.
     """
     share = table.share
     around = price - share @ price
     total = float(share @ around**2)
     if total <= 0:
         return Estimate.of(0.0, 0.0), np.zeros(at_nodes.shape[1])
-    # Corners of the allowed set, relative to the price: only c, and each node alone.
+    # These are the corners of the allowed set, relative to the price: only c, and each node alone.
     corners = np.column_stack([np.zeros(len(price)), at_nodes - share @ at_nodes]) - around[:, None]
     gram = corners.T @ (share[:, None] * corners) / total
     size, vectors = np.linalg.eigh(gram)
     root = np.sqrt(np.maximum(size, 0))[:, None] * vectors.T
-    # The shortest vector in the hull of columns d: min ‖Du‖² + (Σu − 1)² over u ≥ 0, then u / Σu. For u = tv
-    # with Σv = 1 that is ‖Dv‖² / (1 + ‖Dv‖²) at its best t, which is smallest where ‖Dv‖ is.
+    # The shortest vector in the hull of columns d solves min ‖Du‖² + (Σu − 1)² over u ≥ 0, scaled to u / Σu.
+    # For u = tv with Σv = 1, the minimum over t is ‖Dv‖² / (1 + ‖Dv‖²), which increases with ‖Dv‖.
     u, _ = nnls(np.vstack([root, np.ones(len(gram))]), np.append(np.zeros(len(gram)), 1.0))
     weights = u / u.sum()
     missed = corners @ weights

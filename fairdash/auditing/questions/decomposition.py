@@ -2,13 +2,13 @@
 
 Question 3 splits the gap between two points of s into the part that expected cost justifies and the
 unexplained rest. One half of the units selects the lowest and the highest point of the price's curve, the
-other half measures the gap between them, and vice versa. Noise that makes a point look high therefore does
-not count as a gap. The gap between the 10th and the 90th percentile of s is reported as well.
+other half measures the gap between them, and vice versa. Noise that makes a point look high is therefore not
+counted as a gap. The gap between the 10th and the 90th percentile of s is also reported.
 
 Question 4 follows Robinson (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
 where ψ are the functions of :mod:`fairdash.auditing.curve`. The conditional means are fitted on other folds
-by :mod:`fairdash.dependence.conditional_means`: splines and levels of each factor with pairwise products,
-and, with several factors, trees on the residuals.
+by :mod:`fairdash.dependence.conditional_means`: splines or levels of each factor with pairwise products and,
+for several factors, trees on the residuals.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from fairdash.utils.text import few, p_equals
 
 Array = NDArray[np.float64]
 
-#: Two fixed points are compared with little bias: the curve's penalty is multiplied by this.
+#: Factor for the curve's penalty in the comparison of two fixed points, which reduces bias.
 LESS_PENALTY = 0.1
 LOW_POINT, HIGH_POINT = 0.10, 0.90
-#: Rows for one factor, at most; for several jointly, trees use :data:`TREE_ROWS`.
+#: Maximum number of rows for one factor. For several factors, trees use :data:`TREE_ROWS`.
 _MAX_ROWS = 100_000
 _TREES = 60
-#: Rows of average weight in a leaf, at least.
+#: Minimum weight of a leaf, in rows of average weight.
 _LEAF = 10
 
 
@@ -73,11 +73,11 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
             for k, (low, high) in enumerate(ends, start=1)
         ]
     few_rows = "There are too few rows to select the lowest and highest point on one half of them."
-    told = chosen or fixed
-    if told is None:
+    split = chosen or fixed
+    if split is None:
         return Part(sentences=(few_rows,))
     return Part(
-        sentences=(in_words(*told, data.table.mean_price, data.table.columns.sensitive, data.table.called),),
+        sentences=(in_words(*split, data.table.mean_price, data.table.columns.sensitive, data.table.called),),
         tables={"bridge_points": pd.DataFrame(points)},
         measures=tuple(measures),
         notes=(few_rows,) if chosen is None else (),
@@ -124,23 +124,23 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     return replace(answer, measures=tuple(measures))
 
 
-#: A gap of the price between two points of s, and its parts, in units of the price: ``gap``, E[π|s₂] −
-#: E[π|s₁]; with a cost also ``earned``, what it explains at the portfolio's loss ratio, and ``left``, the
-#: rest. And the points s₁ and s₂, a pair for each half where they are chosen.
+#: Gap of the price between two points of s and its parts, in units of the price, and the points. ``gap`` is
+#: E[π|s₂] − E[π|s₁]. With a cost, ``earned`` is the part that cost explains at the portfolio's loss ratio,
+#: and ``left`` is the rest. If the points s₁ and s₂ are selected, there is a pair for each half.
 Decomposition = tuple[dict[str, Estimate], list[tuple[float, float]]]
 
 
 def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Array | None) -> Decomposition:
-    """Decompose the gap from the 10th to the 90th percentile of s; `cost` (n,) may have any level."""
+    """Decompose the gap from the 10th to the 90th percentile of s; `cost` (n,) may be in any unit."""
     low, high = basis.nearest(LOW_POINT), basis.nearest(HIGH_POINT)
     parts = _parts(table, basis, curve.lam * LESS_PENALTY, low, high, cost)
     return _averaged([parts], [(basis.at[low], basis.at[high])])
 
 
 def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
-    """Decompose the gap from the lowest to the highest point of the price's curve, chosen on the other half.
+    """Decompose the gap from the lowest to the highest point of the curve, selected on the other half.
 
-    None if a half has too few rows at too many values of s for a curve, or no cost at all.
+    The result is None if a half has no cost, or too few rows for a curve.
     """
     in_first = table.folds(2) == 0
     halves = []
@@ -172,7 +172,7 @@ def _same_point(basis: Basis, other: Basis, point: int) -> int:
 def _parts(
     table: AuditTable, basis: Basis, lam: float, low: int, high: int, cost: Array | None
 ) -> dict[str, tuple[float, float]]:
-    """Value and variance of the gap, and of its parts."""
+    """Return the value and the variance of the gap and of its parts."""
     price = fit_curve(table.price, table, basis, lam=lam)
     correction = table.n_units / max(table.n_units - price.edf, 1.0)
     gap, of_gap = price.difference(low, high, table)
@@ -180,7 +180,7 @@ def _parts(
     if cost is not None:
         ratio = table.mean_price / table.mean(cost)
         apart, of_apart = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
-        # The loss ratio is estimated too: d(ratio) = (π − ratio Y) / E[Y].
+        # The loss ratio is also estimated, with the influence function (π − ratio Y) / E[Y].
         of_ratio = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
         of_earned = ratio * of_apart + apart * of_ratio
         parts["earned"] = (ratio * apart, of_earned)
@@ -191,7 +191,7 @@ def _parts(
 def _averaged(
     parts: list[dict[str, tuple[float, float]]], points: list[tuple[float, float]]
 ) -> Decomposition:
-    """Return the mean over halves, which are independent of each other."""
+    """Return the mean over the two independent halves."""
     count = len(parts)
     made = {
         name: Estimate.of(
@@ -210,7 +210,7 @@ def in_words(
     name: str,
     called: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
-    """Answer question 3 in words; points of a gap in two halves are chosen on the other half of the rows."""
+    """Answer question 3 in words; a gap in two halves has its points selected on separate rows."""
     low, high = (" or ".join(dict.fromkeys(map(called, ends))) for ends in zip(*points, strict=True))
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     whole = parts["gap"]
@@ -238,8 +238,8 @@ def controlled_curve(
 ) -> tuple[AuditTable, Curve]:
     """Return the price's curve along s among rows with equal factors, and the rows used.
 
-    These are all rows, or a random sample. Among equals only differences along s are known, so the curve is
-    placed at the level of the mean price.
+    The rows used are all rows or a random sample. Given the factors, only differences along s are identified,
+    so the curve's level is set to the mean price.
     """
     part, basis, left = left_among_equals(table, factors, random_state=random_state)
     return part, _curve_of(part, basis, left)
@@ -254,7 +254,7 @@ def left_among_equals(
     Raises
     ------
     DeterminedError
-        Rows that are equal in the factors do not differ in s.
+        Rows with equal factors have equal values of s.
     """
     part = table.sampled(_MAX_ROWS if len(factors) == 1 else TREE_ROWS)
     if varied := _varied(part, factors):
@@ -276,14 +276,14 @@ def _curve_of(part: AuditTable, basis: Basis, left: Array) -> Curve:
 
 
 def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None) -> Array:
-    """Residuals of some columns (n, k) given the factors, cross-fitted."""
+    """Return cross-fitted residuals of columns (n, k) given the factors."""
     left = _left_by_splines(table, factors, both)
     varied = _varied(table, factors)
     if len(varied) < 2:
         return left
     given = as_given(table.controls[varied], table.n)
     folds = table.folds(N_FOLDS)
-    # All columns by the same trees: boosted ones of each alone would take a minute.
+    # The same trees predict all columns, because boosted trees for each column would take a minute.
     from sklearn.ensemble import ExtraTreesRegressor
 
     codes = np.column_stack([*given.numbers.values(), *given.levels.values()])
@@ -295,14 +295,14 @@ def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_st
         out = folds == fold
         trees = ExtraTreesRegressor(
             n_estimators=_TREES,
-            # By weight, because a row that occurs twice equals a row of weight 2.
+            # The limit is by weight, so that a row that occurs twice equals a row of weight 2.
             min_weight_fraction_leaf=_LEAF / table.n_units,
             max_features=1.0,
             random_state=None if random_state is None else seed_of(Stream.AUDIT_ROWS, random_state, fold),
         )
-        # Columns with equal spread, so that each has the same influence on a tree's splits.
+        # The columns are scaled to equal spread, so each has the same influence on a tree's splits.
         spread = np.sqrt(np.average(left**2, axis=0, weights=table.weight)) + 1e-300
-        # Rows that are equal in the factors stay together, so that a tree of their means is the same tree.
+        # Rows with equal factors are always in the same leaf, so trees can use their means.
         own, weight = cell[~out], table.weight[~out]
         mass = np.bincount(own, weights=weight, minlength=len(first))
         sums = csr_matrix((weight, (own, np.arange(len(own)))), (len(first), len(own))) @ left[~out]
@@ -318,7 +318,7 @@ def _varied(table: AuditTable, factors: tuple[str, ...]) -> list[str]:
 
 
 def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -> Array:
-    """Return the same by splines and levels alone."""
+    """Return cross-fitted residuals of columns (n, k) given the factors, without trees."""
     varied = _varied(table, factors)
     if not varied:
         return np.asarray(both - np.average(both, axis=0, weights=table.weight))
@@ -328,7 +328,7 @@ def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -
 
 
 def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
-    """Give the answer of question 1, for factors that have the same value in all rows."""
+    """Return the answer to question 1, if all factors are constant."""
     said = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
     return Part(
         sentences=(f"{said} All rows are equals, so the answer is that of question 1.",),
@@ -345,7 +345,8 @@ def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """Return the answer in sentences; `any_link` is the p-value of no link, equal everywhere or not."""
+    """Return the answer and further sentences; `any_link` is the p-value of no link, constant or varying with
+    the factors."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}.",

@@ -18,11 +18,11 @@ from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.classes import MIN_ROWS
 from fairdash.utils.text import counted, few, percent
 
-#: Share of the exposure in the top-price group.
+#: Share of the exposure with the highest prices.
 TOP_SHARE = 0.05
-#: The four-fifths rule: an adverse impact ratio below this is reported.
+#: Adverse impact ratio below which the four-fifths rule reports a class.
 FOUR_FIFTHS = 0.8
-#: If more than this share of rows has the highest price, there is no top-price group.
+#: Maximum share of rows with the highest prices; with more, these rows are not reported.
 _MOST = 0.2
 
 
@@ -65,7 +65,7 @@ def _or_noise(gap: Gap) -> str:
 
 
 def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
-    """Return the answer and more."""
+    """Return the answer and further sentences."""
     mean = data.table.mean_price
     return (
         f"Along “{data.table.columns.sensitive}”, the highest average price exceeds the lowest by "
@@ -76,9 +76,9 @@ def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
 
 
 def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
-    """Return the tables ``classes``, each against the rest, and ``class_pairs``, in units of the price.
+    """Return the tables ``classes``, each class against the rest, and ``class_pairs``, in units of the price.
 
-    A price of at most the median is favourable. Classes that may not be shown are missing.
+    A price up to the median is favourable. Classes that are too small to be shown are missing.
     """
     codes = table.sensitive.astype(np.intp)
     order = np.argsort(table.price, kind="stable")
@@ -93,7 +93,7 @@ def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
 
 
 def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
-    """Answer question 1 in words, including how the classes differ."""
+    """Answer question 1 in words, including the differences between classes."""
     each, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
     apart = each[each["p_value"] <= LEVEL]
     listed = ", ".join(
@@ -116,7 +116,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
 
 
 def where(data: AuditData, _: Answered) -> Part:
-    """Locate the lowest and the highest point, and the share of top prices along s."""
+    """Locate the lowest and the highest point, and the share of the highest prices along s."""
     gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
     mean = data.table.mean_price
     assert isinstance(gap, Gap)
@@ -145,10 +145,10 @@ def where(data: AuditData, _: Answered) -> Part:
 def top_price_share(
     table: AuditTable, basis: Basis, *, random_state: int | None
 ) -> tuple[pd.DataFrame, float] | None:
-    """Return the share of rows along s in the highest 5 %, with its band, and the overall share, in [0, 1].
+    """Return the share of the highest 5 % of prices along s, with its band, and the overall share, in [0, 1].
 
-    It is the curve of an indicator, estimated like the price's curve, so s is not cut into bands. If many
-    rows have the same price, all of them or none are among the highest, so the share can exceed 5 %. None if
+    The share is a curve of an indicator, fitted like the price's curve, so s is not cut into bands. Rows with
+    equal prices are all included or all excluded, so the overall share may exceed 5 %. The result is None if
     it would exceed a fifth.
     """
     least = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
@@ -162,7 +162,7 @@ def top_price_share(
 
 
 def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) -> str:
-    """Share of the highest prices along s."""
+    """Return a sentence on the share of the highest prices along s."""
     name = table.columns.sensitive
     most, least = (
         f"{table.called(point['at'])}, with {percent(point['value'])} "
@@ -178,8 +178,8 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
 def over_the_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return the price in every cell of crossed attributes, and sentences on each crossing's largest gap.
 
-    In 95 % of samples, ``low`` and ``high`` cover all cells of a crossing at once, and the gap's interval
-    covers all pairs of cells.
+    The limits ``low`` and ``high`` hold simultaneously for all cells of a crossing in 95 % of samples. The
+    gap's interval holds for all pairs of cells.
     """
     frames, said = [], []
     for data in crossings:

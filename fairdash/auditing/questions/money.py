@@ -3,11 +3,11 @@
 Payments above or below a base, along s and by segment.
 
 The base of a row's price is proportional to its expected cost, scaled so that both have the same total (the
-portfolio's loss ratio). Without a cost it is the mean price, or in a segment the mean of rows with equal
-values in the other column. A group pays Σ w (π − base) above its base. The standard error is the group's own
-or that of equally many rows with the overall spread, whichever is larger, because a small group without
-claims shows no spread. The noise of the base, which would narrow intervals if spreads are equal, is left out.
-The limits of a table hold simultaneously for all its groups in 95 % of samples.
+portfolio's loss ratio). Without a cost, the base is the mean price or, in a segment, the mean of the rows
+with equal values in the other column. A group pays Σ w (π − base) above its base. The standard error is the
+larger of the group's own and that of the same number of rows with the overall spread, because a small group
+without claims shows no spread. The noise of the base, which would narrow intervals if spreads are equal, is
+ignored. The limits of a table hold simultaneously for all its groups in 95 % of samples.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from fairdash.utils.text import counted, percent
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Segments that are shown; bands of s and of a number in them; levels of a column, the most frequent ones.
+#: Maximum number of segments, number of bands of s and of numeric columns, and maximum number of levels.
 MAX_SEGMENTS = 20
 _BANDS, _MAX_LEVELS = 5, 30
-#: Each half's sum takes the sign that the other half's noise gives. Without a link both agree more often than
-#: unrelated sums: Var(|a| + |b|) about 0, of independent normal a and b.
+#: Factor of the standard error of the two halves' sum. Each half's noise gives the sign of the other half's
+#: sum, so without a link the variance is that of |a| + |b| about 0, for independent normal a and b.
 _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
 def how_much_money(data: AuditData, _: Answered) -> Part:
-    """Measure payments above the mean, or above the cost-justified price, along s and by segment."""
+    """Measure payments above the mean price or the cost-justified price, along s and by segment."""
     every, seed, data = data, data.seed, data.on("cost")
     table, cost = data.table, data.cost
     per_head, of_all, share = moved(table, data.basis, table.price, cost)
@@ -66,7 +66,7 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
 
 
 def other_columns(table: AuditTable) -> pd.DataFrame:
-    """Return factors and features to cross with s."""
+    """Return the factors and features to cross with s."""
     features = table.features.drop(columns=[name for name in table.features if name in table.controls])
     controls = {name: as_feature(column) for name, column in table.controls.items()}
     return pd.concat([pd.DataFrame(controls, index=table.controls.index), features], axis=1)
@@ -115,7 +115,7 @@ def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index
     Parameters
     ----------
     within : (n,) codes, optional
-        Rows of one code have a base of their own.
+        Codes of groups, each with a separate base.
     """
     code = np.zeros(len(price), dtype=np.intp) if within is None else within
     cost = np.ones_like(price) if cost is None else cost
@@ -131,14 +131,16 @@ def amounts(
     Parameters
     ----------
     groupings
-        Each row's group, 0 … K-1, or −1 without a group, and each row's payment above its base; (n,) each.
+        Pairs of arrays (n,): each row's group, 0 … K-1, or −1 for none, and each row's payment above its
+        base.
 
     Returns
     -------
     DataFrame
-        One row for each group, grouping after grouping; groups with fewer than 20 rows or units are missing.
-        Columns grouping, code, rows, exposure, price (the mean), per_head, per_head_low, per_head_high,
-        total, total_low, total_high, and shown, the limit of per_head nearest to 0.
+        One row per group, in the order of the groupings; groups with fewer than 20 rows or units are missing.
+        The columns are grouping, code, rows, exposure, price (the mean), per_head, per_head_low,
+        per_head_high, total, total_low, total_high, and shown, the minimum distance of per_head from 0
+        within its limits.
     """
     starts = np.cumsum([0, *(int(code.max()) + 1 for code, _ in groupings)])
     held = [code >= 0 for code, _ in groupings]
@@ -191,16 +193,16 @@ def along_s(
     Parameters
     ----------
     price : (n,) array
-        Payment, or its change.
+        Price, or its change.
     cost
-        Quantity of which the base is a share; by default the mean price.
+        Expected cost, to which the base is proportional; by default the base is the mean price.
     base
-        Whether there is a base at all.
+        Whether to subtract a base.
 
     Returns
     -------
     DataFrame
-        low and high of s, and :func:`amounts`.
+        Columns low and high (of s), and the columns of :func:`amounts`.
     """
     code = table.bands()
     above = above_base(price, cost, table.weight) if base else price
@@ -220,24 +222,24 @@ def segments(
     base: bool = True,
     random_state: int | None = 0,
 ) -> tuple[pd.DataFrame, int]:
-    """Return the segments affected most: fifths of s crossed with levels or fifths of another column.
+    """Return the most affected segments: fifths of s crossed with levels or fifths of another column.
 
-    They are ordered by the limit of the amount per head that is nearest to 0, so noise does not put a small
-    segment first. If this limit is 0, they are ordered by the amount in standard errors.
+    The order is by the limit of the amount per head that is closest to 0, so noise does not put a small
+    segment first. If that limit is 0, the order is by the amount in standard errors.
 
     Parameters
     ----------
     columns : (n, c) frame
         The other columns.
     price, cost, base
-        As in :func:`along_s`; without a cost the base is the mean of the rows with the same level.
+        Arguments as in :func:`along_s`, except that the base without a cost is the mean of the same level.
 
     Returns
     -------
     DataFrame
-        s_low, s_high, column, level, and :func:`amounts`; the first 20.
+        The first 20 segments, with columns s_low, s_high, column, level, and those of :func:`amounts`.
     int
-        Number of segments to choose from.
+        Number of all segments.
     """
     bands = table.bands(_BANDS)
     count = int(bands.max()) + 1
@@ -250,7 +252,7 @@ def segments(
             above = above_base(price, None, table.weight, within=level + 1)
         else:
             above = above_base(price, cost, table.weight)
-        # Unused codes in between would be groups without a row.
+        # Unused codes would be groups without rows, so the codes are renumbered.
         there, dense = np.unique(code[code >= 0], return_inverse=True)
         code[code >= 0] = dense
         groupings.append((code, above))
@@ -294,22 +296,22 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
 def moved(
     table: AuditTable, basis: Basis, price: Array, cost: Array | None
 ) -> tuple[Estimate, Estimate, float]:
-    """Return payments above the base at values of s at which the curve of the other half of the rows exceeds
-    the base.
+    """Return payments above the base of rows for which the curve of the other half is above the base.
 
-    These values do not depend on a row's own noise, so without a link the amount is 0 on average.
+    The curve comes from separate rows and is independent of a row's own noise, so the payments are 0 on
+    average if there is no link.
 
     Returns
     -------
     Estimate, Estimate
-        Amount per unit of exposure of those who pay more, and per unit of all exposure.
+        Payments per unit of these rows' exposure, and per unit of the total exposure.
     float
-        Their share of the exposure.
+        Share of these rows in the exposure.
     """
     above = above_base(price, cost, table.weight)
     prediction = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
     share = table.share
-    # Each half's curve is centred on its own mean, because their levels are off in opposite directions.
+    # Each half's curve is centred on its own mean, because the errors of their levels have opposite signs.
     half = table.folds(2)
     level = np.bincount(half, weights=share * prediction) / np.bincount(half, weights=share)
     dear = prediction - level[half] > 1e-9 * np.abs(table.price).max()

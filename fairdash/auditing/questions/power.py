@@ -7,7 +7,7 @@ true value, with the same variance everywhere, and equal in all rows of a policy
 
 A point of the curve is the mean price at a percentile of s. For normal s and errors, the k-th Hermite
 component of the curve shrinks by a factor rᵏ at reliability r² (Mehler 1866), so a point is a polynomial in
-r. The extrapolant is therefore a parabola in r through the measured value. It is exact if the curve is a
+r. The extrapolation therefore uses a parabola in r through the measured value. It is exact if the curve is a
 straight line or a parabola in s, and otherwise an approximation.
 """
 
@@ -33,13 +33,13 @@ from fairdash.utils.text import counted, few, percent
 
 Array = NDArray[np.float64]
 
-#: Reliabilities that are always reported; 1 is s as measured.
+#: Reliabilities that are always reported; 1 means that s has no error.
 RELIABILITIES = (1.0, 0.9, 0.7, 0.5)
 #: Variances of the added errors, as shares of the variance of s.
 _ADDED = np.array([0.25, 0.5, 1.0, 2.0])
-#: Shares of the exposure at or below which the curve is read.
+#: Shares of the exposure (percentiles of s) at which the curve is evaluated.
 SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
-#: Rows for the computation, drawn in whole units; and the number of draws of errors.
+#: Maximum number of rows, drawn in whole units, and number of draws of the errors.
 MAX_ROWS = 100_000
 _MAX_DRAWS, _MIN_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _NO_ORDER = (
@@ -145,13 +145,13 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     Returns
     -------
     Estimate
-        Their mean price minus that of the others, with a 95 % interval by unit.
+        Mean price of these rows minus that of the others, with a 95 % interval from independent units.
     int
         Number of rows without the attribute.
     DataFrame
-        Bands of the price: low, high, rows, and share (of the exposure) in which s is missing.
+        Bands of the price: low, high, rows, and share (of the exposure) with missing s.
     None
-        There are fewer than 20 such rows.
+        Returned instead if fewer than 20 rows have no s.
     """
     price = frame[columns.price].to_numpy(dtype=float, na_value=np.nan)
     weight = np.ones(len(frame))
@@ -190,14 +190,14 @@ def corrected(
     Returns
     -------
     dict
-        Reliability to E[π|s₉₀] − E[π|s₁₀], in units of the price.
+        Map of reliabilities to E[π|s₉₀] − E[π|s₁₀], in units of the price.
     DataFrame
-        The curve: reliability, share (of the exposure at or below), at (of the true s, were it normal),
-        value, low, high: 95 % intervals point by point.
+        The curve: reliability, share (of the exposure at or below), at (the true s, if normal), value, and
+        low, high (pointwise 95 % limits).
     int
         Number of rows used.
     None
-        s has only levels, which have no such error.
+        Returned instead if s has levels, which have no such error.
     """
     if len(np.unique(table.sensitive)) <= MAX_LEVELS:
         return None
@@ -220,7 +220,7 @@ def corrected(
     weights = {each: _extrapolate(each) for each in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
     degrees = table.n_units / max(table.n_units - edf, 1.0)
     low, high = (int(np.argmin(np.abs(SHARES - each))) for each in (LOW_POINT, HIGH_POINT))
-    # The points, and the direction gap after them.
+    # The first columns give the points, and the last one the direction gap.
     read = np.column_stack([np.eye(len(SHARES)), np.eye(len(SHARES))[high] - np.eye(len(SHARES))[low]])
     direction, curves = {}, []
     for reliability, of in weights.items():
@@ -229,7 +229,7 @@ def corrected(
         drawn = np.tensordot(of, values, axes=1) @ read
         error = np.sqrt((off**2).sum(axis=0) * degrees + drawn.var(axis=0, ddof=1) / draws)
         direction[reliability] = Estimate.of(float(shrunk[-1]), float(error[-1]))
-        # Quantiles of the true s, if it were normal.
+        # These are the quantiles of the true s, if it is normal.
         true = mean + np.sqrt(reliability) * (at - mean)
         curve = {"reliability": reliability, "share": SHARES, "at": true, "value": shrunk[:-1]}
         ends = {"low": shrunk[:-1] - Z * error[:-1], "high": shrunk[:-1] + Z * error[:-1]}
@@ -238,10 +238,10 @@ def corrected(
 
 
 def _extrapolate(reliability: float) -> Array:
-    """Weight of each change from the observed value in the extrapolated one, (variances,).
+    """Return the weights of the changes from the observed value in the extrapolated value, (variances,).
 
-    With t = 1 ÷ √(1 + added variance), the reliability is √ r = √reliability × t: the least-squares parabola
-    in t through t = 1, evaluated at t = 1 ÷ √reliability.
+    With t = 1 ÷ √(1 + added variance), the root of the reliability is r = √reliability × t. The extrapolation
+    evaluates the least-squares parabola in t through the observed value, t = 1, at t = 1 ÷ √reliability.
     """
     t = 1 / np.sqrt(1 + _ADDED) - 1
     to = 1 / np.sqrt(reliability) - 1
@@ -249,7 +249,7 @@ def _extrapolate(reliability: float) -> Array:
 
 
 def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
-    """Return the table with another s, sorted by it, and the unit of the old table for each of its units."""
+    """Return the table sorted by another s, and the number of each of its units in the old table."""
     order = np.argsort(s, kind="stable")
     rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal")}
     units, names = pd.factorize(table.units[order])
@@ -257,7 +257,7 @@ def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
 
 
 def _read(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
-    """Points, the curve there, each unit's contribution to its errors (U, points), and its edf."""
+    """Return points, the curve's values, each unit's contribution to their errors (U, points), and edf."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]
     influences = curve.errors(np.eye(len(basis.at))[:, nearest], table)

@@ -1,9 +1,9 @@
 """Robustness value: the strength that an omitted factor needs to explain away the conditional gap.
 
-Robustness value of Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82, 39–67): a factor that
-explains this share of the residual variance of both the price and s, given the named factors, would explain
-the gap. Here s enters through the price's curve along s, estimated on the other half of the units. This
-covers nonlinear links. For a straight line the value equals theirs.
+The robustness value is defined by Cinelli and Hazlett (2020, “Making sense of sensitivity”, JRSS B 82,
+39–67): a factor that explains this share of the residual variance of both the price and s, given the named
+factors, would explain the gap. Here s enters through the price's curve along s, estimated on the other half
+of the units, which covers nonlinear links. For a straight line, the value equals theirs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fairdash.utils.text import few, percent
 
 Array = NDArray[np.float64]
 
-#: Left-out legitimate factor, and the residuals of columns (n, k) given the others.
+#: Function of the remaining factors and of columns (n, k) that returns the columns' residuals.
 Without = Callable[[tuple[str, ...], Array], Array]
 
 
@@ -70,13 +70,13 @@ def robustness_values(t: float, dof: float) -> tuple[float, float]:
     critical = float(student.ppf(1 - LEVEL / 2, dof - 1)) / math.sqrt(dof - 1)
     if f <= critical:
         return _value(f), 0.0
-    # If the limit is so far out that adding s to the model costs more than it gains.
+    # This case occurs if s costs more in degrees of freedom than it explains.
     extreme = (f**2 - critical**2) / (1 + f**2)
     return _value(f), _value(f - critical) if f <= 1 / critical else extreme
 
 
 def _value(f: float) -> float:
-    # As (√(f⁴ + 4f²) − f²) / 2, without the difference of two large numbers.
+    # This equals (√(f⁴ + 4f²) − f²) / 2 without the difference of two large numbers.
     return 2 / (1 + math.sqrt(1 + 4 / f**2)) if f > 0 else 0.0
 
 
@@ -90,27 +90,27 @@ def robustness_among_equals(
     left : (n, 1 + p) array
         Residuals of the price, and of the basis functions, given the factors.
     without
-        Function that returns residuals of columns given some of the factors, by splines alone.
+        Function that returns the residuals of columns given some of the factors, by splines alone.
     """
     half = table.folds(2)
-    told, along = np.empty(table.n), np.empty(table.n)
+    fitted, along = np.empty(table.n), np.empty(table.n)
     functions = basis.rows.toarray()
     for k in (0, 1):
         own, others = half == k, half != k
         curve = fit_curve(left[others, 0], table.take(others), basis, rows=left[others, 1:])
-        told[own], along[own] = left[own, 1:] @ curve.coefficients, functions[own] @ curve.coefficients
+        fitted[own], along[own] = left[own, 1:] @ curve.coefficients, functions[own] @ curve.coefficients
     price, share = left[:, 0], table.share
-    square = float(share @ told**2)
-    slope = float(share @ (told * price)) / square if square > 0 else 0.0
-    # The other half's curve must show the same shape, not its mirror image.
+    square = float(share @ fitted**2)
+    slope = float(share @ (fitted * price)) / square if square > 0 else 0.0
+    # A negative slope means that the halves' curves have opposite shapes, so there is no gap to explain.
     if slope <= 0:
         return Robustness(partial_r2=0.0, value=0.0, at_level=0.0)
-    rest = price - slope * told
+    rest = price - slope * fitted
     r2 = max(1 - float(share @ rest**2) / float(share @ price**2), 0.0)
-    # Every price has some noise.
+    # The bound avoids a division by 0 for a price without noise.
     f = math.sqrt(r2 / max(1 - r2, 1e-12))
-    t = slope * square / max(table.error(share * told * rest), 1e-300)
-    # For units drawn at random t is not f √n; the degrees of freedom are chosen to match.
+    t = slope * square / max(table.error(share * fitted * rest), 1e-300)
+    # With a sandwich variance, t is not f √dof, so the degrees of freedom are set to match t and f.
     value, at_level = robustness_values(t, max((t / f) ** 2, 2.0)) if f > 0 else (0.0, 0.0)
     both = np.column_stack([table.price, along])
     bounds = {name: _bound(name, factors, both, share, without) for name in factors}
@@ -128,7 +128,7 @@ def robustness_among_equals(
 def _bound(
     name: str, factors: tuple[str, ...], both: Array, share: Array, without: Without
 ) -> tuple[float, float]:
-    """Partial R² with price and s of an omitted factor as strong as a named one, given the others."""
+    """Return partial R² with price and s of an omitted factor as strong as a named one, given the others."""
     others = tuple(each for each in factors if each != name)
     (y_all, s_all), (y_few, s_few) = (without(among, both).T for among in (factors, others))
     of_s = _partial_r2(s_few, s_all, share)
@@ -139,8 +139,9 @@ def _bound(
 def bound_of(of_price: float, of_s: float) -> tuple[float, float]:
     """Return bounds on R²(Y~Z|X,D) and R²(D~Z|X) for an omitted Z as strong as an observed factor.
 
-    Cinelli and Hazlett (2020), 4.4, with k = 1: of partial R² of the factor with the outcome, given all else,
-    and with the treatment, given the other factors. Each at most 1.
+    The formula is in Cinelli and Hazlett (2020), 4.4, with k = 1. The arguments are partial R² of the
+    observed factor with the outcome, given everything else, and with the treatment, given the other factors.
+    Each bound is at most 1.
     """
     if of_s >= 0.5:
         return 1.0, 1 - 1e-9
@@ -161,7 +162,7 @@ def _partial_r2(before: Array, after: Array, share: Array) -> float:
 
 
 def robustness_in_words(found: Robustness, name: str, factors: tuple[str, ...]) -> str:
-    """State in one sentence how strong an omitted factor would have to be."""
+    """Return a sentence on the strength that an omitted factor would need."""
     if found.at_level <= 0:
         return (
             "The gap among equals is not significant on held-out rows, so even a weak missing factor could "

@@ -1,19 +1,16 @@
 """Question 5: at a given price, who is undercharged? Sufficiency and autocalibration.
 
-The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s; b(p) is its mean at a
-price.
+The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s, and b(p) is its mean at a
+price. Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a bias.
+Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a given price. b(p) does
+not depend on s and measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price
+instead of over the portfolio; :func:`fairdash.evaluation.insurance.murphy` decomposes it.
 
-Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a bias. The part
-that
-depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone says nothing
-about s: it measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price rather than
-over the portfolio, with a decomposition in :func:`fairdash.evaluation.insurance.murphy`.
-
-Prices are cut into bands of equal exposure, and each band along s, into cells of at least 20 rows. b(p) is a
-straight line in p in each third of a band. This keeps s from acting as a proxy for the price within a band,
-even if prices are capped and s drives them. Differences within a cell do not count. Mean squares are
-corrected for noise: θ = Σ share b̂² less the contribution of noise, which is the mean of the products over
-all ways to split the units.
+Prices are cut into bands of equal exposure, and each band is cut along s into cells of at least 20 rows. b(p)
+is a straight line in p in each third of a band. This prevents s from acting as a proxy for the price within a
+band, even if prices are capped and depend on s. Differences within a cell do not count. Mean squares are
+corrected for noise: θ = Σ share b̂² minus the contribution of noise, which equals the mean of the products of
+two halves' estimates over all ways to split the units.
 """
 
 from __future__ import annotations
@@ -43,27 +40,27 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _DRAWS = 2000
-#: Bands of the price, and of s within each, at most; and the aim for the rows of a cell.
+#: Maximum number of bands of the price, and of s within each, and target number of rows per cell.
 _MAX_BANDS, _ROWS_A_CELL = 8, 100
 #: Number of straight pieces of b(p) in a band.
 _LINES_A_BAND = 3
-#: Columns with a one-way table, the first ones.
+#: Maximum number of columns in the one-way table; the first columns are used.
 _MAX_COLUMNS = 20
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Surface(Tested):
-    """Root mean square over cells, corrected for noise; amounts in units of the price.
+    """Root mean square over cells, corrected for noise and at least 0; amounts are in units of the price.
 
-    For sufficiency, its value is that of b(p, s) − b(p), at least 0; 0 if rows of one price cost the same at
-    every s. For autocalibration, it is that of b(p); 0 if rows of one price cost that price. Its p-value
-    tests that it is 0 in all cells.
+    For sufficiency, it is that of b(p, s) − b(p), which is 0 if rows with one price have equal costs at every
+    s. For autocalibration, it is that of b(p), which is 0 if the cost at each price equals the price. The
+    p-value tests for 0 in all cells.
 
     Attributes
     ----------
     cells
-        Columns price_low, price_high, s_low, s_high (not of autocalibration), rows, share, b, standard_error;
-        b belongs to the cell, minus b(p) for sufficiency.
+        Columns price_low, price_high, s_low, s_high (not for autocalibration), rows, share, b,
+        standard_error. b is the cell's bias, minus b(p) for sufficiency.
     """
 
     cells: pd.DataFrame
@@ -114,7 +111,7 @@ def _one_ways(data: AuditData) -> dict[str, pd.DataFrame]:
 def _in_words(
     surface: Surface, residuals: Measured, calibrated: Surface, table: AuditTable
 ) -> tuple[str, ...]:
-    """Return the answer and more."""
+    """Return the answer and further sentences."""
     mean, name, gap = table.mean_price, table.columns.sensitive, residuals.found
     assert isinstance(gap, Gap)
     cells = surface.cells
@@ -178,17 +175,15 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
-    """Test autocalibration: the distance between a price and the cost at this price, scaled to the level of
-    prices.
-    """
+    """Test autocalibration: the difference between a price and its cost, scaled to the level of prices."""
     bands, _ = _price_bands(table)
     return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 
 
 def _price_bands(table: AuditTable, classes: int = 0) -> tuple[Index, int]:
-    """Band of each row's price, (n,), and the number of bands.
+    """Return each row's price band, (n,), and the number of bands.
 
-    With many classes there are fewer bands, so that a cell of price and class has enough rows to be shown.
+    Many classes reduce the number of bands, so that cells of price and class have enough rows to be shown.
     """
     bands, fewest = np.sqrt(table.n / _ROWS_A_CELL), 2
     if classes > 2:
@@ -211,15 +206,14 @@ def _surface(
     *,
     random_state: int | None,
 ) -> Surface:
-    """Return the root mean square of the cells' mean errors, after removing straight lines in the price from
-    the rows' errors.
+    """Return the root mean square of the cells' mean errors after subtraction of lines in the price.
 
     Parameters
     ----------
     cell
         Cell of each row, (n,).
     ranges
-        Quantities whose range describes a cell: name to (n,) array.
+        Map of names to arrays (n,) whose ranges describe a cell.
     """
     _, code, rows = np.unique(cell, return_inverse=True, return_counts=True)
     weight = np.bincount(code, weights=table.weight)
@@ -228,8 +222,7 @@ def _surface(
         by = pd.Series(values).groupby(code)
         frame[f"{name}_low"], frame[f"{name}_high"] = by.min(), by.max()
     frame["rows"], frame["share"] = rows, weight / weight.sum()
-    # Each row's contribution to each cell: to its own cell, minus its contribution through the other cells'
-    # estimates.
+    # Each row contributes to the mean of its own cell and, through the lines, to all cells of the band.
     own = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
     error = table.outcome_at_price_level - table.price
     part = own
@@ -250,16 +243,16 @@ def _surface(
 
 
 def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
-    """Functions that make up b(p), (n, q): a straight line in each of the given bands of the price.
+    """Return the basis functions of b(p), (n, q): a straight line in each of the given price bands.
 
-    They are orthonormal under the weights: L @ (L.T @ (w y)) is the projection of y on them.
+    They are orthonormal under the weights w, so L @ (L.T @ (w y)) is the projection of y.
     """
     _, code = np.unique(band, return_inverse=True)
     total = np.bincount(code, weights=table.weight)
     middle = np.bincount(code, weights=table.weight * table.price) / total
     away = table.price - middle[code]
     width = np.sqrt(np.bincount(code, weights=table.weight * away**2) / total)
-    # Prices with one value have no slope.
+    # A band with a single price has no slope.
     steep = width > 1e-9 * max(float(np.abs(table.price).max()), 1e-300)
     rows, count = np.arange(table.n), len(total)
     level, slope = (
@@ -272,7 +265,7 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
 def _of_means(
     b: Array, covariance: Array, share: Array, delta: float, *, random_state: int | None
 ) -> dict[str, float]:
-    """Root mean square of normal means b (C,), with its error and test; see :class:`Surface`."""
+    """Return the root mean square of normal means b (C,), with its error and test (see :class:`Surface`)."""
     noise = covariance * share[:, None]  # CD
     theta = float(share @ b**2 - np.trace(noise))
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).
@@ -308,7 +301,8 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
     Returns
     -------
     DataFrame
-        Columns low, high (of s or the price), rows, exposure, price, outcome (means), ratio, ci_low, ci_high.
+        Columns low, high (of s or the price), rows, exposure, price, outcome (means), ratio, ci_low,
+        ci_high.
     """
     along = getattr(table, by)
     code = table.bands(n_bands) if by == "sensitive" else bands_of(along, table.weight, n_bands)
@@ -340,8 +334,8 @@ def one_way(table: AuditTable) -> pd.DataFrame:
 def by_coverage(data: AuditData) -> pd.DataFrame:
     """Return one row per coverage: the numbers of :func:`one_way`, and the price's largest gap along s.
 
-    ``gap``, ``gap_low`` and ``gap_high`` are shares of that coverage's mean price; missing where it has fewer
-    than 100 units, or too few values of s.
+    ``gap``, ``gap_low`` and ``gap_high`` are shares of that coverage's mean price. They are missing if the
+    coverage has fewer than 100 units or too few values of s.
     """
     table, name = data.table, data.table.columns.coverage
     assert name is not None
@@ -353,12 +347,12 @@ def by_coverage(data: AuditData) -> pd.DataFrame:
 
 
 def _expected(table: AuditTable) -> Array:
-    """Expected cost of each row, (n,): the user's own, or the price at the portfolio's loss ratio."""
+    """Return each row's expected cost, (n,): the user's, or else the price times the loss ratio."""
     return table.price * table.loss_ratio if table.expected_cost is None else table.expected_cost
 
 
 def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd.DataFrame:
-    """Return actual ÷ expected with 95 % limits, one row for each code, after the columns in `first`."""
+    """Return actual ÷ expected with 95 % limits, one row per code, after the columns in `first`."""
     assert table.outcome is not None
     held = code >= 0
     rows = np.bincount(code[held])

@@ -1,1 +1,1 @@
-"""Readers that turn a file's bytes into a frame and a report, one module per format."""
+"""Readers that convert a file's bytes to a frame and a report, with one module per format."""

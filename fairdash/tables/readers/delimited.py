@@ -1,4 +1,4 @@
-"""Read delimited text: detect the delimiter, split rows, check their widths and keep line numbers."""
+"""Reader of delimited text, which detects the delimiter, checks the widths of rows and keeps line numbers."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from fairdash.utils.text import counted
 
 DELIMITERS = (",", ";", "\t", "|")
 
-#: Characters looked at to find the delimiter, and cells cut at a time.
+#: Maximum number of characters in the search for the delimiter, and of cells split at a time.
 _SAMPLE = 2**18
 _CELLS_AT_ONCE = 500_000
-#: Encodings in which a line end and a delimiter are each one byte that is part of no other character.
+#: Encodings in which the bytes of line ends and delimiters occur in no other character.
 _BY_BYTES = frozenset({"utf-8", "utf-8-sig", "cp1252"})
-#: Below this share of rows of one width, spaces may separate the cells.
+#: Minimum share of rows with the same width; below it, spaces may separate the cells.
 _MIN_AGREEING = 0.5
-#: Rows that tell whether the first of them holds labels.
+#: Number of rows to check whether the first one contains labels.
 _ROWS_OF_LABELS = 200
-#: How often progress is reported, in columns.
+#: Number of progress reports for the columns.
 _TOLD = 20
 
 
@@ -58,14 +58,14 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     Parameters
     ----------
     content
-        The whole file.
+        Content of the file.
     options
-        Options set by the user; the rest is detected.
+        Options set by the user; all others are detected.
 
     Raises
     ------
     ReadingError
-        The file is not text, its encoding can't be found, it is too large, or its rows don't fit the header.
+        The file is not text, its encoding is unknown, it is too large, or its rows don't fit the header.
     OptionError
         An option can't be used.
     """
@@ -89,7 +89,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
         if (aligned := spaced_as_tabs(text.read())) is not None:
             seen, delimiter, content, encoding = (encoding, " "), "\t", aligned.encode(), "utf-8"
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
-    # Quoted or not, a header does not have more cells than delimiters and one; a title may stand above it.
+    # The number of delimiters bounds the header's cells, even with quotes. There may be a title above it.
     width = max(line.count(delimiter) for line in [text.readline(), *islice(text, ROWS_ABOVE - 1)]) + 1
     check_shape(max(content.count(b"\n"), content.count(b"\r")), width, about="about ")
 
@@ -98,7 +98,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     if found is None:
         found = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
     header, cells, lines, notes = _without_second_header(*found)
-    # Where columns are aligned by spaces, an empty cell has to be marked.
+    # If spaces align the columns, an empty cell needs a mark, such as a dot.
     marks = (*MISSING_MARKS, *ERRORS, *("." if seen[1] == " " else ""))
     table = TableBuilder(header, lines, options, default_marks=marks)
     table.notes += [*said, *notes]
@@ -112,8 +112,8 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
 
 
 def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarray, notes: list[str]) -> Cut:
-    """Leave out a first row that holds labels or units of the columns, with a note."""
-    # The first row of nearly every table has a number.
+    """Leave out a first row with labels or units of the columns, and add a note."""
+    # A first row with a number has no labels, which is the usual case.
     if not any(LIKE_NUMBER.fullmatch(str(column[0])) for column in cells):
         top = [[str(cell) for cell in column[:_ROWS_OF_LABELS]] for column in cells]
         if len(lines) > 1 and is_second_header([each[0] for each in top], [each[1:] for each in top]):
@@ -123,7 +123,7 @@ def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarra
 
 
 def _check_delimiter(delimiter: str) -> None:
-    """Refuse an invalid delimiter: more than one character, or one that occurs in cells or ends lines."""
+    """Reject a delimiter unless it is one character that does not occur in cells or line ends."""
     if len(delimiter) != 1 or delimiter.isalnum() or delimiter in '"\r\n\0.+-':
         raise OptionError.of(
             "this can't be a delimiter", "Choose one character, such as a comma, a semicolon or a tab."
@@ -131,26 +131,25 @@ def _check_delimiter(delimiter: str) -> None:
 
 
 def _announced_delimiter(text: io.TextIOBase) -> str | None:
-    """Return the delimiter that Excel's first line ``sep=;`` announces, if there is such a line."""
+    """Return the delimiter in Excel's first line ``sep=;``; None if there is no such line."""
     text.seek(0)
     first = text.readline(100).strip()
     if len(first) == 5 and first.lower().startswith("sep="):
         return first[4]
-    # strip() would remove a tab.
+    # The method strip() would remove a tab.
     return "\t" if first.lower() == "sep=" else None
 
 
 def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
-    """Find the delimiter with which most first rows have as many cells as the header, and their share.
+    """Return the delimiter for which most rows have as many cells as the header, and the share of these rows.
 
-    There may be a title above the header. A delimiter is therefore better if more rows agree with each other
-    than with the first row, provided that the first of them holds names. If nothing separates any row, the
-    result is the comma.
+    The first row may be a title above the header. A delimiter for which more rows agree with each other is
+    then better, if the first of these rows has names. If no delimiter occurs, the result is the comma.
     """
     text.seek(0)
     sample = text.read(_SAMPLE)
     if len(sample) == _SAMPLE:
-        # The last row may be cut off.
+        # The last row of the sample may be incomplete.
         sample = sample[: max(sample.rfind("\n"), sample.rfind("\r")) + 1] or sample
     best, best_score = ",", (0.0, 0)
     below_title, title_score = ",", (0.0, 0)
@@ -176,7 +175,7 @@ def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
     return (below_title, title_score[0]) if title_score > best_score else (best, best_score[0])
 
 
-#: The result of a cut: see :func:`cut`.
+#: Result of :func:`cut`.
 Cut = tuple[list[str], list[Any], np.ndarray, list[str]]
 
 
@@ -185,8 +184,8 @@ def cut_plain(
 ) -> Cut | None:
     """Split a text without quotes like :func:`cut`, ten times as fast, because each line is a row.
 
-    None if the text is not certainly of this kind, or a row is not as wide as the header; :func:`cut` then
-    reports the problem. Also None without pyarrow, on which the speed depends.
+    The result is None without pyarrow, if the text may have quotes, or if a row's width differs from the
+    header's. :func:`cut` then finds the problem.
     """
     if not has("pyarrow"):
         return None
@@ -196,7 +195,7 @@ def cut_plain(
     is_plain = encoding in _BY_BYTES and delimiter.isascii() and b'"' not in content
     if not is_plain or content.count(b"\r") != content.count(b"\r\n"):
         return None
-    # Where each line ends, behind its line end; lines[k] is line k + 1.
+    # These are the positions after each line end; index k belongs to line k + 1.
     ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n")) + 1
     if not len(ends) or ends[-1] != len(content):
         ends = np.append(ends, len(content))
@@ -214,7 +213,7 @@ def cut_plain(
         tail = io.StringIO(content[starts[held] :].decode(encoding), newline="")
         last = [(line + held, row) for line, row in _records(tail, delimiter)]
         end = held + len(list(_down_to_below(iter(last), below)))
-    # An empty line consists of its line end only.
+    # An empty line has only its line end.
     kinds = np.frombuffer(content, dtype=np.uint8)[starts[begin:end]]
     filled = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
     if not len(filled):
@@ -242,32 +241,32 @@ def cut(
 ) -> Cut:
     """Split a text into rows of equal width.
 
-    Cells in double quotes may contain delimiters and line ends, and ``""`` for a quote.
+    Cells in double quotes may contain delimiters, line ends, and ``""`` for a quote.
 
     Parameters
     ----------
     text
-        Text opened with ``newline=""``.
+        Text stream, opened with ``newline=""``.
     header_row, keep_below
         See :class:`~fairdash.tables.readers.report.ReadingOptions`.
 
     Returns
     -------
     header
-        The unchanged cells of the header line.
+        Unchanged cells of the header.
     columns
-        n texts for each column.
+        Texts of each column, n each.
     lines : array of int64, shape (n,)
-        The line of the file on which each row begins; the header is line 1.
+        Line of the file on which each row begins; the first line is 1.
     notes
-        Sentences on skipped parts: empty lines, and rows above and below the table.
+        Sentences on skipped lines: empty lines, and rows above and below the table.
 
     Raises
     ------
     ReadingError
-        No header, no rows, rows of other widths than the header, or a quote that is not closed.
+        There is no header or no row, a row's width differs from the header's, or a quote is not closed.
     OptionError
-        The line chosen for the names is empty.
+        The line selected as the header is empty.
     """
     text.seek(0)
     header, records, n_empty, notes = _header(_records(text, delimiter), header_row)
@@ -311,7 +310,7 @@ _Record = tuple[int, list[str]]
 def _header(
     records: Iterator[_Record], chosen: int | None
 ) -> tuple[list[str], Iterator[_Record], int, list[str]]:
-    """Cells of the header, the records below it, empty lines in between, and notes on rows above."""
+    """Return the header's cells, the records below it, skipped empty lines, and notes on rows above."""
     first: list[_Record] = []
     n_filled = 0
     for line, row in records:
@@ -326,7 +325,7 @@ def _header(
         raise empty_file()
     if chosen is None:
         told = [place for place in filled if any(map(str.strip, first[place][1]))]
-        # A header whose cells are all blank is also a header.
+        # If all cells are blank, the first row is the header.
         at = told[header_at([first[place][1] for place in told])] if told else filled[0]
         at = at if told and at != told[0] else filled[0]
     else:
@@ -341,7 +340,7 @@ def _header(
 
 
 def _down_to_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
-    """The records without totals and notes at the end, whose lines are added to a list."""
+    """Yield the records without totals and notes at their end, and add the lines of these to `below`."""
     held: deque[_Record] = deque()
     for record in records:
         held.append(record)
@@ -349,7 +348,7 @@ def _down_to_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Re
             yield held.popleft()
     kept = list(held)
     n_below = rows_below(kept)
-    # The blank rows that separate them are removed, too.
+    # The blank rows before totals and notes are removed, too.
     while n_below and (len(below) < n_below or not any(map(str.strip, kept[-1][1]))):
         line, row = kept.pop()
         if any(map(str.strip, row)):
@@ -374,7 +373,7 @@ def _announces_delimiter(first: list[str]) -> bool:
 
 
 def _records(text: io.TextIOBase, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """The records of a text, including empty lines: the line on which each begins, and its cells."""
+    """Yield each record of a text, including empty lines: the line on which it begins, and its cells."""
     reader, line = csv.reader(text, delimiter=delimiter, strict=True), 1
     try:
         for row in reader:

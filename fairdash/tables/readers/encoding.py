@@ -1,4 +1,4 @@
-"""Detect a file's format from its bytes, not its name, and the encoding of its text."""
+"""Detection of a file's format from its bytes, and of the encoding of text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 from fairdash.errors import OptionError, ReadingError
 
-#: First bytes of files that people rename to .csv, or save under a table's name by mistake.
+#: First bytes of other files that users rename to .csv, or save under a table's name by mistake.
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -34,10 +34,10 @@ _SIGNATURES = (
     (b"\x80\x04\x95", "a Python pickle"),
 )
 
-#: How a list of records or of rows, and an object with a name, begin.
+#: Start of a JSON file: a list of records or rows, or an object.
 _JSON = re.compile(rb'\[\s*[\[{]|\{\s*"')
 
-#: Byte order marks, the longer before the shorter that they begin with.
+#: Byte order marks; a longer mark comes before a shorter mark with the same start.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -48,7 +48,7 @@ _MARKS = (
 
 _NAMES = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
 
-#: Python knows these encodings, but no table is written in them.
+#: Encodings that Python supports, but that no table uses.
 _NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
 
 _TO_CSV = "Save the table as CSV (or tab-separated text) and open that file."
@@ -62,14 +62,14 @@ def encoding_name(encoding: str) -> str:
 def text_encoding(content: bytes, chosen: str | None) -> str:
     """Return the canonical name of a text's encoding, as selected by the user or as detected.
 
-    The byte order mark determines it; otherwise UTF-8 and then Windows-1252 are tried.
+    A byte order mark determines the encoding. Without a mark it is UTF-8 if possible, and else Windows-1252.
 
     Raises
     ------
     ReadingError
-        The bytes belong to another kind of file, or no such encoding fits.
+        The file is not text, or none of these encodings fits.
     OptionError
-        There is no encoding with the chosen name.
+        The selected encoding does not exist.
     """
     if chosen is not None:
         chosen = _check_encoding(content, chosen)
@@ -78,7 +78,7 @@ def text_encoding(content: bytes, chosen: str | None) -> str:
 
 
 def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
-    """Refuse the bytes of another kind of file, and NUL bytes that no Unicode encoding explains."""
+    """Reject other kinds of files, and NUL bytes unless the encoding is UTF-16 or UTF-32."""
     for signature, what in _SIGNATURES:
         if content.startswith(signature):
             raise ReadingError.of(f"this file is {what}, not a text table", _TO_CSV)
@@ -93,10 +93,10 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     if (encoding or _unicode_guess(content) or "").startswith(("utf-16", "utf-32")):
         return
     sample = content[: 2**20]
-    # Tabs, line ends, form feeds, the old end-of-file mark and escapes do occur in text.
+    # Tabs, line ends, form feeds, the old end-of-file mark and escapes may occur in text.
     control = sum(sample.count(bytes([code])) for code in range(1, 32) if code not in b"\t\n\r\v\f\x1a\x1b")
     if b"\x00" in content or control > len(sample) / 200:
-        # An ORC file has its name at both ends; a text may begin with the same letters.
+        # An ORC file has these letters at both ends, and a text may begin with them.
         is_orc = content.startswith(b"ORC") and content[-4:-1] == b"ORC"
         what = "is an ORC file" if is_orc else "holds binary data"
         raise ReadingError.of(f"this file {what}, not a text table", _TO_CSV)
@@ -115,13 +115,13 @@ def _find_encoding(content: bytes) -> str:
 
 
 def _check_encoding(content: bytes, encoding: str) -> str:
-    """Check an encoding that the user chose, and return its canonical name."""
+    """Check an encoding that the user selected, and return its canonical name."""
     try:
         name = codecs.lookup(encoding).name
         if name.replace("_", "-") in _NOT_FOR_FILES:
             raise LookupError
         "a".encode(name)
-    # LookupError: unknown, or a codec such as "hex" that is not for text; ValueError: a NUL in the name.
+    # Unknown names and codecs for other data raise LookupError; a NUL in the name raises ValueError.
     except (LookupError, ValueError):
         raise OptionError.of(
             "there is no encoding of this name", "Choose one such as utf-8, cp1252, utf-16 or iso-8859-2."
@@ -142,7 +142,7 @@ def _unicode_guess(content: bytes) -> str | None:
     for mark, encoding in _MARKS:
         if content.startswith(mark):
             return encoding if _first_undecodable(content, encoding) is None else None
-    # UTF-16 without a mark: of mostly Western text every other byte is NUL.
+    # In UTF-16 without a mark, every second byte of Western text is NUL.
     sample = content[:1000]
     half = len(sample) // 2
     if half >= 2 and len(content) % 2 == 0:
@@ -154,7 +154,7 @@ def _unicode_guess(content: bytes) -> str | None:
 
 
 def _first_undecodable(content: bytes, encoding: str) -> int | None:
-    """Return the position, within a piece of 1 MiB, of the first invalid byte; None if all are valid."""
+    """Return the position, within a block of 1 MiB, of the first undecodable byte; None if there is none."""
     decoder = codecs.getincrementaldecoder(encoding)()
     size = 2**20
     for start in range(0, len(content), size):

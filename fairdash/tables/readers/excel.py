@@ -1,6 +1,6 @@
-"""Read Excel workbooks (.xlsx, .xlsm): check them first, then read them with a fast engine.
+"""Reader of Excel workbooks (.xlsx, .xlsm), which checks a workbook before a fast engine reads it.
 
-An .xlsx is a zip archive of XML. A few kilobytes can unpack to gigabytes, address the last of 17 billion
+An .xlsx file is a zip archive of XML. A few kilobytes can unpack to gigabytes, address the last of 17 billion
 cells, or repeat a long text a million times. Each part is therefore unpacked only up to a limit, and the
 numbers of rows, columns and characters are checked before the cells are read.
 """
@@ -39,11 +39,11 @@ from fairdash.tables.readers.table import (
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS, TextColumn
 from fairdash.utils.text import at_lines, counted, few
 
-#: More cells than this take a spreadsheet's readers minutes and gigabytes.
+#: Maximum number of cells: with more, reading takes minutes and gigabytes of memory.
 MAX_EXCEL_CELLS = 5 * 10**6
-#: Bytes of all parts together, unpacked.
+#: Maximum size in bytes of all unpacked parts together.
 MAX_BYTES = 600 * 10**6
-#: Characters of all cells together.
+#: Maximum number of characters of all cells together.
 MAX_CHARACTERS = 500 * 10**6
 
 _WORKBOOK = "xl/workbook.xml"
@@ -54,7 +54,7 @@ _ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*?\br="(\d+)"')
 _HIDDEN_ROW = re.compile(rb'<(?:\w+:)?row\b(?=[^>]*?\bhidden="(?:1|true)")[^>]*?\br="(\d+)"')
 _TEXT_CELL = re.compile(rb'<(?:\w+:)?c\b[^>]*?\bt="s"[^>]*>\s*<(?:\w+:)?v>(\d{1,9})</')
 _TEXT = re.compile(rb"<(?:\w+:)?si\b.*?</(?:\w+:)?si>|<(?:\w+:)?si\s*/>", re.DOTALL)
-#: A formula whose result the spreadsheet program has not stored.
+#: Pattern of a formula without a stored result.
 _NO_RESULT = re.compile(
     rb'<(?:\w+:)?c\b(?![^>]*\bt="str")[^>]*?\br="([A-Z]{1,3})(\d{1,7})"[^>]*>\s*'
     rb"<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
@@ -63,22 +63,22 @@ _NO_RESULT = re.compile(
 
 
 def is_workbook(names: Sequence[str]) -> bool:
-    """Return whether an archive with these members is a workbook that can be read here."""
+    """Return whether an archive with these members is a workbook that this module can read."""
     return _WORKBOOK in names
 
 
 def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read one sheet of a workbook: the named sheet, or else the first that is not hidden.
+    """Read one sheet of a workbook: the selected sheet, or else the first visible one.
 
-    Its first nonempty row is the header, unless this row is a title.
+    The header is the first row that is neither empty nor a title.
 
     Raises
     ------
     ReadingError
-        The file is damaged, locked, too large, declares XML entities, has no rows, or has formulas whose
-        results are not in the file.
+        The file is damaged, encrypted or too large, declares XML entities, has no rows, or has formulas
+        without stored results.
     OptionError
-        There is no sheet of that name.
+        There is no sheet with that name.
     """
     sheet = read_sheet(content, options.sheet)
     table = _table(sheet, options)
@@ -96,13 +96,13 @@ class Sheet:
     name
         Name of the sheet.
     rows
-        Cells row by row, from the first used row and column; an empty cell is ``""``.
+        Cells by row, from the first used row and column; an empty cell is ``""``.
     first_line
-        Number of the first of these rows, counted from 1.
+        Number of the first of these rows, from 1.
     xml
-        The part of the file that holds the sheet.
+        Part of the file with the sheet.
     all, hidden
-        Names of all sheets of the workbook in order, and of the hidden sheets.
+        Names of the workbook's sheets in order, and names of the hidden ones.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Sheet:
 
 
 def read_sheet(content: bytes, name: str | None) -> Sheet:
-    """Read the cells of a sheet unchanged, once its size is known; errors as in :func:`read_excel`."""
+    """Read the unchanged cells of a sheet after a check of its size; errors as in :func:`read_excel`."""
     import python_calamine
 
     parts = _parts(content)
@@ -145,7 +145,7 @@ def _which_sheet(sheets: Collection[str], hidden: Collection[str], chosen: str) 
 
 
 def sheet_names(content: bytes) -> tuple[str, ...]:
-    """Return the sheet names in order, hidden ones included; ReadingError for a damaged workbook."""
+    """Return the sheet names in order, including hidden sheets; raise ReadingError if damaged."""
     return tuple(_sheets(_parts(content))[0])
 
 
@@ -159,13 +159,13 @@ def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) 
 
 
 def _parts(content: bytes) -> dict[str, bytes]:
-    """Return the parts of a workbook by name, each checked for dangerous XML."""
+    """Return the parts of a workbook by name, after a check for XML attacks."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             parts = _unpacked(archive)
     except ReadingError:
         raise
-    # IndexError: a member without a name.
+    # A member without a name raises IndexError.
     except (OSError, EOFError, ValueError, RuntimeError, IndexError, zlib.error, zipfile.BadZipFile) as error:
         raise _damaged() from error
     for part in parts.values():
@@ -195,7 +195,7 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 
 def _refuse_entities(part: bytes) -> None:
-    # No spreadsheet program writes a document type. This check does not see UTF-16.
+    # No spreadsheet program writes a document type. UTF-16 is rejected, because it would hide one.
     if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\x00" in part[:200] or part[:2] in _UTF16:
         raise ReadingError.of(
             "the workbook declares XML entities, or is written in an unusual way",
@@ -207,11 +207,11 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
-    """Map of each sheet's name to its part, in order, and the names of hidden sheets."""
+    """Return a map of sheet names to parts, in order, and the names of hidden sheets."""
     try:
         book = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
         links = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
-    # LookupError: a part is not there, or names an encoding that nobody knows.
+    # A missing part or an unknown encoding raises LookupError.
     except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise _damaged() from error
     targets = {}
@@ -221,7 +221,7 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
     found, hidden = {}, []
     for one in book.iter(f"{_MAIN}sheet"):
         name, part = one.get("name"), targets.get(one.get(_LINK), "")
-        # The list of sheets also contains charts and macros. If a name occurs twice, the first is read.
+        # The list of sheets also has charts and macros. If a name occurs twice, the first sheet counts.
         if name is not None and name not in found and part in parts and b"sheetData" in parts[part]:
             found[name] = part
             if one.get("state", "visible") != "visible":
@@ -230,9 +230,7 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
 
 
 def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
-    """Refuse a sheet that is too large, because the reader allocates all cells between the corners of the
-    used area.
-    """
+    """Reject a too large sheet, because the reader allocates all cells from the first to the last corner."""
     count = rows = 0
     widest: dict[bytes, int] = {}
     for column, row in _CELL.findall(cells):
@@ -245,7 +243,7 @@ def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
             break
     rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
     width = max(widest.values(), default=0)
-    # Cells without a position follow one another.
+    # Cells without a position are counted one by one.
     area = max(rows * width, count)
     if area > MAX_EXCEL_CELLS:
         raise ReadingError.of(
@@ -315,7 +313,7 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
 
 
 def _place_of(row: int, filled: list[int]) -> int:
-    """Position of a row of the used area among the nonempty rows."""
+    """Return the index of a row of the sheet's used part among the non-empty rows."""
     if row not in filled:
         raise no_such_header(row + 1)
     return filled.index(row)
@@ -343,7 +341,7 @@ def refuse_formulas(sheet: bytes) -> None:
 def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
     kinds = {type(cell) for cell in cells if cell != ""}
     if kinds and not kinds <= {int, float} and not kinds <= {datetime.date, datetime.datetime}:
-        # The type of mixed cells is decided as in a delimited file, from their texts.
+        # The type of a column with mixed cells is detected from their texts, as in a delimited file.
         TextColumn(name, [_written(cell) for cell in cells], table).add()
         return
     empty = np.array([isinstance(cell, str) for cell in cells])

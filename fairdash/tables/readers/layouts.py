@@ -1,8 +1,8 @@
-r"""Rewrite text tables whose layout has no delimiter, and find a second row of headers.
+r"""Conversion of text tables without a delimiter, and detection of a second header row.
 
-Columns may be aligned by spaces, as in files of the Human Mortality Database and R's ``write.table``.
-Eurostat puts several keys in the first column of a file with tabs, ``:`` for a missing number, and flags
-behind numbers. The U.S. Census Bureau puts labels under the names.
+Spaces may align the columns, as in files of the Human Mortality Database and of R's ``write.table``. Eurostat
+writes several keys in the first column of a file with tabs, ``:`` for a missing number, and flags after
+numbers. The U.S. Census Bureau writes labels below the names.
 
 >>> spaced_as_tabs("  Year  Age   Total\n  1900   0   0.1\n").splitlines()
 ['Year\tAge\tTotal', '1900\t0\t0.1']
@@ -19,21 +19,21 @@ from fairdash.tables.grammar import LIKE_NUMBER
 from fairdash.tables.readers.table import ROWS_ABOVE
 from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS
 
-#: A cell between spaces: quoted, or without a space.
+#: Pattern of a cell between spaces, either quoted or without a space.
 _CELL = re.compile(r'"(?:[^"]|"")*"|\S+')
-#: Lines looked at, the share of them that must have as many cells, and the fewest columns of numbers.
+#: Number of lines to check, minimum share with equal numbers of cells, and minimum number of numeric columns.
 _LINES, _AGREEING, _MIN_NUMBERS = 1_000, 0.95, 2
-#: Share of a column's cells that are numbers, below a label.
+#: Minimum share of numbers among a column's cells below a label.
 _NUMBERS = 0.9
 _EUROSTAT = re.compile(r"(?:\w+,)*\w+\\\w+(?=\t)")
 _FLAGGED = re.compile(r"\s*(:|-?\d[\d.]*)\s*([a-z]*)\s*")
 
 
 def spaced_as_tabs(text: str) -> str | None:
-    """Return a text whose columns are separated by spaces with tabs between them; None for other texts.
+    """Replace spaces between columns by tabs; return None for texts without aligned columns.
 
-    A header that is one cell short, because the rows begin with their names, gets an empty cell in front.
-    Lines keep their numbers.
+    If rows begin with row names, the header lacks a cell, so an empty cell is added at its start. Lines keep
+    their numbers.
     """
     lines = text.splitlines()
     cut = [_CELL.findall(line) for line in islice(lines, _LINES)]
@@ -49,7 +49,7 @@ def spaced_as_tabs(text: str) -> str | None:
     if width < 2 or numbers < _MIN_NUMBERS or above >= ROWS_ABOVE or len(rows) < _AGREEING * len(below):
         return None
     names_rows = first > 0 and len(cut[first - 1]) == width - 1
-    # A title above the table stays one cell.
+    # A title above the table remains a single cell.
     begin = first - names_rows
     title = [" ".join(line.replace('"', " ").split()) for line in lines[:begin]]
     lines_now = [*title, *("\t".join(_CELL.findall(line)) for line in lines[begin:])]
@@ -59,7 +59,7 @@ def spaced_as_tabs(text: str) -> str | None:
 
 
 def is_of_eurostat(header: str) -> bool:
-    """Return whether a header has the form of Eurostat's tables: keys with commas, the last with a backslash.
+    """Return whether a header has Eurostat's form: keys with commas, the last with a backslash.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def is_of_eurostat(header: str) -> bool:
 
 
 def eurostat_as_tabs(text: str) -> tuple[str, str]:
-    """Return a Eurostat table with every key in a separate column, and a note."""
+    """Return a table of Eurostat with a separate column for each key, and a note."""
     n_keys = text.partition("\\")[0].count(",") + 1
     flags, made = Counter[str](), list[str]()
     for line in text.splitlines():
@@ -90,14 +90,14 @@ def eurostat_as_tabs(text: str) -> tuple[str, str]:
 
 
 def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
-    """Return whether a table's first row holds labels or units: words above two or more columns of numbers.
+    """Return whether a table's first row has labels or units: words above at least two numeric columns.
 
     Parameters
     ----------
     first
-        The cells of the first row.
+        Cells of the first row.
     following
-        For each column, cells of some of the following rows.
+        Cells of some following rows, by column.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
         if LIKE_NUMBER.fullmatch(cell):
             return False
         if known and numbers >= _NUMBERS * len(known):
-            # The mark of a missing cell also occurs in other rows.
+            # A mark of missing cells is not a label.
             if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
                 return False
             labelled += 1

@@ -7,21 +7,21 @@ from fairdash.utils.memory import most_memory
 from fairdash.utils.text import megabytes
 
 MAX_FILE = 200 * 10**6
-#: A Parquet file on this machine: its columns are read one by one, and only those that are wanted.
+#: Maximum size in bytes of a local Parquet file, of which only the requested columns are read.
 MAX_PARQUET = 2_000 * 10**6
 MAX_CELLS = 50 * 10**6
 MAX_PARQUET_CELLS = 100 * 10**6
 MAX_COLUMNS = 10_000
 PARQUET_MARK = b"PAR1"
-#: Bytes of memory that the reading of a typed table may take, at least; more on a large machine.
+#: Memory in bytes that reading a typed table may always use; the limit is higher on a large machine.
 MAX_MEMORY = 1_500 * 10**6
-#: A cell needs its own bytes, those of its number and those of the table; a row needs its number and its
-#: line. These are lower bounds: texts and missing cells need more.
+#: Minimum number of bytes per cell, for the cell, its number and the table, and per row, for its number and
+#: line. Texts and missing cells need more.
 _PER_CELL, _PER_ROW = 24, 16
 
 
 def too_large(what: str) -> ReadingError:
-    """Return the error for a table beyond a limit."""
+    """Return the error for a table that exceeds a limit."""
     return ReadingError.of(what, "Take a sample of the rows, or leave columns out.")
 
 
@@ -31,12 +31,12 @@ def check_file(size: int, begins: bytes) -> None:
     Parameters
     ----------
     begins
-        Its first bytes, or more bytes.
+        First bytes of the file.
 
     Raises
     ------
     ReadingError
-        More than MAX_FILE, or more than MAX_PARQUET for a Parquet file.
+        The size exceeds MAX_FILE, or MAX_PARQUET for a Parquet file.
     """
     largest = MAX_PARQUET if begins.startswith(PARQUET_MARK) else MAX_FILE
     if size > largest:
@@ -49,14 +49,14 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
     Parameters
     ----------
     about
-        Text before the counts if they are estimates.
+        Word before the counts if these are estimates.
     most
-        Largest number of cells; MAX_CELLS by default.
+        Maximum number of cells; by default MAX_CELLS.
 
     Raises
     ------
     ReadingError
-        More than MAX_COLUMNS, or too many cells.
+        There are more than MAX_COLUMNS columns, or too many cells.
     """
     most = MAX_CELLS if most is None else most
     if columns > MAX_COLUMNS:
@@ -66,12 +66,12 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
 
 
 def check_memory(rows: int, columns: int) -> None:
-    """Check the memory for a table's cells, independent of the file's size.
+    """Check the memory that a table's cells need, regardless of the file's size.
 
     Raises
     ------
     ReadingError
-        The memory exceeds MAX_MEMORY and a quarter of a run's limit.
+        The cells need more than MAX_MEMORY and more than a quarter of a run's memory.
     """
     needed, most = rows * (_PER_ROW + _PER_CELL * columns), max(MAX_MEMORY, most_memory() // 4)
     if needed > most:

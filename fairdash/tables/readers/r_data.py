@@ -1,7 +1,8 @@
-"""Read R's files: a data frame of an ``.rda``, or the one that an ``.rds`` holds.
+"""Reader of R's files: a data frame of an ``.rda`` file, or the single one of an ``.rds`` file.
 
-rdata reduces an object of an unknown class to its storage, which turns 64-bit whole numbers into floats with
-other values. Here each class has a constructor. Columns of other classes are left out and named.
+The library rdata returns the raw storage of objects with unknown classes. It returns 64-bit integers as
+floats with other values, for example. This module has a constructor for each supported class. Columns of all
+other classes are left out and named.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from fairdash.tables.readers.table import TableBuilder, no_rows
 from fairdash.tables.readers.typed import add_arrow, readable
 from fairdash.utils.text import few
 
-#: How an unpacked .rda begins, in binary form or as text.
+#: First bytes of an unpacked .rda file, binary or text.
 _RDA = (b"RDX2\nX\n", b"RDX3\nX\n", b"RDA2\nA\n", b"RDA3\nA\n")
-#: How any file of R begins; an .rds that is written as text names the versions of R that write and read it.
+#: Pattern for the first bytes of R's files. An .rds file in text form has the versions of R that write and
+#: read it.
 R_FILE = re.compile(rb"RD(?:X[23]\nX|A[23]\nA)\n|X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
-#: Name of the table of an .rds, which stores none.
+#: Name for the table of an .rds file, which has no name.
 _ALONE = "table"
 #: R's missing value among 64-bit integers.
 _MISSING_64 = np.iinfo(np.int64).min
@@ -46,20 +48,20 @@ class _Unknown(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """Columns of a data frame by name, as they were converted."""
+    """Converted columns of a data frame by name."""
 
     columns: Mapping[str, Any]
 
 
 def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a data frame of an unpacked ``.rda`` or ``.rds`` file: the named one, or else the first.
+    """Read a data frame of an unpacked ``.rda`` or ``.rds`` file: the selected one, or else the first.
 
     Raises
     ------
     ReadingError
-        The file is damaged, too large, or holds no data frame with rows.
+        The file is damaged or too large, or has no data frame with rows.
     OptionError
-        There is no data frame of that name.
+        There is no data frame with that name.
     """
     found, said = _objects(content)
     frames = {name: each for name, each in found.items() if isinstance(each, _Frame)}
@@ -98,19 +100,17 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
 
 
 def frame_names(content: bytes) -> tuple[str, ...]:
-    """Return the names of the data frames in a file; ReadingError if it is damaged."""
+    """Return the names of the data frames in a file; raise ReadingError if it is damaged."""
     return tuple(name for name, each in _objects(content)[0].items() if isinstance(each, _Frame))
 
 
 def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
-    """Return the objects of a file by name, `_Unknown` for objects that can't be converted, and rdata's
-    warnings.
-    """
+    """Return the objects of a file by name, `_Unknown` for unsupported classes, and rdata's warnings."""
     import rdata
     from rdata.parser import DEFAULT_ALTREP_MAP
 
     def limited(constructor: Any) -> Any:
-        # R stores 1:n as three numbers, so a few bytes could fill the memory.
+        # R stores 1:n in a few bytes, which could expand beyond the memory.
         def expand(state: Any) -> Any:
             if not 0 <= float(state.value[0]) <= limits.MAX_CELLS:
                 raise too_large(f"a column has more than {limits.MAX_CELLS:,} cells")
@@ -132,7 +132,7 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
             objects = [(_ALONE, parsed.object)] if is_rds else list(_named_objects(parsed.object))
         except ReadingError:
             raise
-        # On a damaged file the parser may raise any Python error.
+        # The parser may raise any Python error for a damaged file.
         except Exception as error:
             raise ReadingError.of(
                 "this R file is incomplete or damaged, or holds an object that can't be read here",
@@ -144,7 +144,7 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
 
 
 def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
-    """The objects of an .rda, a chain of pairs, with their names."""
+    """Yield the objects of an .rda file, a linked list of pairs, with their names."""
     from rdata.parser import RObjectType
 
     while pairs.info.type == RObjectType.LIST:
@@ -157,7 +157,7 @@ def _converted(found: Any) -> Any:
 
     try:
         return rdata.conversion.convert(found, constructor_dict=_Classes(), default_encoding="cp1252")
-    # If rdata can't read a function or a model, the table beside it is still read.
+    # If rdata can't convert a function or a model, the tables in the file can still be read.
     except Exception:
         return _Unknown("an object that can't be converted")
 
@@ -190,9 +190,9 @@ def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _instants(numbers: Any, seconds: int) -> pd.Series:
-    """Counts of units of `seconds` each since 1970, as datetimes."""
+    """Convert numbers of units of `seconds` since 1970 to datetimes."""
     cells = _floats(numbers)
-    # Years that a date in 64-bit microseconds can express, with a margin.
+    # The limit is close to the range of dates in 64-bit microseconds.
     known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
     found = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
     return pd.Series(np.where(known, found, np.datetime64("NaT")))
@@ -210,9 +210,7 @@ def _long_integers(numbers: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
-    """Codes with haven's labels: declared missing codes are missing, and labels replace the others, all or
-    none.
-    """
+    """Replace codes by haven's labels if all have one; codes declared as missing become missing."""
     values = pd.Series(_values(codes), copy=True)
     declared = np.zeros(len(values), dtype=bool)
     if (given := attributes.get("na_values")) is not None:
@@ -236,7 +234,7 @@ def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:
 
 
 class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
-    """Constructors by the name of R's class; for an unknown class, one that keeps its name."""
+    """Constructors by the name of R's class; for an unknown class, a constructor that keeps its name."""
 
     def __init__(self) -> None:
         from rdata.conversion import DEFAULT_CLASS_MAP
@@ -252,7 +250,7 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
                 "integer64": _long_integers,
                 "haven_labelled": _labelled,
                 "labelled": _labelled,
-                # rdata gives a series an index of its own; its rows are those of the frame.
+                # rdata would give a time series a separate index, but its rows are those of the frame.
                 "ts": _as_it_is,
                 "AsIs": _as_it_is,
             }
@@ -267,7 +265,7 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
 
 
 def _kind_of(column: Any) -> str:
-    """Return the reason why a column is not read."""
+    """Describe the kind of a column that is not read."""
     if isinstance(column, _Unknown):
         return f"their cells are {column.kind}"
     if np.ndim(column) == 2 or isinstance(column, _Frame):
@@ -276,8 +274,8 @@ def _kind_of(column: Any) -> str:
 
 
 def _plain(values: Any) -> Any:
-    """An array without the names that R gave its cells; a matrix with one column counts as an array."""
-    # The type that xarray needs for cells with names.
+    """Return an array without R's names of cells; a matrix with one column becomes an array (n,)."""
+    # rdata returns an xarray object for named cells.
     values = values.values if hasattr(values, "coords") else values
     return values[:, 0] if np.ndim(values) == 2 and np.shape(values)[1] == 1 else values
 
@@ -290,7 +288,7 @@ def _floats(values: Any) -> np.ndarray:
 
 
 def _values(column: Any) -> Any:
-    """The cells of a column as an array; None for another kind."""
+    """Return the cells of a column, (n,); None for an unsupported kind."""
     values = _plain(column.values if isinstance(column, _Column) else column)
     if isinstance(values, np.ma.MaskedArray):
         kind: Any = "boolean" if values.dtype.kind == "b" else "Int64"
@@ -302,7 +300,7 @@ def _values(column: Any) -> Any:
 
 
 def _add_series(table: TableBuilder, name: str, cells: Any, note: str) -> bool:
-    """Add a column to the table in Arrow's form, if its cells have a usable kind."""
+    """Add a column to the table through Arrow if its type can be used, and return whether it can."""
     import pyarrow as pa
 
     try:

@@ -1,4 +1,4 @@
-r"""Read a file into a frame, unpack archives, and report how the file was read.
+r"""Entry point of the readers, which unpacks archives, detects the format and reports on the reading.
 
 >>> frame, report = read_table("price;age\n1,5;40\n2,25;50\n".encode(), name="prices.csv")
 >>> frame["price"].tolist()
@@ -48,7 +48,7 @@ from fairdash.tables.readers.typed import read_parquet
 
 Reader = Callable[[bytes, ReadingOptions], tuple[pd.DataFrame, ReadingReport]]
 
-#: The reader of each format, by name; the file is already unpacked.
+#: Reader of each format by name, for an unpacked file.
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
         TEXT: read_delimited,
@@ -62,14 +62,14 @@ _FIRST_BYTES = ((limits.PARQUET_MARK, PARQUET),)
 
 _GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
 _ZIP_ENTRY = b"PK\x01\x02"
-#: Parts of a gzip file, entries of a zip archive: each takes time or memory, even an empty one.
+#: Maximum number of parts of a gzip file or entries of a zip archive, because even empty ones need resources.
 MAX_PARTS = 20_000
 _AT_ONCE = 2**16
-#: An xz file says itself how much memory its unpacking takes.
+#: Memory limit in bytes for unpacking an xz file, which states the memory that it needs.
 _XZ_MEMORY = 256 * 2**20
-#: Members that every Excel workbook has; it is a zip archive, too.
+#: Member that every Excel workbook has.
 _OFFICE = "[Content_Types].xml"
-#: Members that an OpenDocument file has instead.
+#: Member that every OpenDocument file has.
 _OPEN_DOCUMENT = "META-INF/manifest.xml"
 
 # Errors that Python's modules raise on damaged and unusual archives.
@@ -101,7 +101,7 @@ def read_table(
     one_spelling: Sequence[str] = (),
     columns: Sequence[str] | None = None,
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, compressed (gzip, zip) or not.
+    """Read text, Parquet, Excel, R, SAS, Stata or SPSS files, optionally compressed (gzip, zip).
 
     The format is detected from the content, not from the name. In a text file, a column becomes numeric only
     if all its cells are numbers in the same notation; codes with leading zeros and integers above 2⁵³ stay
@@ -111,16 +111,16 @@ def read_table(
     Parameters
     ----------
     source
-        A path, or the bytes of a file.
+        Path of a file, or its bytes.
     name
         Display name; by default the path's last part.
     encoding, delimiter, decimal, missing_values, also_missing, sheet, number_names, header_row, keep_below, \
     one_spelling
-        See :class:`~fairdash.tables.readers.report.ReadingOptions`; options not given are detected and
-        reported.
+        See :class:`~fairdash.tables.readers.report.ReadingOptions`. Options that are not given are detected
+        and reported.
     columns
-        Columns to read from a Parquet file, to save time and memory; None for all. Other formats are read
-        completely.
+        Columns to read from a Parquet file, to save time and memory; None for all. All columns are read from
+        other formats.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def read_table(
 def read_content(
     content: bytes, options: ReadingOptions, columns: Sequence[str] | None = None
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read the bytes of a file; as :func:`read_table`."""
+    """Read the bytes of a file; see :func:`read_table`."""
     check_file(len(content), content[: len(limits.PARQUET_MARK)])
     content, packed = unpack(content, largest=limits.MAX_FILE)
     if not content.strip():
@@ -207,7 +207,7 @@ def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
     Raises
     ------
     ReadingError
-        The file can't be unpacked, or is a workbook that can't be read.
+        The file can't be unpacked, or is a damaged workbook.
     """
     content, _ = unpack(content, largest=limits.MAX_FILE)
     kind = _kind_of(content)
@@ -217,7 +217,7 @@ def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
 
 
 def _kind_of(content: bytes) -> str:
-    """Detect a file's format by its first bytes; a file of no other format is text."""
+    """Detect a file's format by its first bytes; the default is text."""
     for first, kind in _FIRST_BYTES:
         if content.startswith(first):
             return kind
@@ -235,7 +235,7 @@ def _kind_of(content: bytes) -> str:
 
 
 def bytes_of(source: str | Path | bytes) -> bytes:
-    """Return the bytes of a file; ReadingError if it can't be opened or is too large."""
+    """Return the bytes of a file; raise ReadingError if it can't be opened or is too large."""
     if isinstance(source, bytes):
         return source
     try:
@@ -263,10 +263,10 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
     Parameters
     ----------
     content
-        A whole file, of any kind.
+        Content of a file of any kind.
     largest
-        Most bytes that the file inside may have. Unpacking ends there, so that a few kilobytes can't fill
-        the memory.
+        Maximum size in bytes of the file inside. Unpacking stops at this size, so that a small archive can't
+        fill the memory.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
     Raises
     ------
     ReadingError
-        The archive is damaged, locked or empty, holds several files, or holds more than `largest`.
+        The archive is damaged, encrypted or empty, has several files, or exceeds `largest`.
 
     Examples
     --------
@@ -310,13 +310,13 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
                     )
                 with archive.open(_only(members)) as packed:
                     inside = packed.read(largest + 1)
-        # A ReadingError is a ValueError too.
+        # A ReadingError is also a ValueError, so it is raised again first.
         except ReadingError:
             raise
         except _DAMAGED as error:
             raise _damaged(what) from error
     elif content.startswith((_BZIP2, _XZ)):
-        # R compresses its files in this way.
+        # R also uses these compressions.
         what = "a bzip2 file" if content.startswith(_BZIP2) else "an xz file"
         unpacker: bz2.BZ2Decompressor | lzma.LZMADecompressor = (
             bz2.BZ2Decompressor()
@@ -340,9 +340,9 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
 
 
 def _gunzip(content: bytes, largest: int) -> bytes:
-    """Content of a gzip file, up to a byte more than `largest`; ValueError if it is cut off.
+    """Return the content of a gzip file, up to one byte more than `largest`; ValueError if it is truncated.
 
-    Such a file may consist of several gzip members, each of which costs time, even if empty.
+    A gzip file may consist of several parts. Each part needs time, even if it is empty.
     """
     found, size, parts, begun = [], 0, 0, False
     unpacker = zlib.decompressobj(wbits=31)
@@ -350,7 +350,7 @@ def _gunzip(content: bytes, largest: int) -> bytes:
         block = content[start : start + _AT_ONCE]
         while block and size <= largest:
             if not begun:
-                # Padding of zeros at the end is allowed.
+                # The format allows a padding of zeros at the end.
                 block = block.lstrip(b"\0") if parts else block
                 if not block:
                     break
@@ -374,7 +374,7 @@ def _too_many(what: str) -> ReadingError:
 
 def _only(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     """Return the only file of an archive that can be a table."""
-    # Newer versions of Python read a member without a name as a file, older ones fail at it.
+    # Newer versions of Python read a member without a name as a file, and older versions fail.
     if not all(member.filename for member in members):
         raise zipfile.BadZipFile
     files = [
@@ -391,7 +391,7 @@ def _only(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
         )
     (file,) = files
     locked = file.flag_bits & 1
-    # The memory that the others need to unpack is set by the archive.
+    # For other compressions, the archive determines the memory that unpacking needs.
     if locked or file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ReadingError.of(
             "the zip archive is locked with a password"

@@ -14,7 +14,7 @@ from fairdash.utils.text import counted, few
 
 TEXT, EXCEL, R_DATA, PARQUET = "text", "Excel", "R", "Parquet"
 SAS, STATA, SPSS = "SAS", "Stata", "SPSS"
-#: Name of a file that is not text.
+#: Display names of the formats that are not text.
 FORMATS = {
     PARQUET: "a Parquet file",
     EXCEL: "an Excel workbook",
@@ -27,8 +27,8 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar",
 
 Renamed = tuple[tuple[int, str], ...]
 
-# This is not an argument, because the cache of tables between page and reader uses the file and the options
-# as its key.
+# The listener is not an argument, because the cache of tables between page and reader has the file and the
+# options as its key.
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
@@ -39,25 +39,25 @@ class ReadingOptions:
     Parameters
     ----------
     encoding
-        A name that Python knows, such as ``"cp1252"``.
+        Name of an encoding in Python, such as ``"cp1252"``.
     delimiter
-        One character.
+        Character between cells.
     decimal
         ``"."`` or ``","``.
     missing_values
-        Texts that count as missing, besides the empty cell; they replace the default marks.
+        Texts that count as missing in addition to the empty cell; they replace the default texts.
     also_missing
-        Further such texts or numbers, in all columns or in one: ``"999"`` or ``"age=999"``.
+        Further texts or numbers that count as missing, in all columns (``"999"``) or one (``"age=999"``).
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     number_names
-        Whether a repeated column name is numbered: the second ``age`` becomes ``age (2)``.
+        Whether to number a name that several columns share: the second ``age`` becomes ``age (2)``.
     header_row
-        The line of a text, or the row of a sheet, with the column names; lines above it are not read.
+        Line of a text, or row of a sheet, with the names of the columns. All lines above it are ignored.
     keep_below
-        Whether totals and notes below the table are kept as rows.
+        Whether to read totals and notes below the table as rows.
     one_spelling
-        Columns whose levels differ only in capitals or spaces and are merged into the most common of them.
+        Columns whose levels differ only in capitals or spaces, to be replaced by the most frequent spelling.
     """
 
     encoding: str | None = None
@@ -89,29 +89,29 @@ class ReadingReport:
     format
         ``"text"``, ``"Parquet"``, ``"Excel"``, ``"R"``, ``"SAS"``, ``"Stata"`` or ``"SPSS"``.
     encoding, delimiter
-        As detected or chosen; None for files that are not text.
+        Detected or selected values; None for a file that is not text.
     decimal
         ``","`` if any number has a decimal comma, else ``"."``.
     n_rows, n_columns
         Shape of the table.
     decimal_commas
-        Column to the number of its cells with a decimal comma.
+        Map of columns to the number of cells with a decimal comma.
     missing_marks
-        The marks that count as missing, besides the empty cell.
+        Marks that count as missing in addition to the empty cell.
     missing_found
-        Mark to its number of cells; ``""`` is the empty cell.
+        Map of marks to the number of their cells; ``""`` is the empty cell.
     units
-        Column to the currency or percent sign in its cells.
+        Map of columns to the currency or percent sign in their cells.
     renamed
-        ``(position, name)`` of the columns whose header was blank, had spaces around it or was numbered; the
+        ``(position, name)`` of columns whose header was blank, had spaces around it or was numbered. The
         first column has position 1.
     notes
         Further sentences for the user.
     lines : array, shape (n_rows,)
-        The line of the file on which each row begins; for a sheet its row, and for a file without lines the
-        number of the row, from 1.
+        Line of the file, or row of the sheet, on which each row begins. For a file without lines, the row
+        number from 1.
     sheet, sheets
-        The sheet or table that was read, and all available ones; None and empty if a file holds only one.
+        Sheet or table that was read, and all sheets or tables; None and empty if the file has only one.
     """
 
     name: str = "table"
@@ -169,7 +169,7 @@ def _delimiter_name(delimiter: str) -> str:
 
 @contextmanager
 def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
-    """Report the steps of readers inside this context to a listener, each as the end of a sentence.
+    """Send the readers' steps inside this context to a listener, each as the end of a sentence.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 def tell(what: str) -> None:
-    """Report what is being read, if there is a listener."""
+    """Report a step of the reading to the listener, if there is one."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(what)

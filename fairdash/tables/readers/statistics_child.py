@@ -1,4 +1,4 @@
-"""Convert a SAS, Stata or SPSS file to Parquet in a separate process: a bad file may crash the parser.
+"""Conversion of a SAS, Stata or SPSS file to Parquet in a separate process that a bad file may crash.
 
 :mod:`fairdash.tables.readers.statistics_packages` runs this file by its path, so it starts without fairdash.
 It prints one JSON object: ``notes``, ``problem`` and ``hint``, ``shape`` (rows and columns beyond limits),
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: Stata's periods: parts of a year that are counted from 1960.
+#: Stata's periods, counted from 1960, with their number per year.
 _PERIODS = {"w": 52, "m": 12, "q": 4, "h": 2}
 _STATA = re.compile(r"%-?(?:t(?P<unit>[dcCwmqh])|d)")
-#: SAS's formats of dates and times, and SPSS's of periods, besides those that the parser knows.
+#: Date and time formats of SAS, and period formats of SPSS, that the parser does not support.
 _SAS_DATES = re.compile(
     r"(?:MONYY|YYMM|MMYY|YYQ|YYWEEK|WORDDAT|WEEKDAT|NLDATE|EURDF(?!DT)|JUL|PDJUL|QTR|YEAR|WEEK[UVW]|MINGUO)"
 )
@@ -33,18 +33,18 @@ _EPOCHS = {
     "read_sas7bdat": np.datetime64("1960-01-01"),
     "read_xport": np.datetime64("1960-01-01"),
 }
-#: Seconds that a 64-bit count of microseconds holds on either side of 1970, and more.
+#: Maximum number of seconds before or after 1970 in 64-bit microseconds, rounded.
 _MAX_SECONDS = 9e12
 
 _SAVE_AGAIN = "Save the file again, or export it as CSV."
 
 
 class Refused(Exception):
-    """Error with the fault of the file and a hint."""
+    """Error with the problem of the file and a hint."""
 
 
 class TooLarge(Exception):
-    """Raised with the rows and columns of a table beyond the limits."""
+    """Error with the numbers of rows and columns of a table that exceeds the limits."""
 
 
 def main(parser: str, source: str, target: str, most_columns: int, most_cells: int, most_memory: int) -> None:
@@ -74,9 +74,9 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
 
     read: Callable[..., Any] = getattr(pyreadstat, parser)
     coded = {} if parser in ("read_sas7bdat", "read_xport") else {"user_missing": True}
-    # SPSS's header lists the codes of missing values; letters such as .a stand in the cells.
+    # SPSS's header lists the codes of missing values. Stata and SAS have codes such as .a in the cells.
     lettered = {"user_missing": True} if parser in ("read_dta", "read_sas7bdat") else {}
-    # The counts in the header are checked first; a file may leave the rows open, and may be wrong.
+    # The header's counts are checked first. They may be wrong or missing, so the table is checked later, too.
     meta = _read(read, source, metadataonly=True, **coded)[1]
     n_columns = len(meta.column_names)
     if n_columns == 0:
@@ -116,7 +116,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
 
 
 def _without_letters(values: pd.Series, letters: list[str], notes: list[str]) -> pd.Series:
-    """Make Stata's or SAS's codes of missing cells, such as .a, missing."""
+    """Replace Stata's or SAS's codes of missing cells, such as .a, by missing cells."""
     coded = values.isin(letters)
     count = f"{coded.sum():,} cells" if coded.sum() != 1 else "1 cell"
     shown = ", ".join(f".{each}" for each in sorted(letters)[:5])
@@ -131,9 +131,9 @@ def _without_letters(values: pd.Series, letters: list[str], notes: list[str]) ->
 def _with_labels(
     values: pd.Series, labels: Mapping[Any, str], labelled: list[str], partly: list[str], notes: list[str]
 ) -> pd.Series:
-    """Replace codes by their texts if all codes have one; keep numbers if most texts repeat the number.
+    """Replace codes by their labels if all have one; keep numbers if most labels repeat the number.
 
-    Other labels among numbers, such as 998 for “refused”, are noted.
+    A note lists numbers with other labels, such as 998 for “refused”.
     """
     name = str(values.name)
     texts = values.map(labels)
@@ -172,7 +172,7 @@ def _is_date(form: str) -> bool:
 
 
 def _as_dates(values: pd.Series, form: str, parser: str, notes: list[str]) -> pd.Series:
-    """Convert numbers with a date format unknown to the parser to dates; a period becomes its first day."""
+    """Convert numbers with a date format that the parser does not support; a period becomes its first day."""
     cells, epoch = values.to_numpy(dtype=float, na_value=np.nan), _EPOCHS[parser]
     known = np.isfinite(cells)
     unit, seconds = "", 86_400.0
@@ -214,8 +214,7 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         raise
     except OverflowError:
         raise Refused("a date lies beyond the year 9999", "Correct it, or write the dates as text.") from None
-    # The parser raises one type of error for everything, and Python's errors for texts and dates that it
-    # can't decode.
+    # The parser has a single type of error, and raises Python's errors for undecodable texts and dates.
     except Exception as error:
         if "memory" in str(error).lower():
             raise MemoryError from error
@@ -230,14 +229,14 @@ def _check(n_columns: int, n_rows: int, most_columns: int, most_cells: int) -> N
 
 
 def _plain(values: pd.Series) -> pd.Series:
-    """Convert numbers that are all whole to integers, as for a text file, and times and texts to text."""
+    """Convert whole floats to integers, as for a text file, and times to text."""
     if pd.api.types.is_float_dtype(values):
         whole = values.notna().any() and values.dropna().mod(1).eq(0).all() and values.abs().max() < 2**53
         return values.astype("Int64") if whole else values
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return values
     texts = values.map(str, na_action="ignore").astype(object)
-    # These formats write a missing text as an empty one.
+    # These formats store a missing text as an empty one.
     return texts.where(texts.notna() & texts.ne(""), None)
 
 

@@ -1,4 +1,4 @@
-"""Read SAS, Stata and SPSS files through Parquet, with pyreadstat in a separate process."""
+"""Reader of SAS, Stata and SPSS files through Parquet, with pyreadstat in a separate process."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ from fairdash.tables.readers.report import FORMATS, SAS, SPSS, STATA, ReadingOpt
 from fairdash.tables.readers.typed import read_parquet
 from fairdash.utils.text import few
 
-#: Seconds that a file may take; one of the largest that are read takes a minute.
+#: Time limit in seconds for a file; the largest files take about a minute.
 MAX_SECONDS = 300
-#: The child's memory: that of the table, twice, and of the libraries it loads.
+#: Memory limit in bytes of the child process, which also covers copies of the table and loaded libraries.
 MAX_CHILD_MEMORY = 3 * limits.MAX_MEMORY + 1_500 * 10**6
 
-#: The module that runs in the child process.
+#: Path of the module that the child process runs.
 CHILD = Path(__file__).with_name("statistics_child.py")
 
 _SAS_TABLE = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
 _SAS_TRANSPORT = (b"HEADER RECORD*******LIBRARY HEADER RECORD", b"HEADER RECORD*******LIBV8   HEADER RECORD")
-#: The record of 80 bytes with which each table of a transport file begins; the name is in the third.
+#: Start of the record of 80 bytes at the start of each table in a transport file. The third record has the
+#: table's name.
 _MEMBER = re.compile(rb"HEADER RECORD\*{7}MEMB(?:ER |V8 ) HEADER RECORD!{7}")
 _RECORD = 80
 _STATA = b"<stata_dta>"
-#: Before release 117 of its format, a Stata file began with the release, the order of bytes and a 1.
+#: Releases of Stata's format before 117, whose files begin with the release, the byte order and a 1.
 _STATA_RELEASES = range(104, 116)
 _SPSS = (b"$FL2", b"$FL3")
 
 
 def parser_of(content: bytes) -> tuple[str, str] | None:
-    """Return the package that wrote a file, and pyreadstat's function for it; None for other files."""
+    """Return the name of a file's package and pyreadstat's function for it; None for other files."""
     if content.startswith(_SAS_TABLE):
         return SAS, "read_sas7bdat"
     if content.startswith(_SAS_TRANSPORT):
@@ -53,9 +54,9 @@ def parser_of(content: bytes) -> tuple[str, str] | None:
 
 
 def transport_tables(content: bytes) -> dict[str, bytes]:
-    """Return the tables of a SAS transport file of several by name, each as a file; none of other files.
+    """Split a SAS transport file with several tables into a file per table; return an empty map for others.
 
-    pyreadstat would take all that follows the first table, headers too, for rows of it.
+    pyreadstat would read everything after the first table, including headers, as its rows.
     """
     if not content.startswith(_SAS_TRANSPORT):
         return {}
@@ -72,16 +73,16 @@ def transport_tables(content: bytes) -> dict[str, bytes]:
 def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav, .zsav) file.
 
-    A column whose codes all have a text (a value label) becomes text, dates become dates, times text. Values
-    that the file declares as missing are missing. If a transport file has several tables, the named one is
-    read, or else the first.
+    A column becomes text if all its codes have a value label. Dates become dates, and times become text.
+    Declared missing values become missing cells. If a transport file has several tables, the selected table
+    is read, or else the first.
 
     Raises
     ------
     ReadingError
         The file is incomplete, damaged, too large or too slow to read, or has no rows.
     OptionError
-        There is no table of that name.
+        There is no table with that name.
     """
     found = parser_of(content)
     assert found is not None
@@ -111,14 +112,14 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
 
 
 def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
-    """Report of the process that converts a file; an error if it crashed or took too long."""
+    """Run the process that converts a file, and return its report; raise an error if it fails."""
     bounds = (limits.MAX_COLUMNS, limits.MAX_CELLS, MAX_CHILD_MEMORY)
     try:
         done = subprocess.run(  # noqa: S603 (our own script, no shell)
-            # -P: modules are not imported from the working directory.
+            # With -P, Python imports no modules from the working directory.
             [sys.executable, "-P", str(CHILD), parser, str(source), str(target), *map(str, bounds)],
             capture_output=True,
-            # One thread per core would use up the limited address space.
+            # One thread per core would exhaust the limited address space.
             env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONUTF8": "1"},
             timeout=MAX_SECONDS,
             check=False,
@@ -132,7 +133,7 @@ def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
     errors = done.stderr.decode(errors="replace")
-    # A negative code: the parser crashed, for which it has a process of its own.
+    # A negative code means that the parser crashed, which the separate process allows for.
     if done.returncode > 0 and "MemoryError" not in errors:
         raise RuntimeError(f"the process that reads {source.name} failed:\n{errors}")
     raise ReadingError.of("the file is incomplete or damaged", "Save the file again, or export it as CSV.")

@@ -1,7 +1,7 @@
-"""Build a frame from a file, column by column, with notes on each column.
+"""Construction of a frame from a file, column by column, with notes on each column.
 
-A text file or sheet may have a title above the table and a total or note below it: see `header_at` and
-`rows_below`.
+A text file or sheet may have a title above the table and a total or note below it (see `header_at` and
+`rows_below`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from fairdash.tables.readers.report import ReadingOptions, ReadingReport, Rename
 from fairdash.tables.readers.texts import as_text
 from fairdash.utils.text import at_lines, counted, few
 
-#: Larger whole numbers are not exact as 64-bit floats, so that two identifiers could become equal.
+#: Limit for exact integers in 64-bit floats: beyond it, different identifiers may become equal.
 FIRST_INEXACT = 2**53
 
-#: Non-empty rows that are searched for the header, and rows at the end that are searched for totals and
-#: notes.
+#: Number of non-empty rows to search for the header, and of rows at the end to search for totals and notes.
 ROWS_ABOVE, ROWS_BELOW = 30, 10
 
-#: First words of a note, folded.
+#: First words of a note, in lower case without accents.
 _NOTES = frozenset(
     "source sources quelle quellen fuente fonte bron note notes notiz hinweis nota remarque".split()
 )
@@ -39,23 +38,23 @@ _MIN_FOR_NOTE = 3
 
 
 class TableBuilder:
-    """Builder that takes a table's columns in any format, and returns the frame and the report.
+    """Builder of the frame and the report from a table's columns in any format.
 
     Parameters
     ----------
     header
-        The unchanged cells of the first row.
+        Unchanged cells of the header.
     lines : array of int64, shape (n,)
-        The line or the row of the sheet on which each row begins, or its number from 1 if a file has none.
+        Line or sheet row on which each row begins, or the row number from 1 if the file has no lines.
     options
         Options set by the user.
     default_marks
-        Texts that count as missing by default, besides the empty cell.
+        Texts that count as missing by default, in addition to the empty cell.
 
     Raises
     ------
     ReadingError
-        A column name is repeated and may not be numbered.
+        Several columns have the same name, and names are not to be numbered.
     """
 
     def __init__(
@@ -71,14 +70,14 @@ class TableBuilder:
         self.lines = lines
         marks = default_marks if options.missing_values is None else options.missing_values
         self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
-        # Texts that are missing by default are so before a column gets its type.
+        # Default marks are handled earlier, before a column gets its type.
         self._chosen_marks = (*(options.missing_values or ()), *options.also_missing)
         self._one_spelling = options.one_spelling
         self.problems: list[Problem] = []
         self.decimal_commas: dict[str, int] = {}
-        #: Column to the sign of money or percent that its cells are written with.
+        #: Map of columns to the currency or percent sign in their cells.
         self.units: dict[str, str] = {}
-        #: Missing cells by mark.
+        #: Number of missing cells by mark.
         self.missing_found = Counter[str]()
         self._columns: dict[str, pd.Series] = {}
         self._said: list[str] = []
@@ -89,7 +88,7 @@ class TableBuilder:
         self._said += notes
 
     def add_empty(self, name: str) -> None:
-        """Add a column in which every cell is missing."""
+        """Add a column without known cells."""
         self.add(name, np.full(len(self.lines), np.nan))
 
     def add_whole_numbers(self, name: str, numbers: pd.Series) -> None:
@@ -98,7 +97,7 @@ class TableBuilder:
         Parameters
         ----------
         numbers : Series, shape (n,)
-            Any integer type, with pandas' mark of missing cells.
+            Numbers of any integer type, with missing cells as in pandas.
         """
         missing = numbers.isna().to_numpy()
         known = numbers[~missing]
@@ -122,19 +121,19 @@ class TableBuilder:
         self.add(name, values.to_numpy(float, na_value=np.nan), note)
 
     def places(self, rows: np.ndarray, what: str = "") -> str:
-        """Describe the number of affected cells and the first of them; `rows` is a mask of shape (n,)."""
+        """Describe the number of affected cells and the first lines; `rows` is a mask of shape (n,)."""
         count = int(rows.sum())
         word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
         return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
 
     def count_missing(self) -> None:
-        """Count the missing cells of a file that has no markers for them."""
+        """Count the missing cells of a file without marks for them."""
         n_missing = sum(int(values.isna().sum()) for values in self._columns.values())
         if n_missing:
             self.missing_found[""] = n_missing
 
     def _take_marked(self) -> None:
-        """Make cells missing that are marked by a number, or in one column: 999 and age=999."""
+        """Replace selected marks by missing cells, such as 999, or age=999 for one column."""
         for mark in map(str.strip, self._chosen_marks):
             name, _, value = mark.rpartition("=")
             for column in [name] if name in self._columns else [] if name else list(self._columns):
@@ -151,7 +150,7 @@ class TableBuilder:
                     self.missing_found[value] += count
 
     def _leave_out_row_numbers(self) -> None:
-        """Leave out a column without a name that numbers the rows, as R and pandas write them."""
+        """Leave out an unnamed column of row numbers, as R and pandas write it."""
         for position, name in self.blank:
             if len(self._columns) > 1 and numbers_rows(self._columns[name], gaps=True):
                 del self._columns[name]
@@ -162,7 +161,7 @@ class TableBuilder:
                 )
 
     def leave_out(self, names: Sequence[str], why: str) -> None:
-        """Note columns that are not read, if any."""
+        """Add a note on columns that are not read, if any."""
         if names:
             self.notes.append(f"{counted(len(names), 'column')} not read: {why} ({few(names)}).")
 
@@ -180,7 +179,7 @@ class TableBuilder:
         Raises
         ------
         ReadingError
-            Something makes the table unusable.
+            The table can't be used.
         """
         if self.problems:
             raise ReadingError(*self.problems)
@@ -238,24 +237,24 @@ def no_rows(what: str = "the file") -> ReadingError:
 
 
 def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str], Renamed, list[str]]:
-    """Make headers unique; return the names, those that were changed, and notes.
+    """Make headers unique; return the names, the changed names, and notes.
 
     Parameters
     ----------
     header
-        The cells of the first row; cells that are not text are converted to text.
+        Unchanged cells of the header. Cells of other types are converted to text.
     number
-        Whether a repeated column name is numbered: the second ``age`` becomes ``age (2)``.
+        Whether to number a name that several columns share: the second ``age`` becomes ``age (2)``.
 
     Returns
     -------
     names, renamed, notes
-        `renamed` holds ``(position, name)``; the first column has position 1.
+        `renamed` has ``(position, name)`` for each changed name; the first column has position 1.
 
     Raises
     ------
     ReadingError
-        A column name is repeated and may not be numbered; each such name is a problem.
+        Several columns have the same name, and `number` is false; the error lists all such names.
     """
     names = ["" if _is_blank(cell) else str(cell).strip() for cell in header]
     for position, column in enumerate(names, start=1):
@@ -291,7 +290,7 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Append 2 to the second column of a name, 3 to the third, and so on, skipping existing names."""
+    """Number repeated names from 2, and skip numbers that would give an existing name."""
     taken, last, found = set(names), Counter[str](), []
     for name in names:
         last[name] += 1
@@ -304,15 +303,15 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 
 def header_at(rows: Sequence[Sequence[str]]) -> int:
-    """Return the index, from 0, of the row that holds the names among a table's first rows.
+    """Return the index, from 0, of the header among a table's first rows.
 
-    It is the first row, unless at most half the usual number of its cells are filled and a later row has
-    names: more than half of its cells filled, with distinct texts that are not numbers.
+    The header is usually the first row. A later row is the header if the first one has at most half the usual
+    number of non-empty cells, and the later row is mostly filled with distinct texts that are not numbers.
 
     Parameters
     ----------
     rows
-        The first nonempty rows of the file, about thirty.
+        The first non-empty rows, about 30, unchanged.
 
     Examples
     --------
@@ -339,13 +338,13 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     Parameters
     ----------
     rows
-        The last rows with the line on which each begins; empty lines have no cells, or empty ones. The first
-        row is never counted.
+        The last rows, each with the line on which it begins. Empty lines have no cells or empty cells. The
+        first row is never counted.
 
     Returns
     -------
     int
-        Number of nonempty rows, all at the end.
+        Number of non-empty rows at the end that are not part of the table.
 
     Examples
     --------
@@ -367,7 +366,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
-    """Return whether a row begins with a word for a total, in a column in which no other row has words."""
+    """Return whether a row begins with a word for a total in a column without other such texts."""
     place = next(place for place, cell in enumerate(cells) if cell)
     words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
@@ -379,7 +378,7 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
 
 
 def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
-    """Return whether a row is a single text, set off by an empty line or by its first word."""
+    """Return whether a row is a single text after an empty line, or with the first word of a note."""
     filled = [cell for cell in cells if cell]
     if width < _MIN_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
         return False
@@ -388,8 +387,8 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
         return True
     if not above or any(above[-1]):
         return False
-    # A row that is all empty may also belong to a sparse table. What follows is then a value to the right of
-    # the first column, or among values of its kind.
+    # An empty row may also belong to a sparse table. A single cell after it is then a value if it is to the
+    # right of the first column, or if the column has similar values.
     place = cells.index(filled[0])
     return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
 

@@ -1,8 +1,8 @@
-"""Convert text columns to numbers, truth values, dates or text without silent losses.
+"""Conversion of text columns to numbers, truth values, dates or text without silent losses.
 
-pandas guesses a column's type and may misread other cells without warning. Here a column becomes numeric only
+pandas guesses a column's type and may misread some cells without warning. Here a column becomes numeric only
 if every cell that is not missing is a number in the same notation. Otherwise it stays unchanged, and a note
-says why.
+gives the reason.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from fairdash.tables.grammar import MAX_BANDS, bands_in_order
 from fairdash.tables.readers.table import FIRST_INEXACT, TableBuilder
 from fairdash.tables.readers.texts import Texts, distinct
 
-#: Read as "missing" unless the user says otherwise; the empty cell always is.
+#: Texts that count as missing by default. The empty cell is always missing.
 MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
-#: These are also read as missing, with a note: a spreadsheet writes them if a formula failed.
+#: Spreadsheets' texts for failed formulas, which also count as missing, with a note.
 ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
 class TextColumn:
     """Column of text, with a classification of its distinct cells.
 
-    Every check uses the distinct cells and is counted over the rows. This makes large files fast, because a
-    code or an age has few distinct cells.
+    All checks use the distinct cells, with their numbers of rows. This makes large files fast, because most
+    columns have few distinct cells.
 
     Parameters
     ----------
     name
         Name of the column.
     cells
-        n texts, a list or pyarrow's strings.
+        Texts (n,), as a list or pyarrow strings.
     table
-        Builder for the column, which also lists cells that count as missing besides the empty one.
+        Builder to which the column is added. It also lists the texts that count as missing.
     """
 
     def __init__(self, name: str, cells: Any, table: TableBuilder) -> None:
@@ -55,7 +55,7 @@ class TextColumn:
         self.unit = self._take_unit()
 
     def _take_negatives(self) -> np.ndarray:
-        """Mask of distinct cells that are negative amounts, such as in brackets; they get a minus sign."""
+        """Replace accounting notation of negative amounts by a minus sign; return the mask of such cells."""
         is_negative = np.zeros(len(self._texts), dtype=bool)
         if not any(self._trimmed.hold(sign).any() for sign in ("(", "-", "\u2212", "\u2013")):
             return is_negative
@@ -69,7 +69,7 @@ class TextColumn:
         return is_negative
 
     def _take_unit(self) -> str:
-        """The only currency or percent sign around numbers; it is removed from the cells before parsing."""
+        """Return the single currency or percent sign around numbers, and remove it from the cells."""
         known = np.flatnonzero(~self.is_missing)
         if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
@@ -89,8 +89,8 @@ class TextColumn:
         return unit
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
-        """Return the mask of distinct cells that match; `holding` is a text that all of them contain."""
-        # Searching for a text is much faster than matching, and most columns contain no comma.
+        """Return the mask of distinct cells that match; `holding` is a text in all matching cells."""
+        # The search for a fixed text is much faster than a pattern, and most columns don't contain it.
         if holding and not self._trimmed.hold(holding).any():
             return np.zeros(len(self._texts), dtype=bool)
         return self._trimmed.match(pattern) & ~self.is_missing
@@ -120,15 +120,15 @@ class TextColumn:
 
     @cached_property
     def infinite(self) -> np.ndarray:
-        """Mask of words for infinity."""
+        """Mask of texts for infinity."""
         return self._matches(grammar.INFINITE)
 
     def all_known(self, *kinds: np.ndarray) -> bool:
-        """Return whether every cell that is not missing is of one of these kinds."""
+        """Return whether every known cell is in one of these masks."""
         return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
 
     def decimal_evidence(self) -> tuple[bool, bool]:
-        """Return whether a number certainly has a decimal comma, and whether one has a decimal point."""
+        """Return whether any number certainly has a decimal comma, and whether any has a decimal point."""
         return self._surely(",", self.comma), self._surely(".", self.dot)
 
     def _surely(self, mark: str, fractions: np.ndarray) -> bool:
@@ -147,7 +147,7 @@ class TextColumn:
         marks
             Decimal marks that the file may use: ``[","]``, ``["."]`` or both.
         doubted
-            Those marks for which 1.234 might also be more than a thousand; a column with only such cells
+            Marks that may also separate thousands, as in 1.234. A column in which all cells are ambiguous
             stays text.
         """
         self._count_missing()
@@ -181,7 +181,7 @@ class TextColumn:
             ambiguous = self._ambiguous(mark)
             sure = (fractions & ~ambiguous).any()
             if self.is_money and fractions.any() and not sure and len(marks) > 1:
-                # Amounts of money never have three digits after the decimal mark.
+                # Amounts of money do not have three decimals, so the mark separates thousands.
                 continue
             if mark not in doubted or not fractions.any() or sure:
                 self._add_numbers(mark, fractions)
@@ -199,9 +199,7 @@ class TextColumn:
         return self.unit not in ("", "%")
 
     def _in_thousands(self, mark: str, fractions: np.ndarray, *, chosen: bool) -> bool:
-        """Add the column if points or commas certainly separate thousands, according to a cell or the user's
-        choice.
-        """
+        """Add the column if a cell or the user's selection shows that points or commas separate thousands."""
         other = "." if mark == "," else ","
         grouped = self._matches(grammar.GROUPED.format(mark=mark, other=other), holding=other)
         if not grouped.any() or not self.all_known(self.whole, fractions, grouped, self.infinite):
@@ -277,7 +275,7 @@ class TextColumn:
         self._table.add(self.name, self._as_text(), note)
 
     def _add_truth_values(self) -> bool:
-        """Add the column if its only words are true and false."""
+        """Add the column if its only texts are true and false; return whether it was added."""
         known = ~self.is_missing
         if not known.any() or known.sum() > 8:
             return False
@@ -289,7 +287,7 @@ class TextColumn:
         return True
 
     def _add_dates(self, notes: list[str]) -> bool:
-        """Add the column if its cells are unambiguous dates; otherwise note the ambiguity."""
+        """Add the column if its cells are unambiguous dates; else add a note. Return whether it was added."""
         known = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
             dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
@@ -311,7 +309,7 @@ class TextColumn:
         return False
 
     def _add_text(self, notes: list[str]) -> None:
-        """Add the column unchanged, and state the reason if most of its cells are numbers."""
+        """Add the column as text, with a note on the reason if most of its cells are numbers."""
         first = np.flatnonzero(~self.is_missing)[: MAX_BANDS + 1]
         if bands_in_order([self._trimmed[int(place)] for place in first]):
             notes = [f"“{self.name}” holds bands, used as ordered categories."]
@@ -347,27 +345,27 @@ class TextColumn:
         self._table.add(self.name, self._as_text(), *notes)
 
     def _as_written(self) -> pd.Series:
-        """Return the distinct cells without surrounding blanks, with NaN for missing ones."""
+        """Return the distinct cells without surrounding blanks, with NaN for missing cells."""
         return self._trimmed.column(np.arange(len(self._trimmed)), ~self.is_missing)
 
     def _as_text(self) -> pd.Series:
         return self._texts.column(self._codes, ~self.is_missing)
 
     def _places(self, which: np.ndarray, what: str = "") -> str:
-        """Return the number of affected cells and the first of them."""
+        """Describe the number of affected cells and the first lines."""
         return self._table.places(which[self._codes], what)
 
 
 def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, prefers_comma: bool) -> None:
-    """Add all columns of a text to their table, with the decimal marks that it may use.
+    """Add all columns of a text file to their table, with the decimal marks that the file may use.
 
     Parameters
     ----------
     decimal
-        The decimal mark chosen by the user.
+        Decimal mark selected by the user.
     prefers_comma
-        Whether decimal points are doubtful if no column decides: programs that separate cells by semicolons
-        use the comma as decimal mark.
+        Whether points are ambiguous if no column has evidence. Programs with a decimal comma separate cells
+        by semicolons.
     """
     if decimal is not None:
         marks, doubted = [decimal], []

@@ -1,6 +1,6 @@
-"""Columns of text cells: pyarrow, which is fast on millions of rows, or plain Python without it.
+"""Columns of text cells, stored in pyarrow, which is fast for millions of rows, or in plain Python.
 
-Both give the same result (`tests/data/test_packed.py`).
+Both give the same results (`tests/data/test_packed.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Texts(Protocol):
 
     @classmethod
     def of(cls, texts: list[str]) -> Self:
-        """Make from a list."""
+        """Create the column from a list."""
 
     def __len__(self) -> int: ...
 
@@ -39,7 +39,7 @@ class Texts(Protocol):
         """Return the texts without surrounding blanks."""
 
     def is_in(self, words: Collection[str]) -> Mask:
-        """Return the mask of texts that are one of these words."""
+        """Return the mask of texts that are in a list of words."""
 
     def hold(self, text: str) -> Mask:
         """Return the mask of texts that contain a given text."""
@@ -51,14 +51,14 @@ class Texts(Protocol):
         """Return the texts with one text replaced by another."""
 
     def floats(self, known: Mask) -> np.ndarray:
-        """Return numbers, NaN for unknown texts; all known texts must be numbers."""
+        """Return numbers, with NaN outside the mask `known`, in which all texts must be numbers."""
 
     def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
-        """Return the cells of all rows, NaN for unknown texts."""
+        """Return the cells of all rows, with NaN for texts outside the mask `known`."""
 
 
 def texts_of(cells: Sequence[str]) -> Any:
-    """Return part of a column's cells in the form that :func:`distinct` takes."""
+    """Convert part of a column's cells to the form for :func:`distinct`."""
     if not has("pyarrow"):
         return cells
     import pyarrow as pa
@@ -76,9 +76,7 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def distinct(cells: Any) -> tuple[np.ndarray, Texts]:
-    """Return each cell's index (n,) among the distinct cells, and the distinct cells; `cells` is a list or a
-    pyarrow array.
-    """
+    """Return each cell's index among the distinct cells, (n,), and these; `cells` may be a pyarrow array."""
     if has("pyarrow"):
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -91,7 +89,7 @@ def distinct(cells: Any) -> tuple[np.ndarray, Texts]:
 
 
 def as_text(texts: pd.Series) -> pd.Series:
-    """Return text as the reader of delimited text does; missing cells are NaN."""
+    """Convert text to the type that the reader of delimited text returns, with NaN for missing cells."""
     if not has("pyarrow"):
         return pd.Series(texts.astype(object).where(texts.notna(), np.nan).tolist())
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Read Parquet files: the counts in the footer are checked first; nested columns are left out and named."""
+"""Reader of Parquet files that checks the footer's counts first, and names the nested columns left out."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-#: Bytes that the decoded columns may have: 50 million cells of 16 bytes.
+#: Maximum size in bytes of the decoded columns: 50 million cells of 16 bytes.
 MAX_BYTES = 800 * 10**6
-#: pandas writes the numbers of the rows under such names.
+#: Start of the names under which pandas stores row numbers.
 _ROW_NUMBERS = "__index_level_"
 
 
 def read_parquet(
     content: bytes, options: ReadingOptions, columns: Collection[str] | None = None
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a Parquet file, after a check of the counts in its footer.
+    """Read a Parquet file after a check of the counts in its footer.
 
-    Texts count as missing, besides the file's missing cells, only if the user says so.
+    In addition to the file's missing cells, only texts that the user selects count as missing.
 
     Raises
     ------
     ReadingError
-        The file is incomplete or damaged, too large, has no rows, or has a name over several columns.
+        The file is incomplete, damaged or too large, has no rows, or has several columns with one name.
     """
     import pyarrow as pa
 
@@ -61,7 +61,7 @@ def read_parquet(
 def _parquet(
     content: bytes, options: ReadingOptions, columns: Collection[str] | None
 ) -> tuple[pa.Table | None, pa.Schema, int]:
-    """Return the readable columns, the schema of all columns, and the number of rows."""
+    """Return the table of readable columns, if there are any, the schema of all columns, and the rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -78,24 +78,24 @@ def _parquet(
     plain = _plain(schema)
     if not plain:
         return None, schema, footer.num_rows
-    # Texts stay dictionary-encoded, so that a long text in every row is stored once.
+    # Texts stay dictionary-encoded, so a long text in every row is stored once.
     coded = [schema.names[k] for k in plain if pa.types.is_string(schema.field(k).type)]
     file = pq.ParquetFile(io.BytesIO(content), read_dictionary=coded)
-    # Flat columns are selected by their path; a dot in a name would otherwise mean a nested one. Repeated
-    # names would change the order, so all columns are then read and the flat ones kept.
+    # Flat columns are selected by their path, because a dot in a name would mean a nested column. Repeated
+    # names would change the order, so all columns are then read and the flat columns selected.
     if len(set(schema.names)) < len(schema.names):
         table = file.read(use_threads=False).select([wanted[k] for k in plain])
     else:
         table = file.read(columns=[schema.names[k] for k in plain], use_threads=False)
         if table.num_columns != len(plain):
             raise ValueError("columns are missing")
-    # Text that is not valid UTF-8, and codes without a level.
+    # The validation finds text that is not valid UTF-8, and codes without a level.
     table.validate(full=True)
     return table, schema, footer.num_rows
 
 
 def _unpacked_size(footer: pq.FileMetaData, columns: Collection[str] | None) -> int:
-    """Return the unpacked size of these columns, or of all, according to the footer."""
+    """Return the unpacked size in bytes of these columns, or of all, according to the footer."""
     groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
     if columns is None:
         return sum(group.total_byte_size for group in groups)
@@ -187,9 +187,9 @@ def _add_dates(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
 
     zone = getattr(cells.type, "tz", None)
     if zone is not None:
-        # The same instant in UTC.
+        # The cast keeps the instant and expresses it in UTC.
         cells = pc.cast(cells, pa.timestamp(cells.type.unit))
-    # Microseconds begin at the year -290,000; finer times are not dates of people.
+    # Microseconds reach back to the year -290,000, and dates need no finer unit.
     days = pc.cast(cells, pa.timestamp("us"), safe=False).to_numpy().astype("datetime64[us]")
     table.add(name, days, *([] if zone is None else [f"“{name}” is shown in coordinated universal time."]))
 
@@ -206,7 +206,7 @@ def _text(name: str, cells: pa.ChunkedArray, marks: Sequence[str]) -> pd.Series:
     levels = coded.dictionary.to_pandas().astype(object).tolist()
     wanted = set(marks)
     levels = [None if level is None or level.strip() in wanted else level for level in levels]
-    # Codes may be unsigned, as polars writes them, and have no place for -1.
+    # polars writes unsigned codes, which can't be -1 for a missing cell.
     codes = pc.cast(coded.indices, pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     lengths = np.array([*(len(level or "") for level in levels), 0])
     if lengths[codes].sum() > MAX_BYTES:
