@@ -205,6 +205,20 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     return tuple(name for name in placed if name in bounds)
 
 
+def _squared_links(columns: np.ndarray) -> np.ndarray:
+    """Squared correlation of the first column (n, 1 + p) with the difference of each pair of others, (p, p);
+    NaN or infinite where a cell is missing or the difference is constant."""
+    known = np.where(np.isfinite(columns), columns, np.nan)
+    # A common scale keeps differences, and keeps squares from overflowing.
+    known /= max(float(np.nanmax(np.abs(known))), 1.0)
+    centred = known - known.mean(axis=0)
+    products = centred.T @ centred
+    size, with_first = np.diag(products)[1:], products[0, 1:]
+    spread = (size[:, None] + size - 2 * products[1:, 1:]) * products[0, 0]
+    squares = (with_first[:, None] - with_first) ** 2
+    return np.divide(squares, spread, out=np.full_like(spread, np.inf), where=~(spread <= 0))
+
+
 def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
     known = np.isfinite(length) & np.isfinite(w)
     if known.sum() < _MIN_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
