@@ -19,7 +19,13 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import Checks, OptionError
 from fairdash.jobs import steps as units
 from fairdash.jobs.steps import Unit, at_once
-from fairdash.training.crossvalidation import TRAINING_SHARE, cross_validate, dependence_out_of_fold, rows_of, standard_error
+from fairdash.training.crossvalidation import (
+    TRAINING_SHARE,
+    cross_validate,
+    dependence_out_of_fold,
+    rows_of,
+    standard_error,
+)
 from fairdash.training.methods import METHODS, STANDARD
 from fairdash.training.pilot import find_lams
 from fairdash.training.search import SearchResult

@@ -16,7 +16,16 @@ from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import Checks, OptionError
 from fairdash.jobs.steps import Unit, at_once
-from fairdash.training.crossvalidation import TRAINING_SHARE, Dependence, OutOfFold, cross_validate, dependence_of, mean_of_folds, rows_of, standard_error
+from fairdash.training.crossvalidation import (
+    TRAINING_SHARE,
+    Dependence,
+    OutOfFold,
+    cross_validate,
+    dependence_of,
+    mean_of_folds,
+    rows_of,
+    standard_error,
+)
 from fairdash.training.defaults import default_settings
 from fairdash.training.methods import DEFAULT_METHOD, METHODS, STANDARD
 from fairdash.training.settings import StackedModel, TrainingSettings
