@@ -53,7 +53,7 @@ def test_tables_are_exported_by_one_escaping_function() -> None:
     """What writes CSV or offers a download is one function each, which escape."""
     ways = {
         # A tariff's marks before what looks like a formula are taken away where it is read again.
-        ".to_csv(": {"fairdash/utils/text.py", "fairdash/tariff/files.py"},
+        ".to_csv(": {"fairdash/utils/safe_csv.py", "fairdash/tariff/files.py"},
         "download_button(": {"fairdash/ui/widgets.py"},
         "to_excel": set(),
     }

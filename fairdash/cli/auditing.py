@@ -249,7 +249,8 @@ def _file(
     *,
     pdf: bool,
 ) -> None:
-    from fairdash.auditing.filing.document import FILE, kept_governance, render_customer, render_filing
+    from fairdash.auditing.filing.customer import render_customer
+    from fairdash.auditing.filing.document import FILE, kept_governance, render_filing
 
     for name, place in places.items():
         asked = template is not None or governance is not None

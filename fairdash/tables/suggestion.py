@@ -23,7 +23,8 @@ from fairdash.tables.columns import as_classes
 from fairdash.tables.exposure import Policies, can_be_rate, find_policies, looks_like_total
 from fairdash.tables.features import exclusion_reason
 from fairdash.tables.header_words import CLAIMS, WHOLE, meanings_of, other_words
-from fairdash.tables.leaks import BOUNDS, bounds_of_exposure, certain_leaks
+from fairdash.tables.leaks import BOUNDS, certain_leaks
+from fairdash.tables.start_and_end import bounds_of_exposure
 from fairdash.tables.sums import parts_of
 from fairdash.utils.classes import holds_text, why_no_classes
 

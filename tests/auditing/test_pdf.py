@@ -18,7 +18,8 @@ from pypdf.generic import ArrayObject, ContentStream, DictionaryObject
 import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.filing.document import render_customer, render_filing
+from fairdash.auditing.filing.customer import render_customer
+from fairdash.auditing.filing.document import render_filing
 from fairdash.errors import MissingPackageError, OptionError
 from fairdash.storage import sha256
 from fairdash.views.reports.pdf import as_pdf

@@ -1,4 +1,4 @@
-"""Documents to file: headings of a rule, governance text, and a page for a customer's complaint."""
+"""Audit document for filing, under the headings of a rule, with SVG figures and governance text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-
-import pandas as pd
 
 from fairdash.auditing.curve import MAX_LEVELS
 from fairdash.auditing.filing.rules import template_of
@@ -25,10 +23,10 @@ from fairdash.auditing.filing.view import (
 )
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.result import Findings
-from fairdash.errors import OptionError, StorageError
+from fairdash.errors import StorageError
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.storage import write_whole
-from fairdash.utils.text import amount, percent, unbroken, visible, with_unit
+from fairdash.utils.text import amount, visible
 from fairdash.views.blocks import Block, Chart, Table, Text, chapter, document
 
 #: The file's name beside a plan.
@@ -278,127 +276,3 @@ PARTS: Mapping[str, Callable[[Findings], Iterator[Block]]] = MappingProxyType(
         "limits": _limits,
     }
 )
-
-
-#: Columns listed, those that change the price most, so that it stays a page.
-_MOST = 8
-#: Share of the mean price above which a column that varies with the attribute is named.
-_NAMED = 0.01
-_YOURS = "Yours to write: whom the customer can ask, by when you answer, and who decides after that."
-
-
-def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | str) -> bytes:
-    """Explain the price that a model gives one customer, in plain words, as UTF-8 HTML.
-
-    Parameters
-    ----------
-    result
-        Audit of a model, with a customer (`customer` of :func:`fairdash.audit`).
-    answers
-        Text of the user by field; ``complaints`` ends the page.
-    row
-        Label of the customer's row.
-
-    Raises
-    ------
-    OptionError
-        The audit explains no customer's price.
-    """
-    if "customer" not in result.tables:
-        raise OptionError.of(
-            "No customer's price was explained", "Name a model and a row.", column="customer"
-        )
-    name, price = result.plan.columns.sensitive, result.plan.columns.price
-    paid = _money(result, result.tables["customer"]["price"].iloc[0])
-    version = result.made_with.get("fairdash", "of an unknown version")
-    complaints = answers.get("complaints", "")
-    blocks = [
-        Text(f"Why is your price {paid}?", "title"),
-        Text(
-            f"“{price}” of the customer in row {row}. Computed by fairdash {version} from the model that "
-            "sets this price.",
-            "small",
-        ),
-        Text("Your price compared with others", "section"),
-        *_beside_others(result),
-        Text("What changes your price", "section"),
-        *_by_column(result),
-        Text(f"What “{name}” does to your price", "section"),
-        *_through(result),
-        Text("What this page can’t say", "section"),
-        _unsaid(name),
-        Text("If you disagree", "section"),
-        Text(complaints or _YOURS, "written" if complaints else "blank"),
-    ]
-    return document(f"Why this price? {price} of the customer in row {row}", blocks, scripts=False)
-
-
-def _money(result: Findings, value: float) -> str:
-    """Format to the cent; prices below 1, such as rates, keep all their digits."""
-    text = f"{value:,.2f}" if result.mean_price >= 1 else amount(float(value))
-    return with_unit(text, result.plan.currency)
-
-
-def _short(value: str) -> str:
-    try:
-        return f"{float(value):.6g}"
-    except ValueError:
-        return value
-
-
-def _beside_others(result: Findings) -> Iterator[Block]:
-    facts, name = result.tables["customer"].iloc[0], result.plan.columns.sensitive
-    yield unbroken(
-        f"You pay {_money(result, facts['price'])}. The mean price of all customers is "
-        f"{_money(result, facts['mean_of_all'])}. The {int(facts['near']):,} customers who are closest to "
-        f"you in “{name}” pay {_money(result, facts['mean_near_in_s'])} on average, and "
-        f"{percent(facts['share_near_that_pays_less'], decimals=0)} of them pay less than you."
-    )
-
-
-def _change(result: Findings, value: float) -> str:
-    return f"{'adds' if value > 0 else 'takes off'} {_money(result, abs(value))}"
-
-
-def _by_column(result: Findings) -> Iterator[Block]:
-    moved = result.tables["customer_columns"].head(_MOST)
-    told = [_change(result, value) for value in moved["change"]]
-    frame = pd.DataFrame(
-        {"about you": moved["column"], "your value": moved["value"].map(_short), "effect": told}
-    )
-    below = (
-        "Each line compares your price with its mean over all customers' values in that one column. All else "
-        "stays as it is. The lines do not add up to your price."
-    )
-    yield Table("What the model knows about you", frame, below)
-
-
-def _through(result: Findings) -> Iterator[Block]:
-    name = result.plan.columns.sensitive
-    own = result.tables["customer_columns"].set_index("column")["change"]
-    yield (
-        f"The price uses “{name}” itself: your value {_change(result, own[name])}, compared with all "
-        "customers' values."
-        if name in own
-        else f"“{name}” itself does not change your price."
-    )
-    along = result.tables["flips"].set_index("column")["mean_change"].drop(name, errors="ignore")
-    others = [each for each in along[along.abs() > _NAMED].index if each in own][:3]
-    listed = ", ".join(f"“{each}” ({_change(result, own[each])})" for each in others)
-    yield (
-        f"Other things known about you vary with “{name}”. Through them, the price can follow it: {listed}."
-        if others
-        else f"Nothing else that varies with “{name}” changes prices by more than 1 % of the mean price."
-    )
-    yield unbroken(f"Over all customers: {result.along[0].in_words}")
-
-
-def _unsaid(name: str) -> list[str]:
-    return [
-        "Each comparison changes one thing and leaves the others. A customer with such values may not exist.",
-        "It shows how the model uses your values. It does not show what you will cost, nor whether the "
-        "values are right. If a value is wrong, tell us, because the right value may give another price.",
-        f"A column that varies with “{name}” may have a separate justification. This page can’t distinguish "
-        "the two.",
-        "It does not decide whether a difference is lawful.",
-    ]

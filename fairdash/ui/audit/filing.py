@@ -80,7 +80,7 @@ def _offer(result: AuditResult, make: Callable[[], bytes], label: str, name: str
 
 
 def _page(result: AuditResult, answers: dict[str, str], row: int | str) -> bytes:
-    from fairdash.auditing.filing.document import render_customer
+    from fairdash.auditing.filing.customer import render_customer
 
     return render_customer(result, answers, row=row)
 

@@ -1,0 +1,85 @@
+"""Find columns that give the start or the end of the exposure, because their difference is its length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
+from fairdash.tables.features import a_few
+from fairdash.tables.fixes import on_a_line
+
+#: Minimum correlation between the difference of two columns and the exposure.
+_SAME_LENGTH = 0.999
+_SAME_LENGTH_OF_DATES = 0.99
+_MIN_BOUNDED, _ROUNDED = 50, 0.01
+
+
+def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the date or numeric columns whose difference is the exposure.
+
+    They reveal when a policy ended. A total loss ends a policy early, so a short exposure reveals the loss.
+    """
+    if kind_of(frame[exposure]) not in NUMBERS:
+        return ()
+    w = as_floats(frame[exposure]).to_numpy()
+    placed: dict[str, np.ndarray] = {}
+    of_dates = set()
+    for name in columns:
+        if kind_of(frame[name]) == "truth value":
+            continue
+        cells, holds_dates = on_a_line(frame[name])
+        if cells is not None:
+            placed[name] = cells
+        if holds_dates:
+            of_dates.add(name)
+    few = a_few(len(frame))
+    bounds: set[str] = set()
+    # If all policies begin on one day, the end alone determines the exposure.
+    origin = np.zeros(len(frame))
+    for name in of_dates:
+        if _is_length(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
+            bounds.add(name)
+    rows = few[np.isfinite(w[few])]
+    if len(rows) < _MIN_BOUNDED:
+        return tuple(name for name in placed if name in bounds)
+    alike = _squared_links(np.column_stack([each[rows] for each in (w, *placed.values())]))
+    for (i, one), (j, other) in combinations(enumerate(placed), 2):
+        edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
+        # Most of very many pairs end here.
+        if (one in of_dates) != (other in of_dates) or alike[i, j] < (edge - _ROUNDED) ** 2:
+            continue
+        a, b = placed[one], placed[other]
+        if _is_length(b[few] - a[few], w[few], edge, (a[few], b[few])) and _is_length(b - a, w, edge, (a, b)):
+            bounds |= {one, other}
+    return tuple(name for name in placed if name in bounds)
+
+
+def _squared_links(columns: np.ndarray) -> np.ndarray:
+    """Squared correlation of the first column (n, 1 + p) with the difference of each pair of others, (p, p);
+    NaN or infinite where a cell is missing or the difference is constant."""
+    known = np.where(np.isfinite(columns), columns, np.nan)
+    # A common scale keeps differences, and keeps squares from overflowing.
+    known /= max(float(np.nanmax(np.abs(known))), 1.0)
+    centred = known - known.mean(axis=0)
+    products = centred.T @ centred
+    size, with_first = np.diag(products)[1:], products[0, 1:]
+    spread = (size[:, None] + size - 2 * products[1:, 1:]) * products[0, 0]
+    squares = (with_first[:, None] - with_first) ** 2
+    return np.divide(squares, spread, out=np.full_like(spread, np.inf), where=~(spread <= 0))
+
+
+def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
+    known = np.isfinite(length) & np.isfinite(w)
+    if known.sum() < _MIN_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
+        return False
+
+    def together(values: np.ndarray) -> float:
+        cells = values[known]
+        return float(abs(np.corrcoef(cells, w[known])[0, 1])) if np.ptp(cells) > 0 else 0.0
+
+    # If one of the two columns alone matches the exposure, the other is not a bound.
+    return together(length) > edge and max(map(together, ends)) < edge
