@@ -29,9 +29,10 @@ _MEDIAN_OF = 200
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
 #: Maximum number of distances in memory when s has several columns: for two variables, and for all columns.
 _PIECE, _JOINT_PIECE = 2_000_000, 1_000_000
-#: Rows of all permutations that are compared at once, and pairs that are compared one by one, at once.
+#: Maximum number of rows of all permutations compared at once, and of pairs compared individually at once.
 _CACHED, _PAIRS = 10_000, 12_000
-#: Rows of a part whose pairs are compared one by one, and more of them where calls cost more than pairs.
+#: Number of rows of a part whose pairs are compared individually, and its increase for small inputs, for
+#: which function calls take longer than pairs.
 _PART, _PART_OF_FEW = 12, 40_000
 
 
@@ -165,15 +166,15 @@ def distance_correlation(u: Array, v: Array, *, permutations: Index | None = Non
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Of several columns, each is standardised before Euclidean distances are taken.
+        Several columns are each standardised before Euclidean distances are computed.
     permutations : (B, n) array, optional
         Orders of the rows of v.
 
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1]; 1 when v is u times a number plus a number. On few rows the value under independence is
-        well above 0.
+        In [0, 1]; 1 if v is a linear function of u. With few rows, the value is well above 0 even under
+        independence.
     """
     u = standardised(u)
     orders = np.arange(u.shape[1])[None] if permutations is None else permutations
@@ -222,18 +223,18 @@ def _mean_distances(x: Array) -> Array:
 
 
 def _mean_product(u: Array, v: Array) -> Array:
-    """Mean over all pairs of rows of |u_i − u_j||v_i − v_j|, for rows in ascending order of u, (K, n).
+    """Return the mean of |u_i − u_j||v_i − v_j| over all pairs of rows, which are sorted by u, (K, n).
 
-    It is 2 D − Σ (u_j − u_i)(v_j − v_i) over the pairs i < j, times 2 / n², where D sums the products of the
-    pairs with v_i < v_j. The rows, in the order of v, are parted at the median of u again and again. Rows in
-    different halves have a known order in both, and D needs counts and sums of the rows before each row.
-    Pairs in the last, small parts are taken one by one. O(n log n).
+    The mean is 2 D − Σ (u_j − u_i)(v_j − v_i) over the pairs i < j, times 2 / n², where D is the sum of the
+    products over pairs with v_i < v_j. The rows, sorted by v, are divided recursively at the median of u.
+    Rows in different halves have a known order in both variables, so D needs only counts and sums of the rows
+    before each row. Pairs in the last small parts are computed individually. The cost is O(n log n).
     """
     members, n = u.shape
     levels = int(np.log2(max(n / (_PART + _PART_OF_FEW / v.size), 1.0)))
     part = -(-n // 2**levels)
     width = part << levels
-    # Rows are added that form no pair of D with others: the highest of u and the lowest of v.
+    # Padding rows have the highest u and the lowest v, so they form no pair of D with other rows.
     by_v = np.concatenate([np.tile(np.arange(n, width), (members, 1)), np.argsort(v, axis=-1)], axis=-1)
     nearest = np.minimum(by_v, n - 1)
     x, y = np.take_along_axis(u, nearest, axis=-1), np.take_along_axis(v, nearest, axis=-1)
@@ -243,13 +244,13 @@ def _mean_product(u: Array, v: Array) -> Array:
     for level in range(levels - 1, -1, -1):
         half = part << level
         is_high = (parts & (1 << level)).astype(bool)
-        # Each half in the order of v, the low one first.
+        # Each half is in the order of v, and the lower half comes first.
         rows = np.stack([np.flatnonzero(each).reshape(-1, half) for each in (~is_high, is_high)], axis=1)
         x, y, parts = (each[rows.ravel()] for each in (x, y, parts))
         halves_x, halves_y = x.reshape(rows.shape), y.reshape(rows.shape)
         low_x, low_y = halves_x[:, 0], halves_y[:, 0]
         whole = half * (low_x * low_y).sum(axis=1) - low_x.sum(axis=1) * halves_y[:, 1].sum(axis=1)
-        # Less or plus what the rows of the other half that come before each row make of it.
+        # Add or subtract the contribution of the rows of the other half that precede each row.
         nodes = np.arange(len(rows))[:, None, None]
         before = rows - 2 * half * nodes - np.arange(half)
         sums = np.zeros((len(rows), 2, half + 1))
@@ -259,7 +260,7 @@ def _mean_product(u: Array, v: Array) -> Array:
         whole += (found[:, 1] - found[:, 0]).sum(axis=1)
         total += whole.reshape(members, -1).sum(axis=1)
     x, y = (each.reshape(members, -1, part) for each in (x, y))
-    # Pieces that stay in the cache.
+    # The pieces fit in the cache.
     for start in range(0, x.shape[1], step := max(1, _PAIRS // (members * part**2))):
         far = [
             each[:, start : start + step, :, None] - each[:, start : start + step, None] for each in (x, y)

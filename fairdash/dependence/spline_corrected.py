@@ -282,14 +282,14 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
             return smooth
     root = root[which]
     s, p, q, own = (np.array(each) for each in zip(*correlations(tables, which), strict=True))
-    told, found = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
-    most, shown = told.max(axis=0), evidence(s, p, q, own).max(axis=0)
+    predictions, values = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
+    most, shown = predictions.max(axis=0), evidence(s, p, q, own).max(axis=0)
     # Order from coarse to fine; ties in size are ordered by value, so that exchanging u and v has no effect.
-    order = np.lexsort((found, p * q), axis=0)
-    told, found = (np.take_along_axis(each, order, axis=0) for each in (told, found))
+    order = np.lexsort((values, p * q), axis=0)
+    predictions, values = (np.take_along_axis(each, order, axis=0) for each in (predictions, values))
     value = np.zeros_like(most)
-    for one, its_own in zip(found, told, strict=True):
-        value = value + _between(root * (its_own - most), -_ALIKE[1], -_ALIKE[0]) * (one - value)
+    for one, prediction in zip(values, predictions, strict=True):
+        value = value + _between(root * (prediction - most), -_ALIKE[1], -_ALIKE[0]) * (one - value)
     advantage = _between(root * (most - predicted[which]), *_ADVANTAGE)
     share = _between(shown, *_STEPS) * advantage
     moved = smooth.copy()
