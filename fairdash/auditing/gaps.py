@@ -343,7 +343,7 @@ def reach_of_all(covariance: Array, random_state: int | None) -> float:
 
 
 def reach_of_sums(parts: csr_matrix, random_state: int | None) -> float:
-    """Return :func:`reach_of_all` for sums over independent units, parts (U, J).
+    """Return the result of :func:`reach_of_all` for sums (J,) of parts (U, J) of independent units.
 
     Their covariance (J, J) is not computed if it would be larger than the parts.
     """

@@ -66,8 +66,7 @@ def gain_over_mean(
 
     Notes
     -----
-    The test is one-sided and normal, on the differences of the two losses, which are computed on the same
-    test rows. The noise of the rows bounds its standard error from below, because two or three splits can
+    The test is a one-sided normal test of the differences between two losses on the same test rows. The noise of the rows bounds its standard error from below, because two or three splits can
     agree by chance.
     """
     from scipy.stats import norm

@@ -1,4 +1,4 @@
-"""Minimax game between predictors and adversaries for K pairs at once: batches, steps and best epoch.
+"""Minimax training of K pairs of predictor and adversary at once: batches, steps and best epoch.
 
 minimise over φ:  L(h_φ(X), Y) + λ Ψ(U, V),   where the adversary maximises Ψ
 

@@ -184,7 +184,8 @@ def _with_one_more(lams: Sequence[float]) -> list[float]:
 def rows_of_pilot(
     dataset: Dataset, split: Split, random_state: int, *, most: int = MAX_TRAINING_ROWS
 ) -> tuple[Dataset, Split]:
-    """Return a pilot's rows, at most `most` for training and then those for measurement, and their split."""
+    """Return a pilot's rows and their split: at most `most` rows for training, followed by the rows for "
+    "measurement."""
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (
