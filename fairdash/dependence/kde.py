@@ -77,7 +77,7 @@ def hgr_kde(
         are at most 1,000 points, and rows further from the mean count at the ends. ``"published"``: at most
         50 points on ±2.5 standard deviations, as in the published code, which ignores values outside.
     permutations : (B, n) array, optional
-        Orders of the rows of v, for numpy arrays (K, n); with weights, a row may occur several times.
+        Permutations of the rows of v, for numpy arrays (K, n); with weights, a row may occur several times.
     weight_moves
         Whether the weights of permuted rows move with v or stay with u.
 
@@ -139,7 +139,7 @@ def hgr_kde_scores(
     sample_weight : (K, n) array, optional
         Non-negative; ranks are weighted, too.
     permutations : (B, n) array, optional
-        Orders of the rows of v.
+        Permutations of the rows of v.
     weight_moves
         Whether the weights of permuted rows go with v, or stay with u.
 

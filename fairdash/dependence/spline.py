@@ -70,7 +70,8 @@ def hgr_spline(
         gives values on either side of 0. ``"in_sample"``: the first canonical correlation on the rows used
         for fitting; noise gives a positive value.
     permutations : (B, n) array, optional
-        Orders of the rows of v. The corrected value keeps its functions. Cross-fitted values use new folds.
+        Permutations of the rows of v. The corrected value keeps its functions. Cross-fitted values use new
+        folds.
     weight_moves
         Whether the weights of permuted rows move with v or stay with u.
 

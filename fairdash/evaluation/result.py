@@ -66,8 +66,8 @@ def gain_over_mean(
 
     Notes
     -----
-    The test is a one-sided normal test of the differences between two losses on the same test rows. The noise of the rows bounds its standard error from below, because two or three splits can
-    agree by chance.
+    The test is a one-sided normal test of the differences between two losses on the same test rows. The
+    noise of the rows bounds its standard error from below, because two or three splits can agree by chance.
     """
     from scipy.stats import norm
 

@@ -59,8 +59,9 @@ def can_be_rate(target: pd.Series) -> bool:
 def looks_like_total(target: pd.Series) -> bool:
     """Return whether a column holds counts or totals that grow with the exposure, and not a rate.
 
-    These are whole numbers of at least zero, or amounts that are zero in at least half of the rows. Fewer than half of the other amounts may be negative, such as recoveries. A column whose name says that it is a rate
-    never qualifies.
+    These are whole numbers of at least zero, or amounts that are zero in at least half of the rows. Fewer
+    than half of the other amounts may be negative, such as recoveries. A column whose name says that it is
+    a rate never qualifies.
     """
     if not can_be_rate(target) or "rate" in meanings_of(target.name):
         return False

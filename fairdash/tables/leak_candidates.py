@@ -94,7 +94,7 @@ class Finding:
     number
         For a certain leak, the number of rows checked. For a suspect, the share of the variance of the
         target's ranks that it alone explains on held-out rows, at most 1. For averages, their distance from
-        the target's averages as a share of the distance by chance, from 0.
+        the target's averages, divided by the distance expected by chance.
     of
         Revealed column: ``"target"`` or ``"price"``.
     """

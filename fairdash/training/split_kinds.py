@@ -258,8 +258,8 @@ class SetAside:
     """Holdout rows, and predictions for them by models of other rows, not yet evaluated.
 
     The models are those closest to a refit: one per method and weight, trained on every row that is not set
-    aside, with the refit's settings and seed. With many rows, fairdash uses the models of the first split. The
-    mean over the splits' models would be a different predictor, which no user downloads.
+    aside, with the refit's settings and seed. With many rows, fairdash uses the models of the first split.
+    The mean over the splits' models would be a different predictor, which no user downloads.
 
     Parameters
     ----------

@@ -296,7 +296,7 @@ def _numbers(table: AuditTable, rows: NDArray[np.bool_], told: Array) -> dict[st
 
 
 def _of_cost(data: AuditData, rows: NDArray[np.bool_]) -> dict[str, float]:
-    """Measures of one of the two prices against the outcome, if there is one, on some rows (n,)."""
+    """Measures that compare one of the two prices with the outcome, if there is one, on some rows (n,)."""
     table = data.table.take(rows)
     if table.outcome is None:
         return {}
