@@ -46,8 +46,9 @@ fd.FairPostprocessor("price", projection="network", alpha=0.5).fit(X, sensitive_
   shows. If x reveals almost nothing, the price hardly changes. `share_without_s_` is the share of the
   repair that is reached without s, from 0 to 1, on rows held out.
 - **`projection="network"`** reaches every dependence down to the noise floor without s, at the cost in the
-  table below. A fair network learns the price from the features alone. `alpha` is the share of the way from
-  the price's dependence to the floor, and a pilot finds the network's λ.
+  table below. A fair network learns the price from the features alone. `alpha` is the requested reduction
+  of the dependence, as a share of the distance from the price's value to the floor. A pilot finds the
+  network's λ.
 - **A model fitted by the repair** is the mean of five models, one for each fold. The repair is calibrated
   on this mean, because this is the price that must not follow s. Check a repair on rows it has not seen, as
   the audit page does.

@@ -342,7 +342,7 @@ def reach_of_all(covariance: Array, random_state: int | None) -> float:
 
 
 def reach_of_sums(parts: csr_matrix, random_state: int | None) -> float:
-    """Return :func:`reach_of_all` for sums over independent units, parts (U, J).
+    """Return the result of :func:`reach_of_all` for sums (J,) of parts (U, J) of independent units.
 
     If the covariance matrix (J, J) would be larger than `parts`, the sums are simulated without it.
     """

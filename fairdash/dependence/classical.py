@@ -103,7 +103,7 @@ def pearson(
     u, v : (K, n) arrays
     sample_weight : (K, n) array, optional
     permutations : (B, n) array, optional
-        Orders of the rows of v.
+        Permutations of the rows of v.
 
     Returns
     -------

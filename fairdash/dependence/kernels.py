@@ -46,7 +46,7 @@ def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     ----------
     u, v : (K, n) arrays
     permutations : (B, n) array, optional
-        Orders of the rows of v.
+        Permutations of the rows of v.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     ----------
     u, v : (K, n) arrays
     permutations : (B, n) array, optional
-        Orders of the rows of v.
+        Permutations of the rows of v.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def hgr_rdc(
     repeats
         Number of draws; the result is their median.
     permutations : (B, n) array, optional
-        Orders of the rows of v.
+        Permutations of the rows of v.
     weight_moves
         Whether the weights of permuted rows go with v, or stay with u.
 

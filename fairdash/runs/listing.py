@@ -40,7 +40,7 @@ class RunList:
 
 
 def list_runs(*, owner: str | None = LOCAL) -> RunList:
-    """List an owner's runs; everybody's if None."""
+    """List the runs of one owner, or of all owners if `owner` is None."""
     return RunList(*_found(Run, owner))
 
 

@@ -149,8 +149,8 @@ def _numbers(features: pd.DataFrame, columns: Sequence[Hashable]) -> NDArray[np.
     """Return the named columns as (n, q) float64, with NaN for missing cells."""
     if not len(columns):
         return np.empty((len(features), 0))
-    # One call reads all columns, since a lookup by name takes longer than reading a thousand cells. The array is
-    # stored row by row, so that sums do not depend on the frame's layout.
+    # One call reads all columns, since a lookup by name takes longer than reading a thousand cells. The array
+    # is stored row by row, so that sums do not depend on the frame's layout.
     return np.ascontiguousarray(features[list(columns)].to_numpy(dtype=float, na_value=np.nan))
 
 

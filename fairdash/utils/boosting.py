@@ -5,8 +5,8 @@ to 600 rows of 100 columns takes 15 s instead of 0.15 s. Here equal weights are 
 are cut into bins with about equal numbers of rows.
 
 A split costs columns × bins even if columns have few values: with 3,000 dummies, a fit to 600 rows took 20 s,
-because each has room for 255 bins. Small tables get as many bins as a column has values, which changes no tree,
-and wide tables at most as many as fit into a processor's cache.
+because each has room for 255 bins. Small tables get as many bins as a column has values, which changes no
+tree, and wide tables at most as many as fit into a processor's cache.
 """
 
 from __future__ import annotations

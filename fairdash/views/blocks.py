@@ -140,7 +140,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Figure of an audit's table, drawn when it is shown.
+    """Figure of an audit's table. It is drawn only when it is shown.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ def test_raw_scores_are_never_a_price(rows, in_this_process):
         ("xgboost", "count:poisson, custom objective", "json"),
     ):
         content, table = file(library, model, ending), rows[INPUTS]
-        with pytest.raises(StorageError, match="does not tell its objective, so its output may be a log"):
+        with pytest.raises(StorageError, match="does not state its objective, so its output may be a log"):
             priced(table, content, columns=None, name="price")
         made = priced(table, content, columns=None, name="price", link="log")[0]["price"]
         np.testing.assert_allclose(made, rows[f"{library} {model}"], rtol=1e-6)
@@ -206,7 +206,7 @@ def test_fairdash_s_own_tariff_is_a_model(tmp_path):
         ("term,estimate\n(Intercept),1\nage,NA\n", "“age” has no number"),
         ("term,estimate\nage,1\n", "it has no base rate, or intercept"),
         ("term,estimate\nIntercept,1\nage,1\nage,1\n", "it has several rows of “age”"),
-        (",x\nIntercept,9\nage,1.1\n", "does not tell coefficients from relativities"),
+        (",x\nIntercept,9\nage,1.1\n", "does not say whether they are coefficients or relativities"),
         (GENMOD.replace("Level1,DF", "Level1,Level2"), "coefficients of two levels"),
         (",exp(coef)\n(Intercept),1\nzoneA,0\n", "not all of its relativities are above 0"),
         (",x\nIntercept,-1\nzoneA:s(age).1,2\n", r"its terms “zoneA:s\(age\).1” are neither columns"),

@@ -127,7 +127,7 @@ def test_an_executor_that_breaks_is_made_again_as_long_as_steps_are_done(tmp_pat
 
 
 def test_an_executor_that_always_breaks_ends_the_run_in_words(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="ended again and again"):
+    with pytest.raises(RunError, match="stopped repeatedly"):
         compute_steps(
             lambda job: program(job, []), tmp_path / "units", step=step, executor=lambda: Breaking(0)
         )

@@ -110,7 +110,7 @@ def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
 
 
 def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
-    """Return the lines' names at the point of their largest distance, each on its outer side."""
+    """Return labels for the two lines where they are farthest apart, each on the outer side of its line."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
     widest = int(gap.to_numpy().argmax())

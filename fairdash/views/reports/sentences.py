@@ -77,9 +77,10 @@ def _about(rows: float) -> str:
 def networks_and_tariffs(comparison: Comparison) -> str:
     """Compare the best network with an equally fair tariff; empty without tariffs.
 
-    The tariff is that halfway along the dependence that both reach, the network that with the least error
-    that is no more dependent, both on validation rows. The figures are those of test rows: the paired
-    difference over the splits, with Student's interval by Nadeau and Bengio's standard error.
+    The tariff lies halfway along the range of dependence that both reach. The network has the least error
+    among networks that are no more dependent. Validation rows decide both choices. The figures come from
+    test rows: the paired difference over the splits, with a Student interval that uses the standard error
+    of Nadeau and Bengio.
     """
     from scipy.stats import t as student
 

@@ -265,7 +265,8 @@ def moving_lines(
 def _moving_front(
     comparison: Comparison, stops: Stops, figure: go.Figure, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the front on which the chosen point, its name and the end of the noise floor move."""
+    """Return the figure of the front, with the chosen point, its name and the end of the noise floor as "
+    "moving parts."""
     spec = plain(figure)
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:
