@@ -169,7 +169,7 @@ class AuditData:
         return self._parts[wanted]
 
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
-        """Return notes on the rows that figures with these roles leave out, and on the meaning of blanks."""
+        """Return notes on the rows that results leave out, given these column roles, and on blank cells."""
         columns, said = self.plan.columns, []
         kept, _ = complete_rows(self.frame, columns)
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):

@@ -7,8 +7,8 @@ pairs' simultaneous lower limits exceeds δ. A first step, at a tenth of the lev
 by less than δ (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica 82).
 
 The variance of a level's mean comes from the level's own rows, so levels may differ in variance. With few
-rows this variance is uncertain. The draws therefore include its distribution, and single pairs have Welch's
-degrees of freedom.
+rows this variance is uncertain. The simulated draws therefore vary the variance too, and a comparison of a
+single pair uses Welch's degrees of freedom.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ class Columns:
     )
     features: tuple[str, ...] | None = option(
         *(None, "Rating factors of the price"),
-        "Models of price and outcome learn from these columns. Leave out columns known only later.",
+        "Models of price and outcome learn from these columns. Leave out values that are known only after pricing.",
         word="feature",
     )
     also: tuple[str, ...] = option(

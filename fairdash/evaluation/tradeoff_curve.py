@@ -211,7 +211,7 @@ class _Blends:
 
 
 class _BlendVerdicts:
-    """Verdicts of a method's blends, based on the permutations of a trained model."""
+    """Verdicts on weighted means of two models' predictions, from the permutations of a trained model."""
 
     def __init__(
         self,

@@ -165,7 +165,7 @@ def _train(run: Run, context: JobContext, unit: Unit) -> None:
         try:
             run.add_curve(curve)
         except StorageError as error:
-            # A picture of the training is missing then, no figure.
+            # Only the plot of the training is lost; no result depends on it.
             log.warning("a training curve could not be written: %s", error)
 
     def progress(doing: str, share: float) -> None:

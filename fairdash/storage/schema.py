@@ -24,7 +24,7 @@ from fairdash.utils.records import MAX_WHOLE
 
 #: Depth of nested lists and objects, entries of one of them, and characters of one text.
 MAX_DEPTH, MAX_ENTRIES, MAX_CHARACTERS = 20, 20_000, 20_000
-#: A table's columns, and the size of a number of which charts and squares can still be made.
+#: Maximum number of columns, and maximum absolute value of a number that charts and squares can take.
 MAX_COLUMNS, MAX_NUMBER = 5_000, 1e100
 
 TEXT, NUMBER, WHOLE, FLAG = "text", "number", "whole number", "yes or no"

@@ -131,7 +131,7 @@ GROUPS_WANTED = 50
 _MANY_ZEROS = 0.5
 #: Share of the total in the largest 1 % of the costs that indicates a heavy tail. It is less than a twelfth
 #: for normal or exponential costs.
-_HEAVY = 0.15
+_FREQUENT_SHARE = 0.15
 #: Minimum number of rows beyond a quantile that is shown, so that the quantile reveals no single person.
 _MIN_BEYOND = 20
 
@@ -155,7 +155,7 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
     sizes = np.sort(np.abs(cells - np.median(cells)))[::-1]
     top = max(len(cells) // 100, 1)
     share = float(sizes[:top].sum() / sizes.sum()) if sizes.sum() > 0 else 0.0
-    if len(cells) >= 100 and share >= _HEAVY:
+    if len(cells) >= 100 and share >= _FREQUENT_SHARE:
         beyond = f" (beyond {np.quantile(cells, 0.99):.3g})" if top >= _MIN_BEYOND else ""
         remarks.append(
             f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the middle{beyond} make up "

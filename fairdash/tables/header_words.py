@@ -86,7 +86,7 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     meanings: dict[str, int] = {}
     n_words: dict[str, int] = {}
     for concept, phrases in _phrases().items():
-        clear = {phrase: _clearness(words, joined, phrase) for phrase in phrases}
+        clear = {phrase: _match_confidence(words, joined, phrase) for phrase in phrases}
         if clearest := max(clear.values(), default=0):
             meanings[concept] = clearest
             n_words[concept] = max(len(parts) for (parts, _), value in clear.items() if value)
@@ -107,7 +107,7 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     )
 
 
-def _clearness(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
+def _match_confidence(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
     parts, whole = phrase
     if whole.pattern.startswith("[a-z]*"):
         return INSIDE if _holds(parts, words) else 0

@@ -47,9 +47,9 @@ class AveragesPenalty:
     weight
         (n,).
     rows
-        (m,) the rows of the n that it uses.
+        (m,) numbers of the rows, out of n, that the penalty uses.
     number
-        float64 or float32.
+        Floating-point type, float64 or float32.
     premium
         (m,) premiums of the GLM.
     ends_flat

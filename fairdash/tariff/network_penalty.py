@@ -28,9 +28,9 @@ class NetworkPenalty:
     weight
         (n,).
     rows
-        (m,) the rows of the n that it uses.
+        (m,) numbers of the rows, out of n, that the penalty uses.
     number
-        float64 or float32.
+        Floating-point type, float64 or float32.
     """
 
     def __init__(

@@ -159,7 +159,7 @@ class TariffStack:
         mu = self.loss.prediction(eta)
         fisher = 2 * share * (mu ** (2 - self.loss.power) if self.loss.has_log_link else 1.0)
         square = gram(x, fisher / self.unit) + 2 * self.shape.quadratic
-        # Columns that follow from one another have no curvature of their own along some way.
+        # With collinear columns, the Hessian is singular in some direction.
         square[np.diag_indices_from(square)] += 1e-6 * square.diagonal().mean()
         return np.asarray(np.linalg.cholesky(square).T, dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""Devices for training, and the memory that a stack needs on them.
+"""Devices for training, and the memory that networks trained together need on them.
 
 fairdash predicts the memory of a stack and divides a stack that is too large for the device before training.
 The prediction counts the values in memory at the same time, in single precision. Its factors were measured

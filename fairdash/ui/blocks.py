@@ -111,7 +111,7 @@ def show_stage(
     form = picture_format()
 
     def released() -> None:
-        # The browser may send anything; only a stop of the slider is accepted.
+        # The browser may send anything; only one of the slider's positions is accepted.
         at = st.session_state[key].released
         places = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
         if isinstance(at, int) and 0 <= at < places:

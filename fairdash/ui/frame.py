@@ -36,10 +36,10 @@ FIX_LABELS = {
     "drop_negative": "Leave these rows out",
     "year": "Use the year",
     "age": "Use the age",
-    "year_day_first": "Use the year, day first",
-    "year_month_first": "Use the year, month first",
-    "age_day_first": "Use the age, day first",
-    "age_month_first": "Use the age, month first",
+    "year_day_first": "Use the year (day before month)",
+    "year_month_first": "Use the year (month before day)",
+    "age_day_first": "Use the age (day before month)",
+    "age_month_first": "Use the age (month before day)",
     "number_names": "Number them",
 }
 

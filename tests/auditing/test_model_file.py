@@ -131,7 +131,7 @@ def test_outputs_are_chosen_by_name(rows):
         (b"tree\nversion=v4", "incomplete LightGBM model"), (b"CBM1....", "incomplete CatBoost model"),
         (b'{"learner": {}}', "no XGBoost model"), (b'{"name": "tree"}', "JSON that neither"),
         (b"PK\x03\x04...", "zip archive"), (b"PK\x03\x04 model.ini", "MOJO of H2O"),
-        (b"<PMML/>", "its model is a missing one"), (b"<!DOCTYPE x><PMML/>", "no plain PMML"),
+        (b"<PMML/>", "its model is a missing one"), (b"<!DOCTYPE x><PMML/>", "not plain PMML"),
         (b"binf....", "old binary format"), (b"\x1f\x8b....", "compressed"), (b"\x80\x04...", "pickle"),
         (b"nothing", "not a self-contained ONNX model"),
     ],

@@ -182,7 +182,7 @@ def test_what_is_no_run_is_refused_in_plain_words_and_leaves_nothing(content, tm
 
 def test_an_unfinished_or_damaged_run_is_not_exported(done: Run) -> None:
     waiting = create_run(SOURCE, PLAN)
-    with pytest.raises(RunError, match="still at work"):
+    with pytest.raises(RunError, match="still in progress"):
         export_run(waiting)
     enqueue(waiting)
     cancel(waiting)

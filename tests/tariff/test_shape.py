@@ -223,7 +223,7 @@ def test_a_level_without_claims_counts_those_of_the_base():
     rows = model.relativities().set_index("level")["claims"]
     assert rows[["B", "C"]].tolist() == [(claims[table["zone"] == "B"] > 0).sum(), 0]
     assert f"Fewer than {MIN_CLAIMS} training rows have a claim at “zone” “C” (0)." in model.formula()
-    assert "Each counts 10 further claims" in model.formula()
+    assert "Each gets 10 additional claims" in model.formula()
 
 
 def test_levels_with_enough_claims_are_those_of_the_glm():

@@ -166,7 +166,7 @@ def nodes_of(column: pd.Series) -> Nodes:
 
 
 def price_at(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes) -> Array:
-    """Return the mean price of each row with its column set to each of some values, (n,)."""
+    """Return the mean price of each row over several values of one column, (n,)."""
     return np.asarray(sum(share * model(_with(rows, column, value)) for value, share in nodes))
 
 
@@ -194,7 +194,7 @@ def ask_model(
 
     Its tables are ``flips``, with a row for each column that the model knows: the change as shares of the
     mean price, the share of rows beyond the threshold, and the mean price at low and at high s;
-    ``partial_dependence``, the mean price with a column set to each of some values; and, for a `customer` (a
+    ``partial_dependence``, the mean price with a column set to each of several values in turn; and, for a `customer` (a
     label of the frame's index), ``customer`` and ``customer_columns``. `tell` is called before each column
     and may raise an error to stop.
     """

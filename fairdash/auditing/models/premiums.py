@@ -112,7 +112,7 @@ class Fitted:
         return np.asarray(self.model.predict(self.encode(features, *more)), dtype=float)
 
     def predict_at(self, features: pd.DataFrame, nodes: Array) -> Array:
-        """Predict rows with the last column set to each of some values, (n, K)."""
+        """Predict each row with its last column set to each of K values in turn, (n, K)."""
         rows = self.encode(features, np.zeros(len(features)))
         predictions = np.empty((len(rows), len(nodes)))
         for k, node in enumerate(nodes):

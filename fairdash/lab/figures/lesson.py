@@ -259,7 +259,7 @@ def duel_path_figure(
             line(steps, past, name=name, colour=colour, width=3),
             dots(steps[there][-1:], past[there][-1:], name=f"{name}, now", colour=colour, **now),
         ]
-    # Every state has this trace, because the stage can only move traces that exist.
+    # Every frame has this trace, because the animation can only move traces that exist.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
     return _picture(
         ("The game", _DOTTED, "Steps", "Value"),

@@ -45,7 +45,7 @@ class LinearModel(NamedModel):
         Inverse of the link.
     """
 
-    says_unknown = "The model does not know {} of “{}”, in {}, priced as its base level."
+    unknown_level_message = "The model does not know {} of “{}”, in {}, priced as its base level."
     terms: Sequence[Term] = ()
     undo: Callable[[Array], Any]
 
@@ -94,7 +94,7 @@ class CoefficientTable(LinearModel):
     A level without a coefficient is the base. If a factor has several, the file is refused.
     """
 
-    says_unknown = "{} of “{}” has no coefficient and is priced as the base, in {}."
+    unknown_level_message = "{} of “{}” has no coefficient and is priced as the base, in {}."
     kind = "table of coefficients"
     objective = "not told"
     open = (

@@ -215,7 +215,7 @@ class NamedModel:
         Sentences to show before a verdict.
     names_inputs
         Whether the file names the inputs; otherwise columns are used in order.
-    says_unknown
+    unknown_level_message
         Sentence on unknown levels, with placeholders for these, the column and the rows.
     is_listed
         Whether the file lists all its levels, so that a column without any of them is refused.
@@ -230,7 +230,7 @@ class NamedModel:
     remarks: tuple[str, ...] = ()
     columns: list[str] = []  # noqa: RUF012 (set by match)
     names_inputs = is_listed = True
-    says_unknown = "The model does not know {} of “{}”, in {}, priced as a missing level."
+    unknown_level_message = "The model does not know {} of “{}”, in {}, priced as a missing level."
     _place: int | None = 0
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
@@ -305,7 +305,7 @@ class NamedModel:
                 )
             if len(unknown):
                 count = counted(int(unknown.sum()), "row")
-                said.append(self.says_unknown.format(few(sorted(unknown.index)), column, count))
+                said.append(self.unknown_level_message.format(few(sorted(unknown.index)), column, count))
         return tuple(said)
 
     def knows(self, which: Input, level: str) -> bool:

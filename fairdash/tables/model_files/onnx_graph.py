@@ -38,7 +38,7 @@ class OnnxModel(NamedModel):
     """
 
     # The operators may treat a level that the file does not list in any way.
-    says_unknown, is_listed = "The model does not know {} of “{}”, in {}.", False
+    unknown_level_message, is_listed = "The model does not know {} of “{}”, in {}.", False
 
     def __init__(self, content: bytes, _: Link = "auto") -> None:
         import onnxruntime

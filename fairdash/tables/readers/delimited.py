@@ -113,7 +113,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
 
 def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarray, notes: list[str]) -> Cut:
     """Leave out a first row with labels or units of the columns, and add a note."""
-    # A first row with a number has no labels, which is the usual case.
+    # If the first row has a number, it is no second row of headers, which is the usual case.
     if not any(LIKE_NUMBER.fullmatch(str(column[0])) for column in cells):
         top = [[str(cell) for cell in column[:_ROWS_OF_LABELS]] for column in cells]
         if len(lines) > 1 and is_second_header([each[0] for each in top], [each[1:] for each in top]):

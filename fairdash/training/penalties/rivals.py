@@ -52,7 +52,7 @@ def _powers(mass: Array) -> Array:
     return found
 
 
-def _waves(mass: Array) -> Array:
+def _fourier_features(mass: Array) -> Array:
     """Return functions of S whose inner product is a Gaussian kernel, scaled to an HSIC with itself of 1."""
     omega, weight = _frequencies()
     angle = scores(mass)[:, None] * omega
@@ -92,7 +92,7 @@ class HSICPenalty(BasePenalty):
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Encode S as functions whose inner product is L."""
-        return of_ranks(s, train, _waves, weight)
+        return of_ranks(s, train, _fourier_features, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,), at least 0."""

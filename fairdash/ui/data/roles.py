@@ -126,7 +126,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     columns = list(frame.columns)
     suggested, offered = suggestion_of(frame, table=table)
     begin = suggested if known is None else known
-    # The chosen kind of target, and how often it was clicked: widgets that depend on it start again.
+    # Keys of the chosen kind of target and of its number of clicks, which resets dependent widgets.
     target_widget, state = KEY("target", key), KEY("priced", key)
     wanted, clicks = cast(tuple[PricingTarget | None, int], st.session_state.get(state, (None, 0)))
 
@@ -331,7 +331,7 @@ def say_what_tells_the_target(
     unsaid = max(len(lines) - MAX_SAID, 0) + max(len(suspect) - MAX_SAID, 0)
     if unsaid:
         more = counted(unsaid, "more column")
-        st.caption(f"{more} may give the target away or hold codes. They are listed among the features.")
+        st.caption(f"{more} may reveal the target, or hold codes instead of amounts. They are listed among the features.")
 
 
 def _say(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:

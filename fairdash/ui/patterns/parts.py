@@ -297,8 +297,8 @@ def show_numbers(estimates: pd.DataFrame, truth: Truth) -> None:
     st.caption(
         "Noise floors come from shuffling V 39 times, or 19 times for slow estimators. To keep the slider "
         "quick, the floors of some quick estimators come from a nearby noise level, where they differ only "
-        "by chance. For RDC, “as published” treats ties like a Python port. The authors' R "
-        "code averages ties, as we do."
+        "by chance. For RDC, “as published” gives ties their highest rank, as the Python "
+        "port does. The authors' R code averages their ranks, as we do."
     )
 
 

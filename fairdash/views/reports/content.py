@@ -236,8 +236,8 @@ def limits(comparison: Comparison) -> list[str]:
     sentences = {
         "All figures come from test rows, to which no model was fitted.": True,
         "A dependence value means little without its noise floor: the same estimator on the same rows with "
-        "the sensitive attribute shuffled. We give the average of those values, and the value that "
-        "independence exceeds in 5 % of cases.": True,
+        "the sensitive attribute shuffled. We give the average of those values and their 95th "
+        "percentile, which the measure exceeds in 5 % of cases under independence.": True,
         "Finding no dependence does not prove independence. Each measure detects only certain links, and "
         "needs enough rows.": True,
         **dict.fromkeys(of_values(comparison), True),
