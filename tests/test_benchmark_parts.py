@@ -28,7 +28,7 @@ def run(argv, path):
     parts.run(parser, [str(each) for each in argv], work, means, path, by="table")
 
 
-def test_parts_give_the_results_of_one_process(tmp_path):
+def test_benchmark_parts_combine_to_the_results_of_a_single_process(tmp_path):
     run([], tmp_path / "whole.csv")
     files = [tmp_path / f"{k}.csv" for k in range(4)]
     for k, (name, first) in enumerate([("crime", 0), ("crime", 2), ("motor", 0), ("motor", 2)]):
@@ -38,7 +38,7 @@ def test_parts_give_the_results_of_one_process(tmp_path):
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "parts.csv"), pd.read_csv(tmp_path / "whole.csv"))
 
 
-def test_results_of_what_was_not_measured_stay(tmp_path):
+def test_a_partial_benchmark_run_keeps_stored_results_of_other_tables(tmp_path):
     path = tmp_path / "results.csv"
     run([], path)
     run(["--table", "motor", "--splits", 2], path)

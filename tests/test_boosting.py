@@ -18,14 +18,14 @@ def rows():
     return x, x[:, 0] + rng.normal(size=600), rng.uniform(0.1, 1, 600)
 
 
-def test_equal_weights_give_what_the_library_gives(rows):
+def test_boosted_trees_with_equal_weights_predict_as_scikit_learn_does(rows):
     x, y, _ = rows
     own = boosted_trees(max_iter=10).fit(x, y, sample_weight=np.full(600, 2.0))
     theirs = HistGradientBoostingRegressor(max_iter=10, max_leaf_nodes=15, early_stopping=False).fit(x, y)
     np.testing.assert_allclose(own.predict(x), theirs.predict(x), rtol=1e-9)
 
 
-def test_unequal_weights_sort_no_column_for_each_quantile_and_predict_as_well(rows):
+def test_boosted_trees_with_unequal_weights_skip_weighted_percentiles_and_predict_as_well(rows):
     x, y, weight = rows
     before = x.copy()
     with patch(
@@ -39,7 +39,7 @@ def test_unequal_weights_sort_no_column_for_each_quantile_and_predict_as_well(ro
     assert np.std(off) < 0.1 * np.std(y)
 
 
-def test_bins_keep_order_ties_missing_cells_and_few_values():
+def test_binning_preserves_order_ties_missing_cells_and_few_valued_columns():
     rng = np.random.default_rng(0)
     column = np.round(rng.normal(size=1_000), 3)
     column[::50] = np.nan

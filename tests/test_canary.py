@@ -76,7 +76,7 @@ def files_with_canary(home: Path) -> set[str]:
     return {str(path.relative_to(home)) for path in files if any(map(holds_canary, decoded(path)))}
 
 
-def test_the_search_finds_what_is_there(home: Path) -> None:
+def test_the_canary_search_finds_planted_values_in_csv_parquet_and_binary_files(home: Path) -> None:
     upload(table())
     assert len(files_with_canary(home)) == 1
     table().to_parquet(home / "x.parquet", compression="zstd")
@@ -84,7 +84,7 @@ def test_the_search_finds_what_is_there(home: Path) -> None:
     assert len(files_with_canary(home)) == 3
 
 
-def test_from_upload_to_export_no_file_but_the_data_holds_it(home: Path) -> None:
+def test_a_planted_value_appears_only_in_data_files_from_upload_to_export(home: Path) -> None:
     source = upload(table())
     study = Study(PROXIES, source=source.to_json(), sensitive="age")
     assert worker.main(create_study(study).id) == 0
@@ -100,7 +100,7 @@ def test_from_upload_to_export_no_file_but_the_data_holds_it(home: Path) -> None
     }
 
 
-def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home: Path) -> None:
+def test_a_downloaded_model_contains_no_cell_values_except_text_levels(home: Path) -> None:
     source = upload(table())
     job = start_model(source, PLAN, run="0" * 12, method="hgr_nn", lam=1.0)
     assert (wait(job).state, files_with_canary(home)) == (DONE, {f"uploads/{source.sha256}.upload"})
@@ -114,7 +114,7 @@ def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home: Path) 
         assert b"CANARY" not in content
 
 
-def test_errors_name_the_place_and_quote_no_cell(home, caplog, monkeypatch, capsys) -> None:
+def test_error_messages_name_the_code_location_and_quote_no_cell(home, caplog, monkeypatch, capsys) -> None:
     caplog.set_level(logging.DEBUG)
     source = upload(table())
     messages = []
@@ -145,7 +145,7 @@ def test_errors_name_the_place_and_quote_no_cell(home, caplog, monkeypatch, caps
     assert all(name.startswith("uploads/") for name in files_with_canary(home))
 
 
-def test_what_is_said_of_a_table_that_is_read_does_not_quote_it() -> None:
+def test_reports_on_reading_a_table_quote_no_cell() -> None:
     dataset = upload(table()).load()
     frame, report = read_table(table().to_csv(index=False).encode())
     assert len(frame) == 200
@@ -153,7 +153,7 @@ def test_what_is_said_of_a_table_that_is_read_does_not_quote_it() -> None:
     assert not holds_canary(said.encode())
 
 
-def test_a_fault_on_a_page_is_logged_without_what_it_happened_to(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_page_error_is_logged_without_personal_values(caplog: pytest.LogCaptureFixture) -> None:
     from fairdash.ui.frame import plain_errors
 
     caplog.set_level(logging.DEBUG)
@@ -239,7 +239,7 @@ def everything(template: tuple[Path, UploadSource], home: Path) -> UploadSource:
     return template[1]
 
 
-def test_no_value_is_found_after_delete_it_now(home: Path, everything: UploadSource) -> None:
+def test_delete_it_now_removes_every_trace_of_the_data(home: Path, everything: UploadSource) -> None:
     source, other = everything, keep_upload(b"a,b\n1,2\n", name="other.csv")
     kept = create_run(UploadSource(sha256=other.sha256, name="other.csv", roles=ROLES), PLAN)
     running = start_run(source, ENDLESS)
@@ -258,7 +258,9 @@ def test_no_value_is_found_after_delete_it_now(home: Path, everything: UploadSou
     assert (with_canary(home), len(list_uploads())) == (set(), 1)
 
 
-def test_a_process_that_does_not_listen_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deletion_kills_a_worker_process_that_ignores_the_stop_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(cancellation.stop, "__kwdefaults__", {"seconds": 0.2})
     source = upload(table())
     run = create_run(source, PLAN)
@@ -273,7 +275,7 @@ def test_a_process_that_does_not_listen_is_ended(monkeypatch: pytest.MonkeyPatch
     assert not run.folder.exists()
 
 
-def test_a_worker_that_comes_late_brings_nothing_back(home: Path) -> None:
+def test_a_worker_that_starts_work_after_deletion_does_not_restore_the_run(home: Path) -> None:
     source = upload(table())
     run = create_run(source, PLAN)
     late = worker.open_job(run.id)
@@ -282,7 +284,7 @@ def test_a_worker_that_comes_late_brings_nothing_back(home: Path) -> None:
     assert not run.folder.exists()
 
 
-def test_another_server_process_shows_it_no_more() -> None:
+def test_another_server_process_stops_showing_deleted_data() -> None:
     source = upload(table())
     run = create_run(source, PLAN)
     assert worker.main(run.id) == 0
@@ -304,7 +306,7 @@ def test_another_server_process_shows_it_no_more() -> None:
             look()
 
 
-def test_a_window_that_still_holds_the_file_does_not_bring_it_back() -> None:
+def test_a_browser_window_that_still_holds_a_deleted_file_does_not_restore_it() -> None:
     at = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
     content = table().to_csv(index=False).encode()
     at = at.file_uploader[0].set_value(("policies.csv", content, "text/csv")).run()
@@ -319,7 +321,9 @@ def test_a_window_that_still_holds_the_file_does_not_bring_it_back() -> None:
     assert [each.sha256 for each in list_uploads()] == [kept.sha256]
 
 
-def test_the_end_of_the_term_reaches_as_far(home: Path, everything: UploadSource) -> None:
+def test_expiry_of_the_retention_term_deletes_everything_made_from_the_file(
+    home: Path, everything: UploadSource
+) -> None:
     (kept,) = list_uploads()
     assert (delete_expired(), with_canary(home)) == (0, {"uploads", "runs", "models"})
     assert (delete_expired(now=kept.kept_at + timedelta(days=31)), with_canary(home)) == (1, set())
@@ -339,7 +343,7 @@ def test_an_interrupted_deletion_is_completed_later(home, everything, monkeypatc
     assert (with_canary(home), naming(home, everything.sha256)) == (set(), [])
 
 
-def test_what_a_killed_upload_has_left_is_deleted_after_an_hour(home: Path) -> None:
+def test_remains_of_a_killed_upload_are_deleted_after_an_hour(home: Path) -> None:
     killed = (
         "import os, signal, sys; from fairdash.data import keep_upload; write = os.replace\n"
         "def replace(a, b): write(a, b) if str(b).endswith('.json') else os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -355,7 +359,7 @@ def test_what_a_killed_upload_has_left_is_deleted_after_an_hour(home: Path) -> N
     assert with_canary(home) == set()
 
 
-def test_a_file_that_is_uploaded_again_meanwhile_stays(home: Path) -> None:
+def test_a_file_in_use_again_survives_a_pending_deletion(home: Path) -> None:
     source = upload(table())
     mark = home / "uploads" / f"{source.sha256}.deleting"
     mark.touch()

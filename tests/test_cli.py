@@ -40,7 +40,7 @@ def command(capsys):
     return printed
 
 
-def test_a_command_computes_in_one_thread_unless_told():
+def test_a_command_uses_one_thread_unless_configured_otherwise():
     code = (
         "import os, sys; from fairdash.cli import main; print('numpy' in sys.modules); main(['--version']); "
         "print(os.environ['OPENBLAS_NUM_THREADS'])"
@@ -125,7 +125,7 @@ def test_a_refused_command_names_the_fault_and_the_remedy(asked, said, prices, c
     assert not re.search("Traceback|magenta", printed.err)
 
 
-def test_twenty_complete_rows_are_enough(prices, command):
+def test_measure_accepts_twenty_complete_rows(prices, command):
     command(*"measure pearson few20.csv --u u --v v --permutations 19 --bootstrap 0".split())
 
 
@@ -175,7 +175,7 @@ def rated(tmp_path):
     return tmp_path / "rated.csv"
 
 
-def test_measure_asks_among_equals_as_well(rated, command):
+def test_measure_reports_conditional_dependence_given_other_columns(rated, command):
     options = ["measure", "pearson", rated, "--u", "price", "--v", "age", "--bootstrap", "0"]
     given = ["--given", "bonus", "--given", "region"]
     printed = json.loads(command(*options, *given, "--json"))
@@ -196,7 +196,7 @@ def test_measure_asks_among_equals_as_well(rated, command):
 QUICK = "--methods standard --splits 1 --epochs 2 --measures pearson --no-tune --device cpu".split()
 
 
-def test_a_file_of_claims_is_swept_as_a_rate(tmp_path, command):
+def test_sweep_models_claim_counts_as_a_rate_per_exposure(tmp_path, command):
     file = tmp_path / "claims.csv"
     claims(400).to_csv(file, index=False)
     told = ["sweep", "--file", file, *"--predict ClaimNb --sensitive DrivAge --exposure Exposure".split()]
@@ -253,7 +253,7 @@ def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, comm
     assert command("--help").startswith(f"Usage: {name} COMMAND")
 
 
-def test_an_option_twice_counts_as_last_said_and_lists_go_on():
+def test_a_repeated_option_takes_the_last_value_and_repeated_column_lists_accumulate():
     verb, bound, _ = command_line().parse_args(
         "sweep --splits 2 --splits 3 --lams 1,2 --lams 4 --features a b --sensitive c --sensitive d --no-tune"
     )
@@ -306,7 +306,9 @@ def test_a_reader_that_closes_the_pipe_ends_every_command_quietly(command, unbuf
         ("training.load_dataset", "sweep --dataset household"),
     ],
 )
-def test_an_unexpected_error_has_a_status_of_its_own(verb, command, fault, monkeypatch, capsys, caplog):
+def test_an_unexpected_error_exits_with_status_70_and_quotes_no_cell(
+    verb, command, fault, monkeypatch, capsys, caplog
+):
     def broken(*_: object, **__: object) -> int:
         raise fault("Zoe")
 
@@ -368,7 +370,7 @@ def data_of(*features: str, folder: Path) -> Dataset:
     return told.load()
 
 
-def test_what_gives_the_target_away_is_no_feature_unless_it_is_named(tmp_path, capsys):
+def test_columns_that_leak_the_target_are_not_features_unless_named_explicitly(tmp_path, capsys):
     dataset = data_of(folder=tmp_path)
     assert dataset.roles.features == ("PriorClaims", "VehPower", "share")
     assert dataset.label("share") == "share (%)"
@@ -382,7 +384,7 @@ def test_what_gives_the_target_away_is_no_feature_unless_it_is_named(tmp_path, c
         data_of("Powre", folder=tmp_path)
 
 
-def test_what_looks_too_good_is_said_before_anything_is_trained(tmp_path, capsys):
+def test_suspiciously_predictive_columns_are_reported_when_a_table_is_loaded(tmp_path, capsys):
     rng = np.random.default_rng(0)
     count = rng.poisson(0.2, 3000)
     table = pd.DataFrame({"DrivAge": rng.integers(18, 80, 3000), "VehPower": rng.integers(4, 12, 3000)})

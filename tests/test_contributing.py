@@ -63,7 +63,7 @@ def run_console(console: str, folder: Path) -> None:
         assert expected.strip() in done.stdout
 
 
-def test_every_kind_of_part_has_its_example() -> None:
+def test_contributing_has_an_example_for_every_kind_of_extension() -> None:
     parts = [
         "a measure of dependence",
         "a method of training",
@@ -77,7 +77,7 @@ def test_every_kind_of_part_has_its_example() -> None:
 
 @pytest.mark.printed
 @pytest.mark.parametrize("title", few(EXAMPLES, "Add a measure of dependence"))
-def test_an_example_works_as_it_is_written(title: str, source: Path) -> None:
+def test_an_example_in_contributing_works_as_written(title: str, source: Path) -> None:
     steps = list(STEP.finditer(EXAMPLES[title]))
     assert len(steps) >= 2
     # Every example finds the table that the first of them makes.

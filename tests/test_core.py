@@ -100,7 +100,7 @@ for asked in json.loads(sys.argv[1]):
 """
 
 
-def test_what_is_missing_is_named_before_a_file_is_looked_for(core: Path, tmp_path: Path) -> None:
+def test_a_missing_extra_is_named_before_any_file_is_opened(core: Path, tmp_path: Path) -> None:
     done = run_core(core, "-c", RUN_ALL, json.dumps([asked for asked, _ in ASKED]), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     for line, (asked, extra) in zip(done.stdout.splitlines(), ASKED, strict=True):

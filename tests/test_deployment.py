@@ -108,12 +108,12 @@ def _markdown(message: ForwardMsg) -> str:
     return f"{element.body} {element.help}"
 
 
-def test_nobody_comes_in_without_a_password(proxy: int) -> None:
+def test_the_proxy_rejects_requests_without_a_password(proxy: int) -> None:
     assert (ask(proxy, "/", None), ask(proxy, "/", None, X_Forwarded_User="anne")) == (401, 401)
     assert ask(proxy, "/", "anne") == 200
 
 
-def test_a_file_of_the_size_that_fairdash_takes_gets_through(proxy: int) -> None:
+def test_the_proxy_lets_through_uploads_of_the_permitted_size(proxy: int) -> None:
     """Refused by the app, whose session it does not name, and not by nginx for its size (413).
 
     An app that has refused closes the connection, which nginx may still be sending on (502).
@@ -122,12 +122,12 @@ def test_a_file_of_the_size_that_fairdash_takes_gets_through(proxy: int) -> None
     assert status in (400, 403, 502)
 
 
-def test_pages_come_by_the_websocket_and_say_whose_they_are(proxy: int) -> None:
+def test_pages_served_through_the_proxy_identify_the_signed_in_user(proxy: int) -> None:
     for user in ("anne", "ben"):
         assert _id_of("header", user) in who_it_says(proxy, user)
 
 
-def test_a_header_that_a_browser_sends_is_replaced(proxy: int) -> None:
+def test_the_proxy_replaces_a_user_header_sent_by_the_browser(proxy: int) -> None:
     said = who_it_says(proxy, "ben", X_Forwarded_User="anne")
     assert _id_of("header", "ben") in said
     assert _id_of("header", "anne") not in said

@@ -47,7 +47,7 @@ def assert_holds(examples: doctest.TestResults, *, least: int = 1) -> None:
     assert examples.failed == 0
 
 
-def test_the_guide_says_the_crime_figures_that_were_measured():
+def test_the_guide_states_the_measured_crime_figures():
     table = committed("crime_front_demographic_parity")
     method = table.set_index("method")
     last = table[table["method"] == "hgr_nn"].iloc[-1]
@@ -83,7 +83,7 @@ def test_the_guides_python_block_runs_as_printed_in_a_fresh_folder(tmp_path):
 
 @pytest.mark.variant
 @pytest.mark.parametrize("name", ["audit", "front", "tariff"])
-def test_a_notebook_of_the_gallery_prints_what_it_shows(name, capsys):
+def test_a_gallery_notebook_prints_the_output_stored_in_it(name, capsys):
     """All but the numbers, which another processor rounds otherwise."""
     notebook = json.loads(read(f"docs/gallery/{name}.ipynb"))
     space: dict[str, object] = {}
@@ -94,7 +94,7 @@ def test_a_notebook_of_the_gallery_prints_what_it_shows(name, capsys):
         assert re.sub(r"[\d.,%-]+", "0", printed) == re.sub(r"[\d.,%-]+", "0", shown)
 
 
-def test_the_guides_commands_are_commands(capsys):
+def test_the_commands_in_the_guide_exist(capsys):
     lines = re.findall(r"^\.venv/bin/python -m fairdash (.*)$", read("docs/guide.md"), flags=re.MULTILINE)
     assert len(lines) >= 6
     for words in (shlex.split(line, comments=True) for line in lines):
@@ -105,7 +105,7 @@ def test_the_guides_commands_are_commands(capsys):
             assert verb.__module__.startswith("fairdash.cli.")
 
 
-def test_the_readme_fits_one_screen_and_its_pictures_and_commands_are_there():
+def test_the_readme_is_short_and_its_pictures_and_make_targets_exist():
     readme = read("README.md")
     assert len(readme.splitlines()) <= 90
     pictures = re.findall(r"^!\[[^]]+\]\(([^)]+)\)$", readme, flags=re.MULTILINE)
@@ -123,7 +123,7 @@ def test_a_page_is_made_from_the_committed_results(of):
     assert tables.PAGE.read_text(encoding="utf-8") == tables.page()
 
 
-def test_the_results_behind_the_page_on_the_verdict_hold():
+def test_committed_results_support_the_claims_on_the_verdict_page():
     power, size, splits = (
         committed(f"omnibus_{name}").set_index(name)["found"] for name in ("power", "size", "splits")
     )
@@ -144,7 +144,7 @@ def examples_of(page: str) -> doctest.TestResults:
         ["audit", "conditional", "groups", "methods", "numbers", "regressor", "tariff", "verdict"], "verdict"
     ),
 )
-def test_the_code_on_a_page_does_what_it_says(page):
+def test_code_examples_on_a_documentation_page_give_the_printed_output(page):
     assert_holds(examples_of(f"{page}.md"), least=6)
 
 
@@ -153,7 +153,7 @@ PUBLIC = [name for name in fd.__all__ if not name.startswith("_") and not inspec
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_a_public_name_has_an_example_that_does_what_it_says(name):
+def test_every_public_name_has_a_docstring_example_that_passes(name):
     one = getattr(fd, name)
     names = {"fd": fd, "np": np, "pd": pd, name: one}
     (found,) = doctest.DocTestFinder(recurse=False).find(one, name, globs=names)
@@ -161,19 +161,19 @@ def test_a_public_name_has_an_example_that_does_what_it_says(name):
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/guide.md", "docs/architecture.md"])
-def test_a_page_counts_the_questions_of_an_audit(page):
+def test_documents_state_the_correct_number_of_audit_questions(page):
     words = dict(enumerate("eight nine ten eleven twelve thirteen".split(), start=8))
     assert {*re.findall(r"(\w+) questions", read(page))} & {*words.values()} == {words[len(QUESTIONS)]}
 
 
-def test_the_guide_says_how_often_the_shown_number_is_0_and_why_it_is_shown():
+def test_the_guide_passages_on_shown_and_judged_numbers_match_the_benchmark_results():
     from benchmarks.estimator_tables import judged, told_apart
 
     for name, said in (("shown", told_apart()), ("judged", judged())):
         assert " ".join(marked(read("docs/guide.md"), name).split()) == said
 
 
-def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_take():
+def test_the_audit_page_states_the_measured_error_rates_and_durations():
     page, cases = read("docs/audit.md"), committed("audit_cases")
     for name in ("cases", "rivals", "ways", "times", "bands", "sufficiency"):
         given = (committed(f"audit_{name}"), cases)[: 2 if name == "rivals" else 1]
@@ -211,11 +211,11 @@ def test_the_page_on_classes_is_made_from_the_committed_results():
     assert verdicts[["no gap: above", "at δ: above", "at δ: below", "no gap: found"]].to_numpy().max() <= 16
 
 
-def test_the_tutorial_goes_from_a_file_to_a_filed_tariff():
+def test_the_tutorial_examples_give_the_printed_output():
     assert_holds(examples_of("tutorial.md"), least=31)
 
 
-def test_the_page_on_tariffs_says_what_was_measured_and_what_smoothing_brings():
+def test_the_tariff_page_states_the_measured_deviances_and_the_effect_of_smoothing():
     table, page = committed("tariff"), read("docs/tariff.md")
     tariffs = table[table["method"] == "fair_tariff"]
     (glm,) = table.loc[table["method"] == "glm_same_columns", "deviance"]
@@ -235,7 +235,7 @@ def test_the_page_on_tariffs_says_what_was_measured_and_what_smoothing_brings():
     assert f"{took['processor_seconds']:.0f} seconds of one processor" in page
 
 
-def test_the_page_on_tariffs_says_where_the_default_is_beaten():
+def test_the_tariff_page_states_where_rivals_beat_the_default():
     from benchmarks.tariff_rivals import page_table, rivals_of
 
     table, page = committed("tariff_rivals"), read("docs/tariff.md")
@@ -257,7 +257,7 @@ def test_the_page_on_tariffs_says_where_the_default_is_beaten():
         assert (apart["gap"].diff().dropna() < 0).all()
 
 
-def test_the_page_on_tariffs_says_what_a_cap_costs():
+def test_the_tariff_page_states_the_cost_of_a_cap():
     from benchmarks.tariff_cap import page_table
 
     table, page = committed("tariff_cap"), read("docs/tariff.md")
@@ -272,7 +272,7 @@ def test_the_page_on_tariffs_says_what_a_cap_costs():
     assert said.format(100 * gap[0.3], 100 * gap[gap.index.isna()].item()) in page
 
 
-def test_the_readme_says_what_a_fresh_install_took():
+def test_the_readme_states_the_measured_time_and_size_of_a_fresh_install():
     (row,) = committed("first_verdict").itertuples()
     assert row.python == 3.13
     said = f"uv installs the wheel in {row.install_seconds:.0f} seconds ({row.megabytes:.0f} MB)"
@@ -281,7 +281,7 @@ def test_the_readme_says_what_a_fresh_install_took():
     )
 
 
-def test_the_page_on_groups_says_the_false_alarms_that_were_counted():
+def test_the_page_on_groups_states_the_measured_false_alarm_rates():
     table = committed("grouped_null")
     for exchanged, own in table[table["sizes"] == "2 to 8"].groupby("exchanged"):
         alarms = 100 * own["false_alarms"]
@@ -292,7 +292,7 @@ def test_the_page_on_groups_says_the_false_alarms_that_were_counted():
     assert (of_policies["false_alarms"] <= 0.05 + 2.5 * error).all()
 
 
-def test_the_page_on_equals_says_what_was_counted():
+def test_the_page_on_conditional_dependence_states_the_measured_detection_rates():
     from benchmarks.conditional import PIECES, TABLE, page_table, pairs_table
 
     page = read("docs/conditional.md")
@@ -321,17 +321,17 @@ LONG = {
 
 
 @pytest.mark.parametrize("module", few(sorted(MODULES), *(MODULES - LONG)))
-def test_the_examples_of_a_module_do_what_they_say(module):
+def test_the_docstring_examples_of_a_module_pass(module):
     assert_holds(doctest.testmod(import_module(module), extraglobs={"fd": fd, "np": np, "pd": pd}))
 
 
-def test_the_page_on_bad_inputs_lists_the_tests_there_are():
+def test_the_page_on_bad_inputs_is_up_to_date_with_the_tests():
     from docs.bad_inputs import PAGE, page
 
     assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m docs.bad_inputs"
 
 
-def test_every_bad_input_is_held_by_a_test_and_on_the_page_where_a_person_meets_it():
+def test_every_bad_input_has_a_test_including_a_page_test_where_users_meet_it():
     from docs.bad_inputs import ROWS, marked_tests
 
     held = list(marked_tests())

@@ -32,7 +32,7 @@ def test_a_script_has_the_form_that_the_readme_states(script: Path) -> None:
     assert "fairdash" not in text
 
 
-def test_the_folder_holds_scripts_alone_and_ci_runs_none() -> None:
+def test_the_findings_folder_holds_only_scripts_and_a_readme_and_ci_runs_none() -> None:
     assert {each.suffix for each in FOLDER.iterdir()} == {".md", ".sh"}
     assert "$$script" in (ROOT / "Makefile").read_text(encoding="utf-8").partition("\nfindings:\n")[2]
     for file in (".ci/run", ".github/workflows/ci.yml"):

@@ -104,7 +104,9 @@ WRITERS: Mapping[str, Callable[[Run, Run], object]] = {
 
 @pytest.mark.processes
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_full_disk_is_said_and_nothing_is_altered(name: str, runs: tuple[Run, Run]) -> None:
+def test_a_write_to_a_full_disk_is_reported_and_leaves_stored_files_unchanged(
+    name: str, runs: tuple[Run, Run]
+) -> None:
     before = contents()
     with full_disk(), pytest.raises(StorageError, match=r"(?i)free some space|can be written") as said:
         WRITERS[name](*runs)
@@ -113,7 +115,7 @@ def test_a_full_disk_is_said_and_nothing_is_altered(name: str, runs: tuple[Run, 
 
 
 @pytest.mark.processes
-def test_on_a_full_disk_a_run_is_stopped_and_deleted_all_the_same(runs: tuple[Run, Run]) -> None:
+def test_a_run_can_be_stopped_and_deleted_when_the_disk_is_full(runs: tuple[Run, Run]) -> None:
     """Else nobody could make room; what the database could not note is told, and noted the next time."""
     done, stopped = runs
     write_status(stopped.folder, RunStatus(state=RUNNING))
@@ -126,7 +128,7 @@ def test_on_a_full_disk_a_run_is_stopped_and_deleted_all_the_same(runs: tuple[Ru
     assert not done.folder.exists()
 
 
-def test_a_training_goes_on_without_its_curves_where_the_disk_is_full(
+def test_training_continues_without_curves_when_the_disk_is_full(
     runs: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, stopped = runs
@@ -142,7 +144,7 @@ def test_a_training_goes_on_without_its_curves_where_the_disk_is_full(
     assert stopped.curves().empty
 
 
-def test_arrays_are_written_without_a_copy_and_a_full_disk_is_said(tmp_path):
+def test_arrays_are_written_without_a_copy_and_a_full_disk_is_reported(tmp_path):
     arrays = {"predictions": np.arange(2e6).reshape(2, -1), "weight": None}
     tracemalloc.start()
     write_arrays(tmp_path / "rows.safetensors", arrays)

@@ -63,7 +63,9 @@ def server(log: Path) -> Iterator[str]:
     ["evil.example:{port}", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:{port}",
      "evil.example@127.0.0.1", "192.0.2.1:{port}", "127.0.0.1:x", "[::1"],
 )  # fmt: skip
-def test_another_name_is_refused_on_every_road(server: str, road: str, host: str) -> None:
+def test_requests_with_a_foreign_host_name_are_refused_on_every_endpoint(
+    server: str, road: str, host: str
+) -> None:
     # As a browser sends it whose page was loaded from that name.
     for origin in (None, f"http://{host}"):
         status, headers = ask(server, road, host=host, origin=origin)
@@ -79,14 +81,16 @@ def test_another_name_is_refused_on_every_road(server: str, road: str, host: str
      "http://x@127.0.0.1:{port}"],
 )  # fmt: skip
 @pytest.mark.bad_input(56)
-def test_another_origin_is_refused_and_no_address_is_looked_up(server: str, log: Path, origin: str) -> None:
+def test_requests_from_a_foreign_origin_are_refused_without_dns_lookups(
+    server: str, log: Path, origin: str
+) -> None:
     for road in ROADS:
         assert ask(server, road, origin=origin)[0] == 403, road
     assert noted(log, "attempt") == []
 
 
 @pytest.mark.parametrize("host", ["localhost:{port}", "127.0.0.1:{port}", "[::1]:{port}", "LOCALHOST:{port}"])
-def test_this_machines_own_names_are_answered_and_framed_by_nobody(server: str, host: str) -> None:
+def test_requests_to_loopback_names_are_answered_with_framing_forbidden(server: str, host: str) -> None:
     # Streamlit gives its metrics to whoever asks: they are off unless switched on.
     for road, wanted in (("a page", 200), ("metrics", 403), ("health", 200), ("the websocket", 101)):
         status, headers = ask(server, road, host=host, origin=f"http://{host}")
@@ -99,7 +103,7 @@ def test_this_machines_own_names_are_answered_and_framed_by_nobody(server: str, 
 
 
 @pytest.mark.bad_input(57)
-def test_another_address_of_this_machine_is_refused(server: str) -> None:
+def test_connections_to_non_loopback_addresses_of_the_machine_fail(server: str) -> None:
     own, port = socket.gethostbyname(socket.gethostname()), int(server.rsplit(":", 1)[1])
     for other in {own, "127.0.0.2"} - {"127.0.0.1"}:
         with (
@@ -109,7 +113,7 @@ def test_another_address_of_this_machine_is_refused(server: str) -> None:
             pass
 
 
-def test_the_guard_holds_for_streamlit_run_and_a_host_can_be_named(tmp_path: Path) -> None:
+def test_the_host_guard_works_under_streamlit_run_and_accepts_a_configured_host(tmp_path: Path) -> None:
     named = {"STREAMLIT_BROWSER_SERVER_ADDRESS": "fairness.example.org", "FAIRDASH_METRICS": "1"}
     command = ("-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true", "--server.port")
     # From another folder: what the folder of app.py configures must hold all the same.
@@ -123,12 +127,12 @@ def test_the_guard_holds_for_streamlit_run_and_a_host_can_be_named(tmp_path: Pat
 
 
 @pytest.mark.parametrize("hosts", [[], ["localhost", "evil.example"], [""], ["localhost/x"], ["localhost?x"]])
-def test_a_host_that_is_none(hosts: list[str]) -> None:
+def test_missing_malformed_or_duplicate_hosts_and_origins_are_refused(hosts: list[str]) -> None:
     assert refusal_of(hosts, []) is not None
     assert refusal_of(["localhost"], ["http://localhost", "http://localhost"]) is not None
 
 
-def test_names_of_the_server_are_options(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_names_from_streamlit_options_are_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"server.allowedHosts": ["*.example.org", "Fair.example"], "browser.serverAddress": "a.test"}
     monkeypatch.setattr("fairdash.ui.access.config.get_option", options.__getitem__)
     for name in ("a.example.org", "fair.example:443", "A.TEST", "a.test."):

@@ -30,7 +30,7 @@ ACTIVE = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\0=1", "\r=1", "\n=1", '=HYPE
 
 @pytest.mark.bad_input(52)
 @pytest.mark.parametrize("text", ACTIVE)
-def test_active_cells_and_headers_are_escaped_and_numbers_are_not(text: str) -> None:
+def test_formula_cells_and_headers_are_escaped_in_csv_and_numbers_are_not(text: str) -> None:
     frame = pd.DataFrame({text: [text, "plain"], "category": pd.Categorical([text, "x"]), "n": [-1.5, 2.0]})
     back = pd.read_csv(io.BytesIO(safe_csv(frame)), dtype=str, keep_default_na=False)
     cells = [*back.columns, *back[back.columns[0]], *back["category"]]
@@ -40,7 +40,7 @@ def test_active_cells_and_headers_are_escaped_and_numbers_are_not(text: str) -> 
 
 @pytest.mark.bad_input(52)
 @pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\0\r"])
-def test_no_cell_breaks_out_of_its_row(end: str) -> None:
+def test_a_cell_with_line_breaks_stays_in_its_csv_row(end: str) -> None:
     frame = pd.DataFrame({"a": [f"x{end}=1+1,2", "y"], "b": [1, 2]})
     text = safe_csv(frame).decode("utf-8-sig")
     back = pd.read_csv(io.StringIO(text, newline=""))
@@ -67,7 +67,7 @@ NAMES = ["<b>x</b>", "<img src=x onerror=alert(1)>", "![x](http://evil.example/a
 
 @pytest.mark.bad_input(53)
 @pytest.mark.parametrize("name", NAMES)
-def test_names_are_plain_text_in_markdown_and_in_plots(name: str) -> None:
+def test_user_supplied_names_appear_as_plain_text_in_markdown_and_plots(name: str) -> None:
     assert not re.search(r"(?<!\\)[<>\[\]()*_$#:!@]", safe(name))
     features = pd.DataFrame({"feature": [name], "hgr": [0.5]})
     spec = proxies_figure(features, sensitive=name, theme=LIGHT).to_plotly_json()
@@ -126,13 +126,13 @@ def test_a_pickle_is_refused_and_never_run(protocol: int) -> None:
 
 
 @pytest.mark.bad_input(55)
-def test_nothing_here_can_load_a_pickle() -> None:
+def test_the_source_code_contains_no_pickle_loading_call() -> None:
     ways = r"pickle\.loads?|torch\.load\(|joblib|allow_pickle\s*=\s*True|read_pickle|cloudpickle|dill"
     assert [name for name, text in TEXTS.items() if re.search(ways, text)] == []
 
 
 @pytest.mark.bad_input(57)
-def test_the_default_is_loopback_and_the_docs_say_how_to_do_otherwise() -> None:
+def test_the_server_binds_to_loopback_by_default_and_the_docs_cover_deployment() -> None:
     server = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]
     assert server["address"] == "127.0.0.1"
     assert "enableXsrfProtection" not in server, "on unless it is turned off"

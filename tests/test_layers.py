@@ -44,7 +44,7 @@ def _files(layer: str) -> list[Path]:
     )
 
 
-def test_the_list_has_every_package():
+def test_the_layer_list_contains_every_package():
     parts = {
         path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
@@ -53,7 +53,7 @@ def test_the_list_has_every_package():
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("layer", LAYERS)
-def test_a_package_imports_only_those_before_it_and_neither_streamlit_nor_torch_unless_it_may(layer):
+def test_a_package_imports_only_lower_layers_and_permitted_heavy_libraries(layer):
     before = {*LAYERS[: LAYERS.index(layer) + 1]}
     for path in _files(layer):
         names = _imports(path)
@@ -77,7 +77,7 @@ NOT_IN_A_PAGE += (ast.comprehension, ast.Try, ast.BinOp)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_page_is_the_order_of_its_parts_with_their_words(path):
+def test_a_page_script_only_arranges_ui_parts(path):
     assert {name.split(".")[0] for name in _imports(path)} <= {"__future__", "streamlit", "fairdash"}
     assert all(name.startswith("fairdash.ui.") for name in _imports(path) if name.startswith("fairdash."))
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -86,7 +86,7 @@ def test_a_page_is_the_order_of_its_parts_with_their_words(path):
     assert len(code) <= 40
 
 
-def test_there_are_pages_to_hold_to_that():
+def test_the_page_layout_check_finds_at_least_seven_pages():
     assert len(PAGES) >= 7
 
 
@@ -98,16 +98,16 @@ def _loaded_after(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_importing_fairdash_is_light():
+def test_importing_fairdash_loads_no_heavy_library():
     assert not {"torch", "streamlit", "pandas", "sklearn", "plotly"} & _loaded_after("import fairdash")
 
 
-def test_the_help_of_a_shell_is_there_at_once():
+def test_command_line_help_loads_no_heavy_library():
     code = "import fairdash.data\nfrom fairdash.cli import main\nassert main(['--help']) == 0"
     assert not {"torch", "streamlit", "numpy", "pandas", "pyarrow", "scipy", "plotly"} & _loaded_after(code)
 
 
-def test_every_name_of_the_data_package_can_be_had():
+def test_every_exported_name_of_the_data_package_can_be_imported():
     import fairdash.data
 
     assert set(fairdash.data.__all__) == set(dir(fairdash.data))
@@ -116,7 +116,7 @@ def test_every_name_of_the_data_package_can_be_had():
         _ = fairdash.data.no_such
 
 
-def test_a_closed_form_measure_in_a_shell_needs_neither_torch_nor_the_app(tmp_path):
+def test_closed_form_measures_on_the_command_line_load_neither_torch_nor_the_app(tmp_path):
     table = tmp_path / "prices.csv"
     rows = "".join(f"{i % 7},{i * i % 11}\n" for i in range(60))
     table.write_text(f"price,age\n{rows}", encoding="utf-8")
@@ -127,7 +127,7 @@ def test_a_closed_form_measure_in_a_shell_needs_neither_torch_nor_the_app(tmp_pa
     assert not {"torch", "streamlit", "starlette", "plotly"} & _loaded_after(code)
 
 
-def test_what_the_app_imports_is_free_of_torch_and_every_public_name_can_be_had():
+def test_app_imports_and_public_names_load_without_torch():
     code = "import fairdash.api, fairdash.runs.launch, fairdash.ui.cached, fairdash.views.figures.front\n"
     code += "assert not {'torch', 'sklearn'} & sys.modules.keys()\n"
     code += "import fairdash\nfor name in fairdash.__all__: getattr(fairdash, name)"
@@ -138,12 +138,12 @@ ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
-def test_the_map_has_every_package_in_its_order() -> None:
+def test_the_architecture_page_lists_every_package_in_layer_order() -> None:
     section = PAGE.partition("## Packages")[2].partition("\n## ")[0]
     assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == LAYERS
 
 
-def test_every_file_that_is_named_is_there() -> None:
+def test_every_file_named_in_the_architecture_and_contributing_pages_exists() -> None:
     named = set(
         re.findall(r"`([\w/]+\.(?:py|md|txt))`", PAGE + (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
     )
@@ -152,7 +152,7 @@ def test_every_file_that_is_named_is_there() -> None:
 
 
 @pytest.mark.parametrize("kind", [Run, SearchJob, ModelJob, AuditJob, RepairJob])
-def test_every_kind_of_job_has_its_folder_on_the_page(kind: type[Job]) -> None:
+def test_the_architecture_page_lists_the_folder_of_every_job_type(kind: type[Job]) -> None:
     assert f"| `{kind.folder_name}/<id>/`" in PAGE
 
 

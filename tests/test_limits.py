@@ -91,7 +91,9 @@ def test_gzip_of_several_parts_is_read_whole() -> None:
 
 
 @limited
-def test_reading_takes_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_a_file_beyond_the_memory_limit_is_refused_and_the_process_survives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     # Columns of 40 MB: smaller ones may fit into memory that the process has taken and freed before.
     n = 5 * 10**6
     content = pd.DataFrame({"a": np.arange(n), "b": 0.5}).to_parquet()
@@ -107,7 +109,7 @@ def test_reading_takes_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @limited
-def test_the_limit_ends_with_the_last_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_limit_is_lifted_when_the_outermost_context_exits(monkeypatch: pytest.MonkeyPatch) -> None:
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_DATA)
@@ -133,7 +135,7 @@ def test_lack_of_memory_in_a_run_is_reported(monkeypatch: pytest.MonkeyPatch) ->
 
 @limited
 @pytest.mark.processes
-def test_a_run_that_takes_too_much_says_so_and_its_worker_does_the_next(monkeypatch) -> None:
+def test_a_worker_survives_a_run_that_exceeds_the_memory_limit(monkeypatch) -> None:
     source = upload(table())
     # 81 million weights between two layers; with what the optimiser keeps, several times as many numbers.
     wide = replace(PLAN, settings=replace(PLAN.settings, hidden=(9000, 9000)))
@@ -150,14 +152,18 @@ def test_a_run_that_takes_too_much_says_so_and_its_worker_does_the_next(monkeypa
     assert most_memory() <= int(most) <= most_memory() + 8e9
 
 
-def test_nothing_is_limited_where_a_gpu_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_memory_is_not_limited_on_machines_with_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr("fairdash.utils.memory._GPUS", (tmp_path,))
     assert not can_limit()
     with limited_memory():
         pass
 
 
-def test_a_container_has_less_than_its_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_memory_limit_follows_the_container_limit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "max").write_text("1000000000\n")
     (tmp_path / "none").write_text("max\n")
     monkeypatch.delenv("FAIRDASH_MEMORY", raising=False)

@@ -83,7 +83,7 @@ def test_data_of_other_owners_behave_as_if_they_did_not_exist() -> None:
 
 
 @pytest.mark.parametrize(("first", "second"), [(ANNE, BEN), (ANNE, LOCAL)])
-def test_the_same_bytes_are_each_one_s_own(first: str, second: str) -> None:
+def test_two_owners_of_identical_files_keep_and_delete_them_independently(first: str, second: str) -> None:
     (source, *jobs), (others, *other_jobs) = make_for(first), make_for(second)
     assert (source.sha256, len(uploads.list_uploads(owner=None))) == (others.sha256, 2)
     assert [each.name for each in uploads.list_uploads(owner=first)] == [f"secret-{first[0]}.csv"]
@@ -100,14 +100,16 @@ def test_the_same_bytes_are_each_one_s_own(first: str, second: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "..", "a" * 31, "A" * 32, f"{'a' * 32}/..", "local/x"])
-def test_an_owner_never_leads_out_of_the_folder(text: str) -> None:
+def test_an_invalid_owner_id_is_refused_and_never_used_as_a_path(text: str) -> None:
     keep = partial(uploads.keep_upload, b"a,b\n1,2\n", name="x.csv")
     for use in (lambda: check_owner(text), lambda: sources_folder(text), lambda: keep(owner=text)):
         with pytest.raises(StorageError, match="id of an owner"):
             use()
 
 
-def test_the_command_line_is_local_unless_told(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+def test_the_command_line_acts_as_the_local_owner_unless_another_is_given(
+    capsys: pytest.CaptureFixture, tmp_path: Path
+) -> None:
     _, run, *_ = make_for(ANNE)
     place = tmp_path / "report.html"
     errors = []
@@ -146,7 +148,7 @@ def test_pages_and_commands_pass_an_owner_to_every_query() -> None:
     assert silent == []
 
 
-def test_the_log_says_who_when_what_and_which_data() -> None:
+def test_the_log_records_user_action_and_data_of_every_event() -> None:
     source = upload_for(ANNE)
     run = start_run(source, PLAN, owner=ANNE)
     start_run(source, PLAN, owner=ANNE)
@@ -195,7 +197,7 @@ def test_every_flipped_bit_of_a_log_is_detected(tmp_path: Path) -> None:
         assert not log.read(tmp_path).is_whole, place
 
 
-def test_a_log_that_can_t_be_written_stops_nothing(
+def test_a_log_write_failure_is_reported_without_raising_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     noted(tmp_path)
@@ -215,7 +217,7 @@ def expire(home: Path) -> None:
         path.write_text(json.dumps(json.loads(path.read_text()) | {"kept_at": "2020-01-01T00:00:00+00:00"}))
 
 
-def test_terms_hold_with_nobody_there(tmp_path: Path) -> None:
+def test_retention_terms_apply_when_no_user_is_connected(tmp_path: Path) -> None:
     _, *jobs = make_for(ANNE)
     end = deletion.keep_enforcing(seconds=0.05)
     try:

@@ -34,7 +34,7 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_each_promise_stands_on_its_page_and_its_tests_are_there() -> None:
+def test_each_documented_promise_is_on_its_page_and_names_existing_tests() -> None:
     found = rows()
     assert len(found) > 100
     for page, words, tests in found:
@@ -45,7 +45,7 @@ def test_each_promise_stands_on_its_page_and_its_tests_are_there() -> None:
             assert name in functions_of(TESTS / path), each
 
 
-def test_no_page_and_no_section_is_without_one() -> None:
+def test_every_documentation_page_and_section_has_a_tested_promise() -> None:
     promised: dict[str, list[str]] = {}
     for page, words, _ in rows():
         promised.setdefault(page, []).append(plain(words))
@@ -90,6 +90,6 @@ def test_no_test_is_without_an_assertion() -> None:
     assert n > 1000
 
 
-def test_every_test_that_is_left_to_make_test_all_is_there():
+def test_every_test_deferred_to_make_test_all_exists():
     named = [line.partition("::") for line in CARRIED_OUT_BY_OTHERS]
     assert [name for file, _, name in named if f"def {name}(" not in (ROOT / file).read_text("utf-8")] == []

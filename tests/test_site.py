@@ -22,7 +22,7 @@ def test_every_page_is_in_the_navigation_once_and_every_entry_is_a_page():
         build.settings([*there, "elsewhere/page.md"])
 
 
-def test_a_message_of_the_site_builder_is_a_fault():
+def test_every_warning_of_the_site_builder_counts_as_an_error():
     output = "Build started\nNo issues found\n\nBuild finished in 2.10s\n"
     assert not build.complaints(output)
     assert build.complaints(f"griffe: a.py:10: No types\n{output}") == ["griffe: a.py:10: No types"]
@@ -43,7 +43,7 @@ def slug(heading: str) -> str:
 
 
 @pytest.mark.parametrize("page", sorted(SOURCES))
-def test_every_link_of_a_page_leads_to_a_file_and_an_anchor_that_are_there(page):
+def test_every_link_on_a_page_points_to_an_existing_file_and_anchor(page):
     source = SOURCES[page]
     prose = [text for text, is_prose in pages.outside_code(source.read_text("utf-8")) if is_prose]
     for target in (link["target"] for text in prose for link in pages.LINK.finditer(text)):
@@ -93,7 +93,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_built_page_with_a_fault_is_found(tmp_path: Path, fault: str):
+def test_the_link_check_finds_each_kind_of_fault_in_a_built_page(tmp_path: Path, fault: str):
     (tmp_path / "a.html").write_text(FINE, "utf-8")
     (tmp_path / "b.html").write_text('<h2 id="there">b</h2>', "utf-8")
     assert not list(links.faults(tmp_path))

@@ -82,7 +82,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_wheel_holds_what_the_repository_holds_and_no_more(wheel: Path) -> None:
+def test_the_wheel_contains_exactly_the_package_and_app_files(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     app = {ROOT / "app.py", ROOT / ".streamlit" / "config.toml", *(ROOT / "pages").rglob("*.py")}
@@ -94,7 +94,7 @@ def test_the_wheel_holds_what_the_repository_holds_and_no_more(wheel: Path) -> N
     assert "fairdash/py.typed" in held
 
 
-def test_the_core_needs_nothing_heavy_and_each_part_is_an_extra(wheel: Path) -> None:
+def test_the_core_has_no_heavy_dependencies_and_each_feature_is_an_extra(wheel: Path) -> None:
     needed = [Requirement(line) for line in _metadata(wheel).get_all("Requires-Dist") or []]
     of_app = ("readers", "explain", "onnx", "train", "plot", "report", "jobs")
     parts = {
@@ -114,7 +114,7 @@ def test_the_core_needs_nothing_heavy_and_each_part_is_an_extra(wheel: Path) -> 
     assert "-e .[app]\n" in (ROOT / "requirements.txt").read_text(encoding="utf-8")
 
 
-def test_what_pypi_shows_of_it_leads_somewhere(wheel: Path) -> None:
+def test_the_pypi_metadata_has_an_author_project_urls_and_absolute_links(wheel: Path) -> None:
     about = _metadata(wheel)
     assert about["Author"] == "The fairdash contributors"
     assert about.get_all("Classifier")
@@ -126,11 +126,11 @@ def test_what_pypi_shows_of_it_leads_somewhere(wheel: Path) -> None:
     assert "blob/main/docs/audit.md" in readme
 
 
-def test_the_citation_is_of_this_version() -> None:
+def test_the_citation_file_states_the_current_version() -> None:
     assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
-def test_commands_work_and_train(commands: Path, elsewhere: Path) -> None:
+def test_the_installed_commands_print_help_measure_and_train(commands: Path, elsewhere: Path) -> None:
     assert _run(commands, elsewhere, "--help").startswith("Usage: fairdash ")
     measure = ("measure", "hgr_spline", "prices.csv", "--u", "price", "--v", "age", "--json")
     assert json.loads(_run(commands, elsewhere, *measure))["n"] == 60
@@ -176,7 +176,9 @@ def server(commands: Path, elsewhere: Path, tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-def test_the_app_opens_from_any_folder_and_stays_private(server: str, tmp_path: Path) -> None:
+def test_the_installed_app_opens_from_any_folder_and_contacts_no_other_host(
+    server: str, tmp_path: Path
+) -> None:
     port = int(server.rsplit(":", 1)[1])
     for path in ("/", "/_stcore/health"):
         assert _status(port, path, "localhost") == 200

@@ -66,7 +66,7 @@ def sentences(text: str) -> Iterator[str]:
                 yield each
 
 
-def test_nothing_of_the_list_is_read_anywhere() -> None:
+def test_no_discouraged_phrase_appears_in_code_texts_or_documents() -> None:
     texts = [(f"{file.name}:{line}", text) for file in CODE for line, text, _ in code_texts(file)]
     texts += [(file.name, prose(file)) for file in PAGES]
     texts += [(file.name, file.read_text("utf-8")) for file in ROOT.glob("fairdash/**/*.html")]
@@ -105,7 +105,7 @@ def counts_of_riddles() -> dict[tuple[str, str], int]:
     return {key: count for key, count in counts.items() if count}
 
 
-def test_comments_open_plainly_and_variables_have_nouns() -> None:
+def test_the_number_of_unclear_comments_and_variable_names_does_not_grow() -> None:
     rows = csv.DictReader(LEFT.read_text("utf-8").splitlines())
     left = {(row["folder"], row["kind"]): int(row["count"]) for row in rows}
     counts = counts_of_riddles()
@@ -113,7 +113,7 @@ def test_comments_open_plainly_and_variables_have_nouns() -> None:
 
 
 @pytest.mark.parametrize("text", ["What programs call it", "Of many levels none is", "So many rows at least"])
-def test_a_riddle_of_a_comment_is_found(text: str) -> None:
+def test_the_comment_check_finds_unclear_openings(text: str) -> None:
     assert RIDDLES.match(text)
 
 
@@ -134,5 +134,5 @@ def test_sentences_of_the_documents_are_short() -> None:
 
 
 @pytest.mark.parametrize("text", ["an adversary reads .7", "Whoever goes on", "can't be told from none"])
-def test_the_list_finds_what_it_is_for(text: str) -> None:
+def test_the_list_of_discouraged_phrases_matches_known_examples(text: str) -> None:
     assert any(re.search(pattern, text, flags=re.IGNORECASE) for pattern in AVOID)

@@ -56,7 +56,7 @@ class Columns:
     )
     features: tuple[str, ...] | None = option(
         *(None, "Rating factors of the price"),
-        "Models of price and outcome learn from these columns. Leave out values that are known only after pricing.",
+        "Models of price and outcome learn from these columns. Leave out what is unknown when pricing.",
         word="feature",
     )
     also: tuple[str, ...] = option(

@@ -37,7 +37,7 @@ def said(result: fd.AuditResult) -> str:
     return " ".join(each.text for each in result.answers)
 
 
-def test_whole_numbers_stay_whole_and_others_keep_their_digits():
+def test_answers_write_whole_numbers_without_decimals_and_large_numbers_without_exponents():
     asked = {"price": "price", "sensitive": "age", "outcome": "claims", "questions": [2, 3, 7]}
     text = said(fd.audit(motor(), **asked))
     assert re.search(r"From “age” \d\d( or \d\d)? to \d\d( or \d\d)? \(", text)
@@ -47,7 +47,7 @@ def test_whole_numbers_stay_whole_and_others_keep_their_digits():
     assert re.search(r"From “age” \d\d,\d\d\d", text)
 
 
-def test_the_rows_needed_are_one_number_in_texts_and_tables():
+def test_answers_and_tables_give_the_same_number_of_rows_needed():
     result = fd.audit(policies(300, slope=0, noise=0.6), price="premium", sensitive="age", questions=[1, 9])
     (needed,) = result.tables["power"]["rows_needed"]
     assert needed == result.details["independence"]["rows_needed"]
@@ -80,7 +80,7 @@ def test_claim_counts_beside_a_premium_are_named_as_counts():
     assert "same unit of money" not in remark
 
 
-def test_command_report_and_filing_have_the_remark_before_the_verdict(tmp_path, capsys):
+def test_command_report_and_filing_show_the_units_remark_before_the_verdict(tmp_path, capsys):
     motor(days=True).to_csv(tmp_path / "t.csv", index=False)
     roles = "--price price --sensitive age --outcome claims --exposure time --total claims --question 1"
     path = tmp_path / "e.zip"
@@ -105,13 +105,13 @@ def test_a_mean_price_of_almost_nothing_is_refused(name):
         fd.audit(table, price="price", sensitive="age", candidate="second", questions=[1])
 
 
-def test_small_units_of_money_are_no_small_mean():
+def test_tiny_prices_are_not_mistaken_for_a_mean_of_almost_zero():
     tiny = motor().assign(price=lambda each: each["price"] * 1e-9)
     one, other = (fd.audit(each, price="price", sensitive="age", questions=[1]) for each in (tiny, motor()))
     assert one.verdicts["value"].iloc[0] == pytest.approx(other.verdicts["value"].iloc[0], rel=1e-6)
 
 
-def test_a_price_of_noise_has_no_distance_from_prices_without_proxies(monkeypatch):
+def test_proxy_discrimination_is_not_measured_for_a_price_that_no_column_explains(monkeypatch):
     monkeypatch.setattr(attribution, "fit_of", lambda _: "a fit")
     costs = SimpleNamespace(is_learned=True)
     fits = pd.DataFrame({"value": [-0.05, 0.6], "ci_low": [-0.1, 0.5]})
@@ -150,7 +150,7 @@ def complete() -> fd.AuditResult:
 
 
 @pytest.mark.parametrize("column", UNUSED)
-def test_cells_missing_elsewhere_change_no_number(complete, column):
+def test_missing_cells_in_columns_that_a_question_does_not_use_leave_its_numbers_unchanged(complete, column):
     result = fd.audit(with_blanks(tariff(), column), **ROLES, questions=UNUSED[column])
     both = complete, result
     for number in UNUSED[column]:
@@ -165,7 +165,7 @@ def test_cells_missing_elsewhere_change_no_number(complete, column):
     assert result.n == complete.n
 
 
-def test_an_answer_says_what_it_leaves_out_and_that_a_blank_may_mean_none():
+def test_an_answer_states_the_rows_it_leaves_out_and_that_a_blank_may_mean_no_claim():
     frame = tariff()
     frame["claims"] = frame["claims"].where(frame["claims"] > frame["claims"].quantile(0.2))
     result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 3, 5])
@@ -174,7 +174,7 @@ def test_an_answer_says_what_it_leaves_out_and_that_a_blank_may_mean_none():
     assert result.n == len(frame)
 
 
-def test_a_question_without_enough_rows_is_not_answered_and_the_others_are():
+def test_a_question_with_too_few_rows_is_left_unanswered_and_the_others_are_answered():
     frame = tariff().assign(claims=lambda each: each["claims"].where(each.index < 60))
     roles = {"price": "premium", "sensitive": "age", "outcome": "claims"}
     result = fd.audit(frame, **roles, questions=[1, 3, 5])
@@ -202,7 +202,9 @@ def _policies(n: int = 3_000) -> pd.DataFrame:
     return frame.assign(policy=np.arange(n) // 2, other=rng.normal(size=n))
 
 
-def test_of_many_rows_a_sample_of_whole_policies_is_audited_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_tables_are_audited_on_a_sample_of_whole_policies_and_a_note_states_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     table = _policies()
     options = {"price": "premium", "sensitive": "age", "questions": [1], "features": []}
     whole = fd.audit(table, **options)
@@ -214,7 +216,7 @@ def test_of_many_rows_a_sample_of_whole_policies_is_audited_and_said(monkeypatch
     assert some.to_dict() == fd.audit(table, **options, groups="policy").to_dict()
 
 
-def test_named_columns_of_a_parquet_file_whose_names_repeat_are_the_right_ones() -> None:
+def test_reading_named_columns_of_a_parquet_file_with_repeated_names_selects_the_right_ones() -> None:
     buffer = io.BytesIO()
     pq.write_table(pa.Table.from_arrays([pa.array([k] * 2) for k in range(4)], names=list("xaya")), buffer)
     frame, _ = fd.read_table(buffer.getvalue(), number_names=True, columns=["a", "y"])

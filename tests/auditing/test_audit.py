@@ -35,7 +35,7 @@ def policies(n: int = 800, *, slope: float = 0.1, seed: int = 0, noise: float = 
     return frame.assign(claims=price * rng.gamma(2, 0.5, n), new=price * (1 - 0.05 * z))
 
 
-def test_a_price_that_does_not_is_shown_below_and_few_rows_decide_nothing():
+def test_a_price_unrelated_to_the_attribute_is_below_and_few_noisy_rows_are_undecided():
     asked = {"price": "premium", "sensitive": "age", "questions": [1]}
     assert fd.audit(policies(3000, slope=0, noise=0.02), **asked, max_gap=0.1).verdict == "below"
     noisy = fd.audit(policies(200, slope=0, noise=0.6), **asked)
@@ -44,7 +44,7 @@ def test_a_price_that_does_not_is_shown_below_and_few_rows_decide_nothing():
     assert "do not show whether" in noisy.answers[0].sentence
 
 
-def test_only_what_is_asked_is_answered_and_what_is_missing_switches_off_what_needs_it():
+def test_an_audit_answers_the_questions_asked_and_names_missing_roles():
     result = fd.audit(policies(400), price="premium", sensitive="age", questions=[2, 4, 5])
     said = {each.question: each.text for each in result.answers}
     assert set(said) == {1, 2, 4, 5}
@@ -92,7 +92,7 @@ def test_a_sum_over_the_exposure_is_divided_by_it():
     assert_allclose(totals.measures["value"], rates.measures["value"], rtol=1e-6)
 
 
-def test_what_seems_to_be_a_sum_is_remarked_and_losses_below_zero_are_counted():
+def test_notes_point_out_likely_totals_and_count_negative_losses():
     frame = policies(400)
     recovered = np.where(np.arange(400) % 4, 0.0, 900.0)
     recovered[:3] = -50.5
@@ -101,7 +101,7 @@ def test_what_seems_to_be_a_sum_is_remarked_and_losses_below_zero_are_counted():
         assert all(part in notes for part in ["among the totals", *below])
 
 
-def test_halves_that_are_too_small_choose_no_points():
+def test_an_audit_of_too_few_rows_chooses_no_points_on_half_of_them_and_notes_it():
     frame = policies(100).assign(age=np.arange(100) % 3.0)
     result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 2, 3])
     assert "gap" not in set(result.measures["measure"])
@@ -110,7 +110,7 @@ def test_halves_that_are_too_small_choose_no_points():
 
 
 @pytest.mark.parametrize(("least", "unit"), [(1e12, 1e3), (0, 1e-12)])
-def test_attributes_of_any_size(least, unit):
+def test_attributes_of_any_location_and_scale_give_finite_verdicts(least, unit):
     s = least + unit * np.random.default_rng(0).normal(size=400)
     result = fd.audit(policies(400).assign(age=s), **ROLES, controls=["zone"], questions=[1, 4, 5])
     found = result.verdicts
@@ -119,7 +119,7 @@ def test_attributes_of_any_size(least, unit):
     assert found["value"].between(found["ci_low"], found["ci_high"]).all()
 
 
-def test_a_price_that_s_gives_without_noise():
+def test_a_price_determined_by_the_attribute_is_above_and_a_constant_price_below():
     frame = pd.DataFrame({"price": np.linspace(1, 2, 500), "s": np.arange(500.0)})
     result = fd.audit(frame, price="price", sensitive="s", questions=[1])
     assert result.verdict == "above"
@@ -153,7 +153,7 @@ def test_a_price_that_s_gives_without_noise():
         ({"power": np.inf}, {"controls": ["power"]}, "Column “power”: numbers that are infinite"),
     ],
 )
-def test_what_cannot_be_audited_is_said_with_the_way_out(change, roles, words):
+def test_tables_and_roles_that_cannot_be_audited_are_refused_with_a_remedy(change, roles, words):
     with pytest.raises((DataError, OptionError), match=words):
         fd.audit(policies(200).assign(**change), **(ROLES | roles))
 
@@ -187,7 +187,7 @@ def by_area(n: int = 800, *, areas: int, seed: int = 0) -> pd.DataFrame:
         (40, ["area"], {"share": lambda frame: np.where(frame["share"] > 0.4, "high", "low")}),
     ],
 )
-def test_factors_that_determine_the_attribute_are_said_and_end_no_audit(areas, controls, more):
+def test_controls_that_determine_the_attribute_are_reported_and_do_not_stop_the_audit(areas, controls, more):
     frame = by_area(areas=areas).assign(**more)
     columns = {"price": "price", "sensitive": "share", "controls": controls, "features": controls}
     result = fd.audit(frame, **columns, criterion="conditional_independence", questions=[1, 4, 9])
@@ -203,7 +203,7 @@ ROOT = Path(__file__).parent.parent.parent
 AUDIT = ROOT / "fairdash" / "auditing"
 
 
-def test_a_question_is_answered_by_a_function_in_a_file_that_holds_two_at_most():
+def test_each_question_is_implemented_in_a_file_of_at_most_two_questions():
     assert list(QUESTIONS) == list(range(1, len(QUESTIONS) + 1))
     files = [each.implementation.partition(":")[0] for each in QUESTIONS.values()]
     assert max(files.count(name) for name in files) <= 2
@@ -214,7 +214,7 @@ def test_a_question_is_answered_by_a_function_in_a_file_that_holds_two_at_most()
     assert {10} == OF_BOTH_PRICES
 
 
-def test_every_figure_of_an_audit_is_of_a_table_that_a_question_or_a_comparison_has():
+def test_every_figure_of_an_audit_belongs_to_a_table_of_a_question_or_a_comparison():
     tables = {name for each in QUESTIONS.values() for name in each.tables}
     measures = {f"measures_{number}" for number in QUESTIONS}
     assert set(FIGURES) <= tables | measures | {"moved_curve"}
@@ -224,7 +224,7 @@ def test_every_figure_of_an_audit_is_of_a_table_that_a_question_or_a_comparison_
     ("option", "value"),
     [("max_gap", 1.0), ("max_gap", 0.0), ("reliability", (0.5, 1.5)), ("cap", 0.0), ("random_state", -1)],
 )
-def test_a_value_out_of_its_range_is_refused_in_the_same_words(option, value, capsys):
+def test_python_json_and_command_line_refuse_an_out_of_range_option_in_the_same_words(option, value, capsys):
     with pytest.raises(OptionError) as of_plan:
         plan_of("price", "age", **{option: value})
     plain = to_plain(plan_of("price", "age")) | {option: list(value) if option == "reliability" else value}
@@ -237,7 +237,7 @@ def test_a_value_out_of_its_range_is_refused_in_the_same_words(option, value, ca
     assert f"Option “{option}”: it is out of its range. Give a number " in str(of_plan.value)
 
 
-def test_the_ends_of_a_range_are_in_it_or_not_as_it_says():
+def test_option_ranges_include_or_exclude_their_ends_as_documented():
     assert plan_of("price", "age", reliability=1.0, random_state=0).reliability == (1.0,)
     with pytest.raises(OptionError, match="above 0 and below 1, such as 0"):
         plan_of("price", "age", max_gap=1)
@@ -249,7 +249,7 @@ def test_the_command_has_each_option_with_its_help():
         assert each.metadata["help"].rstrip(".") in said
 
 
-def test_differences_have_paired_intervals(whole):
+def test_differences_between_two_prices_have_paired_intervals(whole):
     found = whole.tables["two_prices"].set_index("measure")
     assert_allclose(found["difference"], found["candidate"] - found["price"], atol=1e-12)
     # The candidate takes 5 % a standard deviation off a slope of 10 % ÷ 1.1; the prices share their noise.
@@ -282,7 +282,7 @@ def several():
     return fd.audit(frame, **(ROLES | {"sensitive": ["age", "income", "place"]}), questions=[1, 5])
 
 
-def test_several_attributes_are_answered_each_with_holm_over_them(several):
+def test_several_attributes_are_each_audited_with_holm_correction_over_all_of_them(several):
     attributes = ["age", "income", "place"]
     names = [" × ".join(each) for k in (1, 2, 3) for each in combinations(attributes, k)]
     assert [each.plan.columns.sensitive for each in several.along] == names

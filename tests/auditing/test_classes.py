@@ -47,7 +47,7 @@ def along(column: str, table: pd.DataFrame | None = None, **more: object) -> Aud
     return fd.audit(frame() if table is None else table, **(ROLES | {"sensitive": column} | more))
 
 
-def test_its_means_are_those_of_the_classes() -> None:
+def test_an_audit_along_classes_gives_their_mean_prices() -> None:
     regions = along("region", questions=[1, 2])
     own = AuditTable.of(frame(), regions.plan.columns)
     each = by_group(own.price, own.sensitive.astype(int), own.classes, own.weight)
@@ -75,7 +75,7 @@ def test_many_classes_of_few_rows_have_a_bias_surface() -> None:
     assert found.verdicts.set_index("criterion").loc["sufficiency", "verdict"] != "none"
 
 
-def test_a_class_of_few_rows_is_wider_than_a_normal_law_says() -> None:
+def test_a_class_of_few_rows_has_the_wider_interval_of_students_t() -> None:
     """The variance of 20 rows is uncertain: Student's quantile of Welch's degrees of freedom, not the normal one."""
     rng = np.random.default_rng(0)
     code = np.repeat([0, 1], [20, 2_000])
@@ -89,7 +89,7 @@ def test_a_class_of_few_rows_is_wider_than_a_normal_law_says() -> None:
 
 
 @pytest.mark.parametrize("gap", few([0.0, 0.1013]))
-def test_verdicts_on_classes_are_seldom_false(gap: float) -> None:
+def test_verdicts_on_classes_keep_their_error_rate(gap: float) -> None:
     """At no gap "above" is false, and at a gap of δ either verdict."""
     shares, false = [0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05], 0
     for seed in range(40):
@@ -117,7 +117,7 @@ def audited(frame: pd.DataFrame, **more: object) -> AuditResult:
     return fd.audit(frame, price="price", probabilities=COLUMNS, questions=[1], features=["age"], **more)
 
 
-def test_certain_probabilities_are_classes() -> None:
+def test_class_probabilities_of_zero_and_one_give_the_figures_of_known_classes() -> None:
     rng = np.random.default_rng(0)
     y, code, weight = rng.gamma(2, 50, 400), rng.integers(0, 3, 400), rng.uniform(0.5, 2, 400)
     found = by_probability(y, np.eye(3)[code], "abc", weight)
@@ -130,7 +130,7 @@ def test_certain_probabilities_are_classes() -> None:
     np.testing.assert_allclose(found["p_value"], classes["p_value"], atol=0.02)
 
 
-def test_bounds_are_those_of_a_linear_program() -> None:
+def test_bounds_from_class_probabilities_equal_those_of_a_linear_program() -> None:
     """Who is of the class, in [0, 1] a row, is free but for its mean among rows of equal p."""
     rng = np.random.default_rng(0)
     y, cell = rng.gamma(2, 50, 60), np.repeat([0, 1, 2], 20)
@@ -148,7 +148,7 @@ def test_bounds_are_those_of_a_linear_program() -> None:
         assert many[f"bound_{bound}"][0] - exact == pytest.approx(off / 30, rel=0.05)
 
 
-def test_an_audit_says_what_holds_and_what_does_not(tmp_path) -> None:
+def test_an_audit_by_class_probabilities_states_its_assumptions_and_ignores_row_order(tmp_path) -> None:
     result = audited(table(), known_class="truth")
     assert result.plan.columns.sensitive == "p_a"
     for part in ("if price and class are unrelated among rows of equal probability",
@@ -167,7 +167,7 @@ def test_an_audit_says_what_holds_and_what_does_not(tmp_path) -> None:
     assert "We corrected the probabilities" in wrong.answers[0].text
 
 
-def test_what_is_no_probability_is_refused_with_its_rows() -> None:
+def test_invalid_class_probabilities_are_refused_with_their_rows() -> None:
     wrong = table()
     wrong.loc[[3, 7], "p_a"] += 0.2
     with pytest.raises(DataError, match="add up to 1") as caught:

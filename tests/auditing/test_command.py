@@ -42,7 +42,9 @@ def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, tab
     assert (tmp_path / "out.zip").stat().st_size > 0
 
 
-def test_answers_are_printed_first_and_files_are_written_all_the_same(table, tmp_path, capsys, monkeypatch):
+def test_answers_are_printed_if_a_file_cannot_be_written_and_files_written_if_printing_fails(
+    table, tmp_path, capsys, monkeypatch
+):
     command = ["audit", str(table), *COLUMNS, "--question", "1"]
     assert main([*command, "--out", str(table / "out.zip")]) == 2
     said = capsys.readouterr()
@@ -54,9 +56,7 @@ def test_answers_are_printed_first_and_files_are_written_all_the_same(table, tmp
     assert AuditResult.load(tmp_path / "out.zip").n == 150
 
 
-def test_an_earlier_audit_that_is_not_there_is_refused_before_anything_is_computed(
-    table, capsys, monkeypatch
-):
+def test_a_missing_earlier_audit_is_refused_before_anything_is_computed(table, capsys, monkeypatch):
     earlier = str(table.parent / "earlier.zip")
     for module in (auditing, audit_module):
         monkeypatch.setattr(module, "carry_out", None)
@@ -67,7 +67,7 @@ def test_an_earlier_audit_that_is_not_there_is_refused_before_anything_is_comput
 
 
 @pytest.mark.parametrize("name", few(FOUR, "age × sex", "probabilities"))
-def test_classes_crossings_and_probabilities_reach_the_filing(name, tmp_path, capsys):
+def test_the_command_audits_and_files_classes_crossings_and_class_probabilities(name, tmp_path, capsys):
     path = tmp_path / "people.csv"
     mixed().to_csv(path, index=False)
     said = {"region": "class_pairs", "age × sex": "crossed", "probabilities": "calibration_of_classes"}

@@ -70,7 +70,7 @@ def test_a_crossing_fails_where_each_attribute_passes(planted):
     assert np.ptp(crossed["value"]) / planted.mean_price == pytest.approx(gap, rel=1e-9)
 
 
-def test_of_three_attributes_all_pairs_and_the_three_at_once_are_judged():
+def test_for_three_attributes_every_pair_and_the_triple_get_a_verdict():
     three = ["age", "income", "sex"]
     result = audited(dear(people(), *three), three)
     found = verdicts(result)
@@ -81,7 +81,7 @@ def test_of_three_attributes_all_pairs_and_the_three_at_once_are_judged():
     assert four.crossings == (("a", "b"), ("a", "c"), ("a", "d"))
 
 
-def test_the_gap_of_a_coverage_is_that_of_its_cells():
+def test_the_gap_of_a_coverage_is_computed_from_the_cells_of_the_crossing():
     table = people()
     table = dear(table, *TWO).where(table["zone"] == "a", table).assign(claims=table["price"])
     table["claims"] *= np.random.default_rng(1).gamma(2, 0.5, len(table))
@@ -98,7 +98,7 @@ def test_changes_since_another_audit_have_the_crossing(planted):
     assert row["ci_high"] < -0.25
 
 
-def test_a_crossing_is_judged_among_equals_where_that_is_the_primary_criterion():
+def test_a_crossing_is_judged_by_conditional_independence_if_that_is_the_primary_criterion():
     table = people(600).drop(columns=["age", "income"]).assign(zone=np.tile(["F", "F", "M", "M"], 150))
     table["bonus"] = np.random.default_rng(2).normal(size=len(table))
     options = {"controls": ["bonus"], "criterion": "conditional_independence", "questions": [4]}
@@ -108,7 +108,7 @@ def test_a_crossing_is_judged_among_equals_where_that_is_the_primary_criterion()
     assert "“bonus”" in result.in_words
 
 
-def test_a_crossing_that_can_not_be_judged_is_said_and_decides_nothing():
+def test_a_crossing_that_cannot_be_judged_is_noted_and_leaves_the_verdict_undecided():
     table = people(220).assign(price=100.0)
     table["age"] = table["age"].where(table.index >= 70)
     table["sex"] = table["sex"].where(table.index < 150, None)
@@ -118,7 +118,7 @@ def test_a_crossing_that_can_not_be_judged_is_said_and_decides_nothing():
     assert "“age × sex”" in note
 
 
-def test_small_cells_are_one_and_rows_that_are_not_judged_are_counted():
+def test_the_smallest_cells_of_a_crossing_are_merged_into_one_and_a_note_counts_them():
     table = people().assign(sex="F")
     table.loc[[*range(30), *range(500, 512), *range(1000, 1012)], "sex"] = "M"
     result = audited(table, TWO)
@@ -145,7 +145,7 @@ def test_cells_depend_neither_on_the_order_of_attributes_nor_of_rows():
 
 
 @pytest.mark.parametrize(("first", "second", "count"), [(7, 7, 49), (12, 12, MAX_CELLS), (2, 25, 50)])
-def test_classes_have_up_to_fifty_cells(first, second, count):
+def test_crossings_of_classes_have_at_most_fifty_cells(first, second, count):
     rng, n = np.random.default_rng(0), 6_000
     numbers = pd.DataFrame({"a": rng.integers(0, first, n), "b": rng.integers(0, second, n)})
     table = numbers.map("c{:02}".format)
@@ -155,6 +155,6 @@ def test_classes_have_up_to_fifty_cells(first, second, count):
     assert bool(found.note) == (first * second > MAX_CELLS)
 
 
-def test_bands_of_large_numbers_have_names_of_their_own():
+def test_bands_of_large_numbers_have_distinct_names():
     table = people().assign(age=lambda table: 1_000_000 + table["age"] / 100)
     assert len(set(cells_of(table, Columns(price="price", sensitive="age"), ("age", "sex")).names)) == 20

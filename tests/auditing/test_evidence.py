@@ -60,14 +60,14 @@ def files(result) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_the_same_bytes_in_any_order_of_rows():
+def test_evidence_has_the_same_bytes_for_any_order_of_rows():
     frame = policies(200)
     again = frame.sample(frac=1, random_state=3)
     one, other = (audited(each, controls=["zone"], candidate="new").to_zip() for each in (frame, again))
     assert one == other
 
 
-def test_the_zip_says_what_it_rests_on(result, files):
+def test_the_evidence_records_hashes_thresholds_versions_and_seeds(result, files):
     plan = json.loads(files["plan.json"])
     assert plan["sha256"] == {name: sha256(files[name]) for name in files if name != "plan.json"}
     assert (plan["thresholds"]["max_gap"], plan["versions"]["fairdash"]) == (0.05, fd.__version__)
@@ -75,7 +75,7 @@ def test_the_zip_says_what_it_rests_on(result, files):
     assert {f"{name}.csv" for name in result.tables} <= files.keys()
 
 
-def test_its_own_plan_makes_it_again_byte_for_byte(frame, tmp_path, capsys):
+def test_an_audit_repeated_from_its_own_plan_gives_the_same_evidence_byte_for_byte(frame, tmp_path, capsys):
     table, first, again = tmp_path / "data.csv", tmp_path / "first.zip", tmp_path / "again.zip"
     frame.head(150).to_csv(table, index=False)
     status = main(["audit", str(table), *NAMED, "--out", str(first)])
@@ -89,7 +89,7 @@ def test_its_own_plan_makes_it_again_byte_for_byte(frame, tmp_path, capsys):
     assert read_plan(first).origin["sha256"] == sha256(table.read_bytes())
 
 
-def test_elsewhere_numbers_are_compared(alone):
+def test_repeating_an_audit_on_another_machine_compares_its_numbers(alone):
     with_ = dict(alone.made_with)
     elsewhere = replace(alone, made_with=with_ | {"processor": "another", "numpy": "9.9"})
     same = "The answers and tables equal those of the evidence byte for byte."
@@ -117,7 +117,7 @@ def test_elsewhere_numbers_are_compared(alone):
 INVISIBLE = "\u202e\u200b\u2066\ufeff\x1b\U000e0041"
 
 
-def test_the_zip_holds_no_address_no_markup_and_nothing_invisible_of_the_table(tmp_path):
+def test_evidence_contains_no_web_address_and_no_markup_or_invisible_characters_of_the_table(tmp_path):
     """U+202E turns around what follows it: a reader sees another name than there is."""
     named = {name: f"{name}{INVISIBLE}x {HOSTILE}" for name in ("premium", "age", "zone")}
     hostile = policies(200).rename(columns=named)
@@ -148,7 +148,7 @@ def test_every_table_and_picture_is_in_the_report(whole, tmp_path):
     assert "does not certify compliance" in report
 
 
-def test_no_group_under_20_rows_is_shown():
+def test_no_table_shows_a_group_of_fewer_than_20_rows():
     fewest = {
         name: table["rows"].min() for name, table in audited(policies(130)).tables.items() if "rows" in table
     }
@@ -201,7 +201,7 @@ def test_every_table_of_a_question_can_be_read_back():
     assert {name for each in QUESTIONS.values() for name in each.tables} <= TABLES.keys()
 
 
-def test_changed_evidence_is_refused_in_words_or_works(tmp_path):
+def test_evidence_with_changed_values_is_either_usable_or_refused_with_a_project_error(tmp_path):
     found = fd.audit(policies(120), price="premium", sensitive="age", questions=[1])
     found = found.compare(found)
     found.save(tmp_path / "last.zip")
@@ -234,14 +234,14 @@ def test_changed_evidence_is_refused_in_words_or_works(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nothing", b"{}"])
-def test_what_is_no_evidence_is_said(content, tmp_path):
+def test_a_file_that_is_not_evidence_is_refused(content, tmp_path):
     for name, read in (("last.zip", read_plan), ("plan.json", read_plan), ("last.zip", fd.AuditResult.load)):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(StorageError, match="can't be read"):
             read(tmp_path / name)
 
 
-def test_a_part_that_swells_is_not_unpacked(tmp_path, monkeypatch):
+def test_evidence_whose_parts_unpack_to_too_many_bytes_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("fairdash.auditing.evidence.LARGEST", 1_000)
     path = tmp_path / "last.zip"
     packed(path, {"audit.json": b" " * 100_000})
@@ -252,7 +252,7 @@ def test_a_part_that_swells_is_not_unpacked(tmp_path, monkeypatch):
 # ---- What has changed since -------------------------------------------------------------------------------
 
 
-def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
+def test_a_comparison_with_an_earlier_audit_finds_planted_drift_and_no_drift_otherwise(tmp_path):
     asked = {"questions": [1, 3]}
     asked["against"] = audited(policies(1_200, seed=1), **asked).save(tmp_path / "last.zip")
     drifted, same = policies(1_200, seed=2), policies(1_200, seed=3)
@@ -268,7 +268,7 @@ def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
         assert not audited(same.assign(premium=rise * same["premium"]), **asked).since.has_moved
 
 
-def test_what_moved_is_the_difference_of_both(result, tmp_path):
+def test_a_comparison_with_an_earlier_audit_gives_the_difference_of_the_figures(result, tmp_path):
     same = result.compare(result)
     moved = same.tables["moved"]
     np.testing.assert_allclose(moved["difference"], 0, atol=1e-12)

@@ -45,7 +45,7 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def test_tables_have_captions_and_p_values_no_false_digits():
+def test_tables_of_a_filing_have_captions_and_round_p_values():
     blocks = [*tables_of({"two_prices": FRAME, "measures_3": FRAME}, example_audit())]
     tables = [each for each in blocks if isinstance(each, Table)]
     assert [each.title for each in tables] == [
@@ -70,7 +70,9 @@ def test_names_that_do_not_fit_along_an_axis_are_turned():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("template", few(TEMPLATES, "nydfs"))
-def test_every_heading_is_there_in_print_filled_or_marked(template, browser, tmp_path):
+def test_every_heading_of_a_rule_is_printed_in_a_filing_filled_in_or_marked_as_open(
+    template, browser, tmp_path
+):
     from pypdf import PdfReader
 
     rule = TEMPLATES[template]
@@ -107,7 +109,7 @@ def test_every_heading_is_there_in_print_filled_or_marked(template, browser, tmp
         assert len(below) > 10 or not each.shows
 
 
-def test_the_templates_say_what_is_known_and_use_what_there_is():
+def test_rules_and_templates_use_existing_parts_once_and_match_the_page_of_rules():
     assert list(TEMPLATES) == ["general", "colorado", "nydfs", "naic_tool", "eiopa", "quebec"]
     for rule in RULES.values():
         assert set(rule.shows) <= PARTS.keys()
@@ -120,7 +122,7 @@ def test_the_templates_say_what_is_known_and_use_what_there_is():
     assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m docs.rules"
 
 
-def test_every_rule_says_what_was_read_where_and_when():
+def test_every_rule_cites_its_sources_and_the_date_they_were_looked_up():
     assert all(re.match("(primary|secondary)", words) for words in READ.values())
     for rule in RULES.values():
         assert re.match(r"20\d\d-\d\d-\d\d, (primary|secondary)", rule.looked_up), rule.id
@@ -133,7 +135,7 @@ def test_every_rule_says_what_was_read_where_and_when():
         assert any(name in rule.title for rule in RULES.values()), name
 
 
-def test_a_template_names_no_ability_that_the_audit_lacks(monkeypatch):
+def test_rule_texts_mention_only_abilities_that_the_audit_has(monkeypatch):
     for path in RULE_FILES:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for row in content.get("rule", [content]):
@@ -194,11 +196,11 @@ def denied(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", [each for rule in RULES.values() for each in rule.cannot])
-def test_no_rule_denies_what_an_audit_answers(text):
+def test_no_rule_claims_that_an_audit_cannot_answer_what_it_answers(text):
     assert denied(text) == []
 
 
-def test_names_and_texts_of_a_user_are_texts(alone, tmp_path):
+def test_names_and_texts_of_a_user_are_escaped_in_a_filing(alone, tmp_path):
     columns = replace(alone.plan.columns, price=HOSTILE, sensitive="a$b$ {{7*7}} \u202e")
     hostile = replace(alone, plan=replace(alone.plan, columns=columns))
     content = render_filing(hostile, "general", {"purpose": HOSTILE}).decode()
@@ -207,7 +209,9 @@ def test_names_and_texts_of_a_user_are_texts(alone, tmp_path):
     assert "49" not in re.sub(r"base64,[^\"]*", "", content).partition("Purpose")[0]
 
 
-def test_the_command_writes_it_asks_once_and_lists_the_rules(frame, tmp_path, capsys):
+def test_the_command_writes_a_filing_with_saved_governance_answers_and_names_known_templates(
+    frame, tmp_path, capsys
+):
     table = tmp_path / "prices.csv"
     frame.to_csv(table, index=False)
     asked = ["audit", str(table), "--price", "premium", "--sensitive", "age", "--question", "1"]
@@ -225,7 +229,7 @@ def test_the_command_writes_it_asks_once_and_lists_the_rules(frame, tmp_path, ca
     assert "general, colorado, nydfs, naic_tool, eiopa, quebec" in capsys.readouterr().err
 
 
-def test_a_tag_in_answers_is_not_followed_and_what_is_no_text_is_refused():
+def test_yaml_tags_in_governance_answers_are_not_executed_and_values_that_are_not_text_refused():
     assert parse_governance(b"purpose: !!python/name:os.system x", name="it") == {"purpose": "x"}
     for content in (b"purpose: [1]", b"- a", b"\xff", b"who: me"):
         with pytest.raises(StorageError):

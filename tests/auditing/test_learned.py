@@ -67,7 +67,7 @@ def test_shares_of_an_additive_price_are_the_analytic_ones():
     assert whole == pytest.approx(sum(each), rel=1e-12)
 
 
-def test_trees_alone_say_as_much_without_networks_and_shap(monkeypatch):
+def test_trees_give_the_same_total_share_when_networks_and_shap_are_not_installed(monkeypatch):
     table = table_of(policies(300).drop(columns="y"))
     surrogate = fit_trees(OF_A_PRICE, table.features, table.price, table.weight, random_state=0)
     by_columns, *_ = shares_of_link(shapley_values(surrogate, table.features), table)
@@ -78,7 +78,7 @@ def test_trees_alone_say_as_much_without_networks_and_shap(monkeypatch):
     assert shares.empty
 
 
-def test_networks_predict_rows_that_they_have_not_seen_of_a_sample():
+def test_networks_explain_a_price_out_of_fold_on_a_sample_and_do_not_explain_noise():
     table = table_of(policies().drop(columns="y")).sampled(900)
     assert 600 < table.n < 1500
     told = networks_out_of_fold(table, table.price, table.sensitive, random_state=0)
@@ -96,7 +96,7 @@ def test_shapley_values_add_up_on_the_scale_of_the_trees(trees, scale):
     assert np.ptp(rest) < 1e-9
 
 
-def test_proxy_discrimination_by_hand():
+def test_proxy_discrimination_equals_a_hand_calculation():
     # Two binary columns that go together, with μ(x, s) by hand.
     rows = pd.DataFrame({"x": [0, 0, 1, 1], "s": [0.0, 1.0, 0.0, 1.0]})
     frame = rows.loc[rows.index.repeat([40, 10, 10, 40])].reset_index(drop=True)
@@ -122,7 +122,7 @@ def test_proxy_discrimination_by_hand():
         assert proxy_discrimination(price, at_nodes, table)[0].value == pytest.approx(share, abs=1e-12)
 
 
-def test_the_corrective_premium_of_levels_by_hand():
+def test_the_corrective_premium_equals_a_hand_calculation_for_discrete_levels():
     s = np.repeat([0.0, 1.0], 60)
     best = np.concatenate([np.tile([1.0, 3.0], 30), np.tile([2.0, 6.0], 30)])
     weight = np.repeat([3.0, 1.0], 60)
@@ -162,7 +162,7 @@ def test_five_premiums_are_near_the_analytic_ones():
     assert np.mean((costs.by_networks - best) ** 2) < 0.06 * np.var(best), "by networks, too"
 
 
-def test_both_questions_are_answered_with_tables_and_fits(monkeypatch):
+def test_questions_6_and_8_are_answered_with_tables_and_surrogate_fits(monkeypatch):
     monkeypatch.setattr("fairdash.training.settings._MAX_EPOCHS", 60)
     plan = AuditPlan(columns=columns_of("p", "s", exposure="w", outcome="y"), questions=(6, 8))
     shares = []
@@ -187,7 +187,7 @@ def test_both_questions_are_answered_with_tables_and_fits(monkeypatch):
     assert set(result.tables["premium_curves"]["premium"]) == set(table.index)
 
 
-def test_a_table_with_ids_dates_groups_and_missing_and_negative_cells():
+def test_questions_6_and_8_handle_ids_dates_groups_and_missing_or_negative_cells():
     frame = policies(300).assign(id=[f"policy {k}" for k in range(300)], day=pd.Timestamp("2020-01-01"))
     frame = frame.assign(y=frame["y"] - 1, policy=np.arange(300) // 2)
     frame.loc[::3, "a"], frame.loc[::4, "town"], frame.loc[0, "b"] = np.nan, None, np.inf
@@ -197,7 +197,7 @@ def test_a_table_with_ids_dates_groups_and_missing_and_negative_cells():
     assert result.n == 300  # no row is left out for a feature
 
 
-def test_features_may_be_named_and_must_be_free():
+def test_features_can_be_named_and_are_refused_if_unknown_or_in_another_role():
     named = fd.audit(policies(300), **ROLES, features="a", questions=[6])
     assert list(named.tables["drivers"]["feature"]) == ["a"]
     assert "you named: “a”" in named.answers[-1].text
@@ -206,7 +206,7 @@ def test_features_may_be_named_and_must_be_free():
             fd.audit(policies(300), **ROLES, features=[feature])
 
 
-def test_what_is_reached_without_the_attribute_is_said():
+def test_the_share_of_a_repair_reached_without_the_attribute_at_pricing_is_stated():
     rows = [("known", 0.0, 0.455), ("known", 1.0, 0.03), ("not known", 0.0, 0.455), ("not known", 1.0, 0.441)]
     figures = pd.DataFrame(rows, columns=["s at pricing", "strength", "dependence"])
     said = reach_in_words(figures)

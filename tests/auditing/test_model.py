@@ -48,7 +48,7 @@ def onnx_bytes(*, n=3):
         <double[{n},1] w = {{{weights}}}, double[1] b = {{100}}> {{m = MatMul (X, w) price = Add (m, b)}}""")
 
 
-def test_the_command_line_takes_a_file(rows, tmp_path, monkeypatch, capsys):
+def test_the_audit_command_takes_a_model_file(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.onnx").write_bytes(onnx_bytes())
     rows.to_csv("rows.csv", index=False)
@@ -70,7 +70,7 @@ def test_the_command_line_takes_a_file(rows, tmp_path, monkeypatch, capsys):
     assert "Name its file" in capsys.readouterr().err
 
 
-def test_flips_are_those_by_hand_and_the_planted_proxy_is_named(rows):
+def test_flips_equal_a_hand_calculation_and_the_planted_proxy_is_named(rows):
     result = fd.audit(rows, model=by_hand, customer=7, **ASKED)
     low, high = (rows["postcode"][rows["age"].rank(ascending=first) <= 100] for first in (True, False))
 
@@ -93,7 +93,7 @@ def test_flips_are_those_by_hand_and_the_planted_proxy_is_named(rows):
     assert result.tables["customer"]["price"][0] == pytest.approx(by_hand(rows)[7])
 
 
-def test_partial_dependence_is_scikit_learns(rows):
+def test_partial_dependence_equals_that_of_scikit_learn(rows):
     fitted = LinearRegression().fit(rows[COLUMNS], by_hand(rows) + rows["power"] ** 2)
     table = fd.audit(rows, model=fitted, **ASKED).tables["partial_dependence"]
     own = table[table["column"] == "power"]
@@ -102,7 +102,7 @@ def test_partial_dependence_is_scikit_learns(rows):
     assert own["value"].to_numpy() == pytest.approx(theirs["average"][0])
 
 
-def test_classes_and_a_model_that_ignores_s(rows):
+def test_a_model_that_ignores_a_class_attribute_is_reported_as_unaffected_by_it(rows):
     table = rows.assign(sex=np.where(rows["age"] > 0, "M", "F"))
     result = fd.audit(table, model=by_hand, sensitive="sex", questions=[1])
     assert result.answers[-1].sentence.startswith("The model's price does not change with “sex” alone.")
@@ -116,7 +116,7 @@ def endless_bytes():
         <int64 most = {{9000000000000000000}}, bool go = {{1}}> {{price = Loop <body = {body}> (most, go, X)}}""")
 
 
-def test_an_endless_loop_is_ended(rows, monkeypatch):
+def test_a_model_that_runs_endlessly_is_stopped_at_the_time_limit(rows, monkeypatch):
     model = ForeignModel(endless_bytes(), columns=COLUMNS, table=COLUMNS)
     monkeypatch.setattr("fairdash.auditing.models.foreign.MAX_SECONDS", 0.2)
     with pytest.raises(StorageError, match=r"needs more than 0\.2 s"):
@@ -132,6 +132,6 @@ def test_an_endless_loop_is_ended(rows, monkeypatch):
     ],
     ids=["price", "customer", "columns", "number"],
 )  # fmt: skip
-def test_what_can_not_be_asked_is_named(model, asked, says, rows):
+def test_questions_that_a_model_cannot_be_asked_are_refused_with_the_reason(model, asked, says, rows):
     with pytest.raises((OptionError, StorageError), match=says):
         fd.audit(rows, model=model, **asked)

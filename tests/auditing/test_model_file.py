@@ -52,7 +52,7 @@ def priced_by(name: str, rows: pd.DataFrame, columns=NUMBERS, **more):
         ("by_name", {"columns": ["region", *NUMBERS]}), ("two_targets", {"output": "variable[0]"}),
     ],
 )  # fmt: skip
-def test_a_file_gives_what_its_library_predicts_and_says_on_which_scale(rows, name, more):
+def test_an_onnx_file_gives_the_predictions_of_its_library_and_a_note_states_their_scale(rows, name, more):
     price, notes = priced_by(name, rows, check_column=name, **more)
     np.testing.assert_allclose(price, rows[name], rtol=2e-6)
     assert f"The model's price is “{name}” in all 300 rows" in notes
@@ -62,7 +62,7 @@ def test_a_file_gives_what_its_library_predicts_and_says_on_which_scale(rows, na
     assert ("in this order: “age”, “power”" in notes) == (name != "by_name")
 
 
-def test_a_price_on_another_scale_is_named_before_the_verdict(rows):
+def test_a_model_price_on_another_scale_is_noted_before_the_verdict(rows):
     for name, more, words in (
         ("trees_poisson", {}, "It is the logarithm of it: choose the link “log”."),
         ("glm_poisson", {"link": "log"}, "It is exp of it: choose the link “identity”."),
@@ -111,7 +111,7 @@ def test_levels_that_the_model_does_not_know_are_counted(rows, change, words):
         ("two_targets", {}, NUMBERS, "its output “variable” has 2 numbers a row"),
     ],
 )  # fmt: skip
-def test_what_can_not_be_priced_is_refused_with_its_cause(rows, name, change, columns, words):
+def test_rows_that_a_model_cannot_price_are_refused_with_the_cause(rows, name, change, columns, words):
     frame = rows.assign(**{column: make(rows) for column, make in change.items()})
     with pytest.raises(StorageError, match=re.escape(words)):
         priced_by(name, frame, columns=columns)
@@ -136,7 +136,7 @@ def test_outputs_are_chosen_by_name(rows):
         (b"nothing", "not a self-contained ONNX model"),
     ],
 )  # fmt: skip
-def test_other_files_are_named(content, words):
+def test_unsupported_model_files_are_refused_with_their_format(content, words):
     for library in ("LightGBM", "CatBoost", "XGBoost"):
         if f"{library} model" in words:
             pytest.importorskip(library.lower())
@@ -145,7 +145,7 @@ def test_other_files_are_named(content, words):
     assert "onnxruntime" not in str(caught.value).lower()
 
 
-def test_an_object_that_fails_says_why_and_what_to_give(rows):
+def test_a_failing_model_object_is_reported_with_its_error_and_the_columns_it_received(rows):
     def fails(_):
         raise TypeError("expects a DMatrix")
 
@@ -169,7 +169,7 @@ def test_an_object_that_fails_says_why_and_what_to_give(rows):
         (lambda t: {"price": t["premium"] / t["years"]}, ""),
     ],
 )
-def test_a_price_is_looked_at_before_the_verdict(change, words):
+def test_implausible_prices_are_noted_before_the_verdict(change, words):
     rng = np.random.default_rng(0)
     t = pd.DataFrame({"age": rng.integers(18, 80, 1_000), "years": rng.uniform(0.1, 1, 1_000)})
     t["premium"] = 400 * np.exp(0.2 * rng.normal(size=1_000))
@@ -204,7 +204,7 @@ def test_inputs_have_the_shapes_and_types_that_the_file_declares(rows):
             read_model(refused, table=list(rows))
 
 
-def test_the_page_shows_how_each_export_is_read_and_none_is_silently_wrong():
+def test_no_exported_model_is_read_silently_wrong_and_the_page_lists_how_each_is_read():
     table = pd.read_csv(RESULTS)
     assert len(table) >= 90
     assert not table["read"].str.contains("silent").any()

@@ -23,7 +23,7 @@ def table_of(frame: pd.DataFrame, **roles) -> AuditTable:
     return AuditTable.of(frame, columns_of("p", "s", **roles))
 
 
-def test_amounts_along_s_by_hand():
+def test_amounts_along_the_attribute_equal_a_hand_calculation():
     n = 400
     s = np.repeat([1.0, 2.0], n // 2)
     frame = pd.DataFrame(
@@ -40,7 +40,7 @@ def test_amounts_along_s_by_hand():
     assert_allclose(found["total_low"], found["per_head_low"] * found["exposure"])
 
 
-def test_a_segment_that_pays_more_is_first_and_noise_is_not_shown():
+def test_a_planted_expensive_segment_ranks_first_and_no_segment_of_noise_is_shown():
     rng = np.random.default_rng(0)
     n = 4000
     s, zone, x = rng.uniform(0, 1, n), rng.choice(list("abcde"), n), rng.normal(size=n)
@@ -71,7 +71,7 @@ def test_a_small_segment_without_a_claim_is_not_shown_to_be_overcharged():
     assert set(found.loc[found["level"] == "small", "shown"]) == {0}
 
 
-def test_deviances_are_those_of_scikit_learn():
+def test_deviances_equal_those_of_scikit_learn():
     rng = np.random.default_rng(3)
     price, outcome, weight = rng.gamma(2, 1, 300), rng.gamma(1, 1, 300) + 0.01, rng.uniform(0.2, 1, 300)
     found = deviances({"now": price}, outcome, weight).set_index("deviance")
@@ -124,7 +124,7 @@ def asked(covers: pd.DataFrame, *questions: int, **more) -> AuditResult:
 
 
 @pytest.mark.parametrize("expected", [None, "expected"])
-def test_one_ways_are_those_of_pandas(covers, expected):
+def test_one_way_tables_equal_those_computed_with_pandas(covers, expected):
     found = asked(covers, expected_cost=expected, controls=["power"], coverage="cover").tables
     sums = covers[["premium", "claims", "expected"]].mul(covers["years"], axis=0)
     sums["years"] = covers["years"]
@@ -151,7 +151,7 @@ def test_one_ways_are_those_of_pandas(covers, expected):
     assert by_cover.loc["own damage", "gap"] > 0.3
 
 
-def test_large_losses_are_capped_and_that_is_said(covers):
+def test_large_losses_are_capped_and_a_note_states_the_effect(covers):
     capped, result = covers.assign(claims=covers["claims"].clip(upper=1_000)), asked(covers, 5, cap=1_000.0)
     pd.testing.assert_frame_equal(result.measures, asked(capped, 5).measures)
     above = int((covers["claims"] > 1_000).sum())
@@ -174,7 +174,7 @@ def test_amounts_have_their_currency_and_unit_in_every_sentence(covers, tmp_path
     assert (read.plan.currency, read.plan.period) == ("€", "year")
 
 
-def test_what_can_t_be_a_cap_or_a_coverage_is_refused(covers):
+def test_invalid_caps_and_coverages_are_refused(covers):
     for option, value in (("cap", 0.0), ("coverage", "premium"), ("coverage", "nowhere")):
         with pytest.raises(OptionError, match=option):
             asked(covers, **{option: value})

@@ -29,11 +29,11 @@ from tests.tiers import few
 
 
 @pytest.mark.parametrize("module", [gaps, insurance, text])
-def test_examples_hold(module):
+def test_docstring_examples_of_the_modules_hold(module):
     assert doctest.testmod(module).failed == 0
 
 
-def test_lorenz_and_gini_are_those_of_scikit_learns_example():
+def test_lorenz_curve_and_gini_equal_those_of_the_scikit_learn_example():
     rng = np.random.default_rng(0)
     price, outcome, weight = rng.gamma(2, 1, 500), rng.gamma(1, 1, 500), rng.uniform(0.2, 1, 500)
     order = np.argsort(price)
@@ -47,7 +47,7 @@ def test_lorenz_and_gini_are_those_of_scikit_learns_example():
     assert gini(np.ones(500), outcome, weight) == pytest.approx(0)
 
 
-def test_actual_to_expected_by_hand():
+def test_actual_to_expected_ratios_equal_a_hand_calculation():
     n = 200
     frame = pd.DataFrame({"p": np.tile([1.0, 2.0], n // 2), "s": np.repeat([1.0, 2.0], n // 2)})
     frame["y"] = frame["p"] * frame["s"] * np.tile([0.5, 0.5, 1.5, 1.5], n // 4)
@@ -60,19 +60,19 @@ def test_actual_to_expected_by_hand():
     assert_allclose(found["ci_high"] - found["ratio"], [error, 2 * error], rtol=1e-5)
 
 
-def test_double_lift_by_hand():
+def test_double_lift_equals_a_hand_calculation():
     price, candidate = np.ones(40), np.repeat([0.5, 1.5], 20)
     found = double_lift(price, candidate, candidate, np.ones(40), n_bands=2)
     bands = found[["price", "candidate", "outcome", "ratio_high"]]
     assert_allclose(bands, [[1, 0.5, 0.5, 0.5], [1, 1.5, 1.5, 1.5]])
 
 
-def test_holm_by_hand():
+def test_holm_correction_equals_a_hand_calculation():
     assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
 
 
-def test_factors_that_act_together_are_taken_out_together():
+def test_conditional_independence_accounts_for_interacting_controls():
     rng = np.random.default_rng(0)
     c, d, noise = rng.normal(size=(3, 3000))
     z = 0.5 * c + 0.4 * d + 0.77 * noise
@@ -84,7 +84,7 @@ def test_factors_that_act_together_are_taken_out_together():
 
 
 @pytest.mark.parametrize("factors", few([("bonus",), ("bonus", "zone")], ("bonus",)))
-def test_the_curve_among_equals_is_that_of_rows_repeated_by_integer_weights(factors):
+def test_integer_weights_give_the_controlled_curve_of_repeated_rows(factors):
     rng = np.random.default_rng(7)
     s, zone = rng.normal(size=1200), rng.choice(["city", "land"], 1200)
     frame = pd.DataFrame({"p": 3 + 0.2 * s + rng.normal(size=1200), "s": s, "zone": zone})
@@ -117,7 +117,7 @@ def within_one(value: float) -> Estimate:
         (10, -5, "a change of -5.0 % (-6.0 % to -4.0 %). The difference, 15.0 % (14.0 % to 16.0 %), is unexplained."),
     ],
 )  # fmt: skip
-def test_cost_that_changes_by_more_than_the_price_is_not_called_less_than_nothing(gap, cost, words):
+def test_the_gap_sentence_is_worded_correctly_when_cost_changes_by_more_than_the_price(gap, cost, words):
     parts = {"gap": within_one(gap), "earned": within_one(cost), "left": within_one(gap - cost)}
     said = in_words(parts, [(20.0, 60.0)], 100.0, "age")
     assert said.startswith("From “age” 20 to 60 (its 10th and 90th percentile) the price changes by ")
@@ -132,7 +132,7 @@ def table_of(frame: pd.DataFrame) -> AuditTable:
 
 
 @pytest.mark.parametrize("price", few(PRICES, "price = μ", "compressed"))
-def test_a_loaded_or_compressed_price_hides_no_link_and_makes_none(price):
+def test_loading_or_compressing_a_price_neither_hides_nor_creates_a_gap_in_sufficiency(price):
     none, planted = (summary(price, each, SEEDS) for each in ("none", "± 20 %"))
     assert none["sufficiency_above"] == none["residuals_above"] == 0
     assert none["sufficiency_found"] <= 2
@@ -147,7 +147,7 @@ def test_a_loading_changes_nothing_but_the_price():
     assert loaded == pytest.approx(verdicts(frame), nan_ok=True)
 
 
-def test_the_audit_says_level_and_autocalibration_apart():
+def test_the_audit_reports_the_price_level_and_autocalibration_separately():
     frame = sample(PRICES["compressed"], planted="none", seed=1).assign(price=lambda f: 1.25 * f["price"])
     result = fd.audit(frame, price="price", sensitive="s", outcome="cost", questions=(1, 5))
     measures = result.measures.set_index("measure")
@@ -161,7 +161,7 @@ def test_the_audit_says_level_and_autocalibration_apart():
         assert part in result.answers[-1].text
 
 
-def test_murphys_parts_add_up_and_are_scikit_learns():
+def test_the_murphy_decomposition_adds_up_to_the_deviance_of_scikit_learn():
     rng = np.random.default_rng(0)
     mu, weight = rng.gamma(2, 0.1, 4000), rng.uniform(0.2, 1, 4000)
     cost = rng.poisson(mu * weight) / weight
@@ -184,14 +184,14 @@ def test_murphys_parts_add_up_and_are_scikit_learns():
         ("second", {"candidate": "second"}, "linear function of “second”"), ("0 * price", {}, "adds up to 0"),
     ],
 )  # fmt: skip
-def test_a_price_that_is_the_outcome_and_costs_of_nothing_are_refused(cost, more, says):
+def test_a_price_equal_to_the_outcome_and_a_total_cost_of_zero_are_refused(cost, more, says):
     frame = sample(PRICES["price = μ"], planted="none", seed=0).assign(second=lambda each: each["cost"])
     frame["cost"] = frame.eval(cost)
     with pytest.raises(DataError, match=says):
         fd.audit(frame, price="price", sensitive="s", outcome="cost", **more)
 
 
-def test_what_is_nearly_a_copy_of_the_price_is_no_fault():
+def test_an_outcome_that_nearly_copies_the_price_is_accepted():
     frame = sample(PRICES["price = μ"], planted="none", seed=0)
     frame["cost"] = frame["price"].where(frame.index >= 5, 2 * frame["price"])
     result = fd.audit(frame, price="price", sensitive="s", outcome="cost", questions=(5,))
@@ -199,7 +199,7 @@ def test_what_is_nearly_a_copy_of_the_price_is_no_fault():
 
 
 @pytest.mark.variant
-def test_the_claim_above_is_made_at_its_level_where_the_gap_is_the_threshold():
+def test_the_verdict_above_keeps_its_level_when_the_gap_equals_the_threshold():
     # Straight lines whose gap, between the tails' means, is δ.
     p = []
     for seed in range(200):

@@ -51,7 +51,7 @@ def file(library: str, model: str, ending: str) -> bytes:
 @pytest.mark.every_case
 @pytest.mark.parametrize("library", EXPORTS["library"].unique())
 @pytest.mark.filterwarnings("error:::fairdash")
-def test_each_file_is_read_as_the_page_says_and_gives_what_its_library_predicts(
+def test_each_native_model_file_is_read_as_documented_and_gives_the_predictions_of_its_library(
     library, rows, in_this_process
 ):
     own = EXPORTS[EXPORTS["library"] == library]
@@ -71,7 +71,9 @@ def test_each_file_is_read_as_the_page_says_and_gives_what_its_library_predicts(
         ("catboost", "Poisson, levels", "cbm"), ("R pmml", "poisson", "pmml"),
     ],
 )  # fmt: skip
-def test_levels_go_by_their_names_and_unknown_ones_are_counted(rows, in_this_process, library, model, ending):
+def test_category_levels_are_matched_by_name_and_unknown_levels_are_counted(
+    rows, in_this_process, library, model, ending
+):
     content = file(library, model, ending)
     name = f"{library} {model}"
     # In another order, with more columns than the model takes.
@@ -92,7 +94,7 @@ def test_levels_go_by_their_names_and_unknown_ones_are_counted(rows, in_this_pro
         read_model(content, table=["age", "power", "bonus", "band"])
 
 
-def test_truth_values_are_levels_as_catboost_hashes_them(rows, tmp_path):
+def test_boolean_categories_are_hashed_as_catboost_hashes_them(rows, tmp_path):
     catboost = pytest.importorskip("catboost")
     x = rows[["age"]].assign(new=rows["power"] > 7)
     model = catboost.CatBoostRegressor(
@@ -103,7 +105,7 @@ def test_truth_values_are_levels_as_catboost_hashes_them(rows, tmp_path):
     np.testing.assert_allclose(read.predict(x), model.predict(x))
 
 
-def test_ordered_categories_of_pandas_are_found_by_the_cells(rows):
+def test_ordered_pandas_categories_are_assigned_to_the_columns_that_contain_them(rows):
     content = file("lightgbm", "poisson, ordered categories", "txt")
     model = read_model(content, table=INPUTS)
     np.testing.assert_allclose(model.predict(rows), rows["lightgbm poisson, ordered categories"], rtol=1e-8)
@@ -112,7 +114,7 @@ def test_ordered_categories_of_pandas_are_found_by_the_cells(rows):
         read_model(content, table=INPUTS).predict(rows.assign(age=rows["power"]))
 
 
-def test_raw_scores_are_never_a_price(rows, in_this_process):
+def test_raw_scores_are_refused_as_prices_unless_a_link_is_named(rows, in_this_process):
     for library, model, ending in (
         ("lightgbm", "poisson, custom objective", "txt"),
         ("xgboost", "count:poisson, custom objective", "json"),
@@ -132,7 +134,7 @@ def test_raw_scores_are_never_a_price(rows, in_this_process):
     np.testing.assert_allclose(made, rows["catboost Logloss"], rtol=1e-8)
 
 
-def test_an_offset_of_the_training_and_an_early_end_are_reported(rows):
+def test_a_training_offset_and_early_stopping_are_reported(rows):
     model = read_model(file("xgboost", "count:poisson, base_margin", "ubj"), table=INPUTS)
     ratio = model.predict(rows) / rows["xgboost count:poisson, base_margin"]
     assert f"these prices are {ratio[0]:.4g} times" in " ".join(model.remarks)
@@ -175,7 +177,7 @@ ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
                      *(["age", *row] for row in AGES[1:]), *(["zone", *row] for row in ZONES[1:])]),
     ],
 )  # fmt: skip
-def test_a_table_of_factors_is_a_price(content):
+def test_a_table_of_rating_factors_prices_rows(content):
     model = read_model(content, table=list(PEOPLE))
     expected = 312.5 * np.array([1.5, 1.5, 1.0, 1.2]) * np.array([1.1, 1.0, 1.0, 1.1])
     np.testing.assert_allclose(model.predict(PEOPLE), expected)
@@ -184,7 +186,7 @@ def test_a_table_of_factors_is_a_price(content):
         model.predict(PEOPLE.assign(age=[18, 5, 40, 77]))
 
 
-def test_fairdash_s_own_tariff_is_a_model(tmp_path):
+def test_an_exported_fair_tariff_can_be_audited_as_a_model(tmp_path):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"km": rng.uniform(5, 20, 200), "zone": rng.choice(["A", "=B"], 200)})
     tariff = fd.FairTariff(lam=0).fit(X, rng.poisson(3, 200), sensitive_features=rng.normal(size=200))
@@ -212,7 +214,7 @@ def test_fairdash_s_own_tariff_is_a_model(tmp_path):
         (",x\nIntercept,-1\nzoneA:s(age).1,2\n", r"its terms “zoneA:s\(age\).1” are neither columns"),
     ],
 )
-def test_a_table_that_is_no_tariff_is_refused(text, words):
+def test_an_invalid_tariff_table_is_refused(text, words):
     with pytest.raises(StorageError, match=words):
         read_model(text.encode(), table=["zone", "age"], link="log" if "age" in text else "auto")
 
@@ -245,7 +247,7 @@ def test_coefficients_go_to_columns_and_levels_by_the_names_of_their_terms(rows,
         ("square", r"its terms “I\(age\^2\)” are"), ("gam", r"its terms “s\(age\).1”"),
     ],
 )  # fmt: skip
-def test_coefficients_of_r_give_what_predict_does_or_are_refused(in_this_process, name, words):
+def test_r_coefficients_give_the_prices_of_predict_or_are_refused(in_this_process, name, words):
     prices = pd.read_csv(OWN.parent / "r" / "prices.csv")
     table = prices[["age", "power", "bonus", "region", "new", "size", name]]
     content = (OWN.parent / "r" / f"{name}.csv").read_bytes()
@@ -280,7 +282,7 @@ def test_terms_are_read_as_r_and_statsmodels_write_them(header, term, cells):
     np.testing.assert_allclose(model.predict(rows), [5, 6, 6, 5])
 
 
-def test_numbered_coefficients_that_may_be_contrasts_by_sums_are_refused():
+def test_numbered_coefficients_that_may_be_sum_contrasts_are_refused():
     text, rows = "term,estimate\n(Intercept),5\nzone1,1\nzone2,1\n", pd.DataFrame({"zone": [1, 2, 3]})
     with pytest.raises(StorageError, match=r"may be R's contrasts by sums .* give zone3 a coefficient of 0"):
         read_model(text.encode(), table=["zone"], link="log").unknown_levels(rows)
@@ -316,12 +318,12 @@ def test_pmml_adds_its_offset_on_the_scale_of_its_link(rows):
         ("</PMML>", "", "it is incomplete PMML"),
     ],
 )  # fmt: skip
-def test_pmml_that_says_more_than_is_read_is_refused(old, new, words):
+def test_pmml_with_unsupported_content_is_refused(old, new, words):
     with pytest.raises(StorageError, match=words):
         read_model(pmml(old, new), table=["region", "band"])
 
 
-def test_the_command_says_what_a_file_is_and_what_it_does_not_tell(tmp_path, capsys):
+def test_the_models_command_describes_a_file_and_states_what_the_file_leaves_open(tmp_path, capsys):
     (tmp_path / "name.of.no.matter").write_bytes(pmml())
     assert main(["models", str(tmp_path / "name.of.no.matter")]) == 0
     said = capsys.readouterr().out

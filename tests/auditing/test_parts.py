@@ -29,7 +29,7 @@ def premiums(n: int = 800, *, rows_each: int = 1) -> pd.DataFrame:
     return frame if rows_each > 1 else frame.drop(columns="key")
 
 
-def test_named_features_are_used_whatever_they_give_away() -> None:
+def test_named_features_are_used_with_a_note_even_if_they_add_up_to_the_price() -> None:
     table = AuditTable.of(premiums(), columns_of("total", "age", features=["power", "tpl", "hull"]))
     assert list(table.features) == ["power", "tpl", "hull"]
     (note,) = table.notes
@@ -50,7 +50,7 @@ def panel() -> pd.DataFrame:
     ],
     ids=lambda command: command.split()[0],
 )  # fmt: skip
-def test_commands_name_the_policies_where_no_group_is_named(command, panel, tmp_path, capsys) -> None:
+def test_commands_suggest_the_policy_column_when_no_group_is_given(command, panel, tmp_path, capsys) -> None:
     path = tmp_path / "panel.csv"
     panel.drop(columns=["nb", "claims"]).to_csv(path, index=False)
     command = [str(path) if part == "FILE" else part for part in command.split()]
@@ -73,7 +73,7 @@ def tariff(n: int = 1_000, *, distinct: int = 25, seed: int = 0) -> pd.DataFrame
 
 
 @pytest.mark.parametrize("predicted", ["premium", "claims", "mu", "new"])
-def test_other_values_of_what_is_predicted_leave_each_row_in_its_fold(predicted):
+def test_changing_the_predicted_values_leaves_each_row_in_its_fold(predicted):
     frame = policies(400).assign(mu=lambda each: each["premium"] / 2, row=range(400))
     # Exposure and age tell these rows apart.
     frame["years"] += np.linspace(0, 0.5, 400)
@@ -83,7 +83,7 @@ def test_other_values_of_what_is_predicted_leave_each_row_in_its_fold(predicted)
     pd.testing.assert_series_equal(deals[0], deals[1])
 
 
-def test_equal_rows_are_dealt_over_all_folds_whatever_their_outcome():
+def test_equal_rows_are_spread_over_the_folds_regardless_of_their_outcome():
     table = table_of(tariff(4_000, distinct=10), features=("a", "b"))
     fold = table.folds(5)
     claims = table.outcome > 0
@@ -96,7 +96,7 @@ def test_equal_rows_are_dealt_over_all_folds_whatever_their_outcome():
     assert (crowded["nunique"] >= 3).all()
 
 
-def test_numbers_of_units_do_not_hang_on_outcomes():
+def test_the_number_of_units_does_not_depend_on_outcomes():
     frame = tariff()
     assert table_of(frame).n_units == table_of(frame.assign(claims=1.0)).n_units == len(frame)
 
@@ -108,7 +108,7 @@ def test_the_rows_of_a_policy_share_a_fold():
     assert len(np.unique(table.deal)) == 300
 
 
-def test_the_order_of_rows_is_one_even_where_probabilities_alone_tell_them_apart():
+def test_rows_that_differ_in_class_probabilities_alone_are_sorted_into_a_unique_order():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"premium": 100.0, "s": rng.integers(0, 2, 400), "p": rng.uniform(size=400)})
     frame["q"] = 1 - frame["p"]

@@ -102,7 +102,7 @@ def filed(result: fd.AuditResult) -> tuple[bytes, bytes]:
     return html, as_pdf(html, {"sha256": ROWS, "rows_sha256": CELLS})
 
 
-def test_a_filing_as_pdf_is_tagged_and_says_on_every_page_what_it_was_made_from(filed):
+def test_a_filing_as_pdf_is_tagged_and_has_the_hashes_of_its_sources_on_every_page(filed):
     html, pdf = filed
     assert not list(faults(pdf))
     reader = PdfReader(io.BytesIO(pdf))
@@ -113,7 +113,7 @@ def test_a_filing_as_pdf_is_tagged_and_says_on_every_page_what_it_was_made_from(
     assert "Motor." in "".join(page.extract_text() for page in reader.pages)
 
 
-def test_the_same_document_gives_the_same_pdf_and_each_fault_of_one_is_found(filed):
+def test_the_same_html_gives_the_same_pdf_and_accessibility_faults_are_detected(filed):
     html, _ = filed
     short = html[: html.index(b"<h2")] + b"</main></body></html>"
     first = as_pdf(short, {})
@@ -127,7 +127,7 @@ def test_the_same_document_gives_the_same_pdf_and_each_fault_of_one_is_found(fil
     }  # fmt: skip
 
 
-def test_what_lies_elsewhere_is_not_fetched(filed, tmp_path, caplog):
+def test_external_resources_are_not_loaded_into_a_pdf(filed, tmp_path, caplog):
     (tmp_path / "own.css").write_text("h1 { display: none }")
     link = f'<link rel="stylesheet" href="{(tmp_path / "own.css").as_uri()}"></head>'.encode()
     short = filed[0][: filed[0].index(b"<h2")] + b"</main></body></html>"
@@ -137,7 +137,7 @@ def test_what_lies_elsewhere_is_not_fetched(filed, tmp_path, caplog):
     assert "own.css" in caplog.text
 
 
-def test_a_machine_without_pango_reads_what_to_install(tmp_path, monkeypatch):
+def test_a_missing_pango_library_is_reported_with_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "weasyprint.py").write_text("raise OSError(\"cannot load library 'libpango-1.0-0'\")")
     for name in [each for each in sys.modules if each.partition(".")[0] == "weasyprint"]:
         monkeypatch.delitem(sys.modules, name)
@@ -146,7 +146,7 @@ def test_a_machine_without_pango_reads_what_to_install(tmp_path, monkeypatch):
         as_pdf(b"<p>x</p>", {})
 
 
-def test_a_customer_reads_on_one_page_why_what_the_attribute_does_and_what_cannot_be_said(book, result):
+def test_a_customer_letter_explains_the_price_and_the_role_of_the_attribute_on_one_page(book, result):
     html = render_customer(result, {"complaints": "Ask Ms Ohm."}, row=7)
     pdf = as_pdf(html, result.origin)
     assert not list(faults(pdf))
@@ -164,7 +164,9 @@ def test_a_customer_reads_on_one_page_why_what_the_attribute_does_and_what_canno
         render_customer(example_audit(), {}, row=7)
 
 
-def test_the_command_writes_pdf_beside_html_and_refuses_what_has_no_page(book, tmp_path, capsys, monkeypatch):
+def test_the_command_writes_a_filing_as_pdf_and_html_and_refuses_pdf_of_evidence(
+    book, tmp_path, capsys, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     book.assign(premium=price(book)).to_csv("book.csv", index=False)
     asked = ["audit", "book.csv", "--price", "premium", "--sensitive", "age", "--question", "1"]

@@ -25,7 +25,7 @@ from tests.auditing.test_audit import ROLES, policies
 from tests.tiers import few
 
 
-def test_rows_without_the_attribute_by_hand():
+def test_figures_of_rows_without_the_attribute_equal_a_hand_calculation():
     n = 300
     frame = pd.DataFrame({"p": 10.0, "s": np.arange(n, dtype=float), "w": 1.0})
     frame.loc[:59, "s"], frame.loc[:59, "p"], frame.loc[:29, "w"] = np.nan, np.tile([11.0, 15.0], 30), 3.0
@@ -40,7 +40,7 @@ def test_rows_without_the_attribute_by_hand():
     assert without_sensitive(frame, columns) is None
 
 
-def test_power_is_that_of_the_verdicts_and_missing_rows_are_reported():
+def test_the_power_table_matches_the_verdicts_and_rows_without_the_attribute_are_reported():
     frame = policies(900)
     frame.loc[frame["premium"] > 380, "age"] = np.nan
     result = fd.audit(frame, **ROLES, questions=[1, 9])
@@ -76,7 +76,7 @@ def partial_r2(y: np.ndarray, x: np.ndarray, given: list[np.ndarray]) -> float:
     return 1 - squares / without
 
 
-def test_the_study_of_darfur():
+def test_the_robustness_values_of_the_published_darfur_study_are_reproduced():
     assert doctest.testmod(robustness) == (0, 1)
     assert robustness_values(0.09731582 / 0.02325654, 783) == pytest.approx((0.1388, 0.0763), abs=5e-5)
 
@@ -94,7 +94,7 @@ def test_the_robustness_value_solves_its_equation(t, dof):
         assert f - at_level / math.sqrt(1 - at_level) == pytest.approx(critical)
 
 
-def test_a_straight_line_has_the_value_of_least_squares():
+def test_a_linear_price_has_the_robustness_value_of_least_squares():
     frame = linear(6_000, effect=1.0)
     y, s, c, d = (frame[name].to_numpy() for name in "pscd")
     r2 = partial_r2(y, s, [c, d])
@@ -124,7 +124,7 @@ def p_of_no_gap(y: np.ndarray, s: np.ndarray, **more: np.ndarray) -> float:
     return p_of_flat(fit_curve(table.price, table, basis_of(table)))
 
 
-def test_a_criterion_has_the_p_value_of_its_gap_and_that_of_any_link_by_name():
+def test_a_criterion_reports_the_p_value_of_its_gap_and_the_p_value_of_any_dependence():
     result = fd.audit(costs_that_spread(3), price="price", sensitive="age", outcome="cost", questions=[5])
     rows = result.verdicts.set_index("criterion")
     residuals = rows.loc["equalized_residuals"]
@@ -166,7 +166,7 @@ def test_the_p_value_of_no_gap_keeps_its_level(kind):
     assert sum(found) <= 6
 
 
-def test_prices_without_noise_have_no_gap_or_a_certain_one():
+def test_prices_without_noise_have_a_p_value_of_one_or_nearly_zero():
     s = np.linspace(18, 90, 300)
     assert p_of_no_gap(np.full(300, 0.1 + 0.2), s) == 1
     assert p_of_no_gap(100 + s, s) < 0.001

@@ -44,7 +44,7 @@ def numbers_in(value: object) -> Iterator[tuple[str, float]]:
     yield from ((type(value).__name__, float(each)) for each in held if isinstance(each, float))  # type: ignore[attr-defined]
 
 
-def test_the_way_of_max_gap_is_short(tmp_path: Path) -> None:
+def test_max_gap_is_converted_to_an_amount_in_one_function_only(tmp_path: Path) -> None:
     frame = policies(150)
     returned_by: dict[float, set[str]] = {}
     kinds: dict[float, set[str]] = {}

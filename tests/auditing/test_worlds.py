@@ -23,7 +23,7 @@ KEPT = (
 
 
 @pytest.mark.parametrize("name", few(WORLDS, *KEPT))
-def test_every_answer_is_true(name, monkeypatch):
+def test_every_question_is_answered_correctly_in_every_simulated_world(name, monkeypatch):
     world = WORLDS[name]
     assert [number for number in NUMBERS if not world.truths.get(number)] == [], "each has its truths"
     # Networks stand beside the trees, and no truth is about them.
@@ -33,7 +33,7 @@ def test_every_answer_is_true(name, monkeypatch):
     assert judged[~judged["ok"]].to_dict("records") == []
 
 
-def test_the_page_shows_how_often_each_answer_was_right():
+def test_the_page_shows_the_committed_rates_of_correct_answers():
     table = pd.read_csv(RESULTS)
     assert set(table["world"]) == set(WORLDS)
     page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")

@@ -133,7 +133,9 @@ def predictions(bundle: Path, table: Path, folder: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize("make", few([costs, noise], costs))
-def test_a_table_of_one_s_own(page: Page, tmp_path, make):
+def test_an_uploaded_table_leads_with_all_defaults_to_a_downloaded_model_that_predicts(
+    page: Page, tmp_path, make
+):
     frame, path = make(), tmp_path / "own.csv"
     upload(page, frame, path, target="cost", sensitive="age")
     lam = to_the_front(page)

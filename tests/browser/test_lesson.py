@@ -27,7 +27,7 @@ def guess(page: Page, words: str) -> None:
     page.get_by_text("Make a guess").wait_for(state="detached")
 
 
-def test_a_curve_is_guessed_at_dragged_and_moved_by_keys(page: Page) -> None:
+def test_the_lesson_curve_takes_a_guess_and_moves_by_mouse_and_by_keys(page: Page) -> None:
     page.goto("/lesson")
     first = page.get_by_role("slider", name="Price at the age of 20")
     first.wait_for()
@@ -101,7 +101,9 @@ def expect_sentence(page: Page, scene: Moving) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", few(SCENES, "5"))
-def test_a_scene_moves_in_the_browser_and_says_so_on_release(page: Page, name: str) -> None:
+def test_a_lesson_scene_follows_the_slider_and_updates_address_and_text_on_release(
+    page: Page, name: str
+) -> None:
     scene = SCENES[name]
     title, trace = scene.drawn
     page.goto(f"/lesson?scene={name}&{scene.address}")
@@ -205,7 +207,7 @@ def test_presentation_mode_fits_its_screen_and_works_by_keyboard(page: Page) -> 
 
 
 @pytest.mark.variant
-def test_the_lecturers_texts_open_in_windows_of_their_own(page: Page) -> None:
+def test_the_lecturer_notes_and_exercises_open_in_separate_windows(page: Page) -> None:
     page.goto("/lesson")
     for title, last in (("Notes for the lecturer", "5 Who pays?"), ("Exercises", "Solutions")):
         with page.expect_popup() as opened:
@@ -249,7 +251,7 @@ STRAYED = """() => {
 
 
 @pytest.mark.parametrize("name", few(SCENES, "3"))
-def test_no_mark_of_a_scene_stands_outside_its_frame_in_any_state(page: Page, name: str) -> None:
+def test_all_marks_of_a_lesson_scene_stay_inside_the_chart_frame(page: Page, name: str) -> None:
     scene = SCENES[name]
     page.goto(f"/lesson?scene={name}")
     page.get_by_role("slider", name=scene.slider).wait_for()

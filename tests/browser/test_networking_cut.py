@@ -54,14 +54,16 @@ for attempt in (
 """
 
 
-def test_an_attempt_is_refused_and_noted(log: Path) -> None:
+def test_connection_attempts_with_networking_cut_are_refused_and_logged(log: Path) -> None:
     command = [sys.executable, "-c", ATTEMPTS]
     done = subprocess.run(command, env=os.environ | cut(log), capture_output=True, text=True, check=True)
     assert (done.stdout.count("networking is cut"), len(noted(log, "attempt"))) == (4, 4)
 
 
 @pytest.mark.variant
-def test_the_household_data_from_table_to_trade_off(page: Page, server: str, log: Path) -> None:
+def test_the_household_data_can_be_trained_and_viewed_without_network_access(
+    page: Page, server: str, log: Path
+) -> None:
     attempts: list[str] = []
 
     def refuse(route: Route) -> None:

@@ -56,7 +56,7 @@ def check_gone(page: Page, owner: str, *paths: str) -> None:
     expect(page.get_by_text(f"{owner}.csv")).to_have_count(0)
 
 
-def test_what_has_not_come_through_the_proxy_is_refused(server: str) -> None:
+def test_requests_that_bypass_the_proxy_are_refused(server: str) -> None:
     for road in ROADS:
         assert road == "health" or ask(server, road)[0] == 403, road
 

@@ -52,7 +52,7 @@ def test_every_page_fits_a_phone(page: Page, scheme: str, names: list[str]) -> N
         assert violations(page) == [], name
 
 
-def test_a_visit_goes_from_page_to_page_by_keys_is_kept_and_is_left(page: Page) -> None:
+def test_the_tour_works_by_keyboard_survives_a_reload_and_can_be_left(page: Page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto("/")
     come_to_rest(page)
@@ -122,7 +122,7 @@ def at_rest(page) -> dict:
     return stage(page)
 
 
-def test_rows_and_estimates_follow_the_slider_and_the_address_its_release(page) -> None:
+def test_simulated_rows_and_estimates_follow_the_slider_and_the_address_updates_on_release(page) -> None:
     shown(page, "/patterns?n=200&noise=1")
     said, begun = answer(page), stage(page)
     assert begun["noise"] == 1

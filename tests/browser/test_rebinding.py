@@ -38,7 +38,7 @@ def page(open_context: Callable[[], BrowserContext]) -> Page:
     return open_context().new_page()
 
 
-def test_a_name_that_was_rebound_gets_a_refusal(page: Page, server: str) -> None:
+def test_requests_under_a_rebound_host_name_are_refused(page: Page, server: str) -> None:
     port = urlsplit(server).port
     answer = page.goto(f"http://evil.example:{port}/")
     assert answer is not None

@@ -60,7 +60,7 @@ def opened(browser):
 
 
 @pytest.mark.parametrize("width", few([1440, 390], 390))
-def test_every_figure_is_drawn_from_what_is_in_the_file_and_the_slider_moves(opened, tmp_path, width):
+def test_every_report_figure_is_drawn_from_data_in_the_file_and_the_slider_moves(opened, tmp_path, width):
     page = opened(write(tmp_path), width)
     drawn = page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll('.plot')].map(plot => {
@@ -104,7 +104,7 @@ def test_every_figure_is_drawn_from_what_is_in_the_file_and_the_slider_moves(ope
 
 
 @pytest.mark.parametrize("name", few([EVIL + CLOSING, "n" * 300], EVIL + CLOSING), ids=["script", "long"])
-def test_a_hostile_name_does_nothing(opened, tmp_path, name):
+def test_a_column_name_with_markup_runs_no_script_in_the_report(opened, tmp_path, name):
     page = opened(write(tmp_path, sensitive=name, target=f"y {name}", title=name), 390)
     assert page.evaluate("window.hacked") is None
     assert page.locator("main img, .plot img").count() == 0

@@ -19,7 +19,7 @@ from tests.ui.test_audit_page import policies
 pytestmark = pytest.mark.browser
 
 
-def test_a_run_goes_away_by_keyboard_and_comes_in_and_two_stand_on_one_front(page, person, tmp_path):
+def test_a_run_is_exported_deleted_imported_and_compared_with_another_run(page, person, tmp_path):
     plans = {"first try": PLAN, "splines": replace(PLAN, methods=("standard", "hgr_spline"))}
     found = [finished(plan, owner=owner_of(person)) for plan in plans.values()]
     for run, title in zip(found, plans, strict=True):
@@ -95,7 +95,9 @@ def to_the_form(page: Page, path: Path) -> None:
     come_to_rest(page)
 
 
-def test_a_table_of_one_s_own_from_the_file_to_the_evidence(page: Page, browser: Browser, tmp_path: Path):
+def test_an_uploaded_table_is_audited_and_the_evidence_report_opens_offline(
+    page: Page, browser: Browser, tmp_path: Path
+):
     to_the_form(page, tmp_path / "policies.csv")
     assert violations(page) == []
     take_screenshots(page, "audit-form")

@@ -83,7 +83,7 @@ def drawn(page: Page, part: str, name: str = "d", trace: int = 0) -> list[str | 
         (None, ".2f", "–"), (float("nan"), ".2f", "–"), (-0.001, ".2f", "0.00"), (-3.26, ".1f", "−3.3"),
     ],
 )  # fmt: skip
-def test_numbers_are_written_as_a_template_asks(page, value, format, words):
+def test_numbers_are_formatted_as_the_template_specifies(page, value, format, words):
     assert page.evaluate("([value, format]) => formatted(value, format)", [value, format]) == words
 
 
@@ -106,7 +106,7 @@ def test_ticks_are_round_and_written_in_full(page, axis, words):
     assert len(told) <= 8
 
 
-def test_what_is_missing_is_not_drawn_as_nought(page):
+def test_missing_values_are_not_drawn_as_zero(page):
     gone = {"x": [1, 2, None, 4], "y": [5, None, 5, 5]}
     bars = {"error_y": {"array": [1, 1, 1, None], "color": "#555"}}
     show(
@@ -125,7 +125,7 @@ def test_what_is_missing_is_not_drawn_as_nought(page):
     assert not page.get_by_text("gone").is_visible()
 
 
-def test_a_value_that_goes_missing_changes_at_once_and_others_glide(page):
+def test_values_are_interpolated_between_frames_unless_one_is_missing(page):
     moves = [{"kind": "trace", "part": 0, "y": [[0, 4], [10, None], [0, 0]]}]
     show(page, [LINE | {"x": [1, 2], "y": [0, 0]}], moves=moves)
     for at, y in ((0.25, [2.5, 4]), (0.75, [7.5, None]), (1.75, [2.5, 0])):
@@ -133,7 +133,7 @@ def test_a_value_that_goes_missing_changes_at_once_and_others_glide(page):
         assert of_figure(page, "figure.traces[0].y") == y
 
 
-def test_on_a_logarithmic_axis_points_shapes_and_notes_stand_where_plotly_has_them(page):
+def test_points_shapes_and_notes_on_a_logarithmic_axis_match_plotly_positions(page):
     # Plotly's traces and shapes give the value, its notes the logarithm.
     show(
         page,
@@ -191,7 +191,7 @@ def test_pointing_at_a_mark_shows_its_tip(page):
     assert tip.is_hidden()
 
 
-def test_text_is_text_whatever_it_holds(page):
+def test_markup_in_chart_text_is_shown_as_plain_text(page):
     evil = "&lt;img src=x onerror=&quot;window.hacked = 1&quot;&gt;"
     show(page, [], annotations=[{"x": 5, "y": 5, "text": f"<b>{evil}</b>", "showarrow": False, "font": FONT}],
          x={"title": {"text": evil}})  # fmt: skip
@@ -200,7 +200,7 @@ def test_text_is_text_whatever_it_holds(page):
     assert page.evaluate("() => window.hacked") is None
 
 
-def test_keys_move_the_picture_and_release_reports_once(page):
+def test_a_key_press_on_the_slider_moves_the_figure_and_reports_one_change(page):
     moves = [{"kind": "trace", "part": 0, "y": [[0, 0], [5, 5], [9, 9]]}]
     show(page, [LINE | {"x": [1, 2], "y": [0, 0]}], moves=moves)
     slider = page.get_by_role("slider")
@@ -211,7 +211,7 @@ def test_keys_move_the_picture_and_release_reports_once(page):
     assert slider.get_attribute("aria-valuetext") == "w = 2"
 
 
-def test_d3_stays_its_own_and_says_whose_it_is(page):
+def test_d3_stays_out_of_the_global_scope_and_keeps_the_licence_notice(page):
     assert page.evaluate("() => [typeof d3, typeof globalThis.d3]") == ["undefined", "undefined"]
     script = d3_script()
     assert "Copyright 2010-2026 Mike Bostock" in script

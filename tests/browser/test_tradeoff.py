@@ -41,7 +41,7 @@ def stage(page: Page) -> dict:
     )
 
 
-def test_pictures_follow_the_slider_and_the_address_its_release(opened: Page):
+def test_figures_follow_the_slider_and_the_address_updates_on_release(opened: Page):
     said = opened.get_by_text("At λ = ").first.text_content()
     slider = opened.get_by_role("slider").first
     begun = stage(opened)
@@ -70,7 +70,7 @@ def test_pictures_follow_the_slider_and_the_address_its_release(opened: Page):
     assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
-def test_keys_move_the_slider_a_point_is_compared_and_the_address_keeps_it(opened: Page):
+def test_the_slider_works_by_keyboard_and_a_compared_point_is_kept_in_the_address(opened: Page):
     opened.get_by_text("Average prediction as a table").click()
     heads = opened.locator(".stage thead th").all_text_contents()
     assert heads == ["Age", "standard model", "λ = 1"]
@@ -103,7 +103,7 @@ def test_keys_move_the_slider_a_point_is_compared_and_the_address_keeps_it(opene
 
 
 @pytest.mark.parametrize("scheme", few(["light", "dark"], "dark"))
-def test_the_page_is_accessible_and_fits_a_phone(opened: Page, scheme: str):
+def test_the_trade_off_page_is_accessible_and_fits_a_phone(opened: Page, scheme: str):
     opened.emulate_media(color_scheme=scheme)
     # Charts take the scheme at the next look.
     opened.reload()

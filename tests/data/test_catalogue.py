@@ -21,7 +21,7 @@ from tests.data.tables import zipped
 
 
 @pytest.mark.parametrize("dataset_id", ["household", "portfolio"])
-def test_a_generated_set_loads_with_its_options_and_says_the_same_of_itself(dataset_id: str) -> None:
+def test_a_generated_data_set_loads_with_its_options_and_matches_its_catalogue_entry(dataset_id: str) -> None:
     entry = CATALOGUE[dataset_id]
     assert entry.is_local()
     dataset = load_dataset(dataset_id)
@@ -29,7 +29,9 @@ def test_a_generated_set_loads_with_its_options_and_says_the_same_of_itself(data
     assert load_dataset("household", n=300, rooms=5, spread="variance").n_rows == 300
 
 
-def test_every_set_is_made_here_fetched_or_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_data_set_is_either_generated_or_downloaded_or_supplied_by_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     for entry in CATALOGUE.values():
         ways = [entry.is_local(), entry.needs_download, bool(entry.bring)]
@@ -49,7 +51,7 @@ def test_options_that_cannot_be_used_are_all_named(options: dict, columns: int) 
     assert len(caught.value.problems) == columns
 
 
-def test_an_unknown_data_set() -> None:
+def test_an_unknown_data_set_is_refused_with_the_names_of_the_known_ones() -> None:
     with pytest.raises(
         OptionError, match="household, crime, motor, motor_tariff, portfolio, census, census_county"
     ):
@@ -57,7 +59,7 @@ def test_an_unknown_data_set() -> None:
 
 
 @pytest.mark.parametrize(("options", "mean"), [({}, 224), ({"spread": "variance"}, 220), ({"rooms": 5}, 246)])
-def test_mean_cost_is_the_one_the_formula_gives(options: dict, mean: float) -> None:
+def test_the_mean_household_cost_equals_its_closed_form(options: dict, mean: float) -> None:
     # The expectation in closed form, which the notes on the paper round to whole euros.
     age, building = (25, 100) if options.get("spread") != "variance" else (5, 10)
     n_rooms = options.get("rooms", 4)
@@ -69,7 +71,7 @@ def test_mean_cost_is_the_one_the_formula_gives(options: dict, mean: float) -> N
     assert dataset.target.mean() == pytest.approx(exact, abs=1)
 
 
-def test_cost_follows_from_what_is_seen_and_age_is_not_seen() -> None:
+def test_household_cost_is_a_function_of_the_features_and_age_is_not_a_feature() -> None:
     dataset = household(n=500)
     x = dataset.features
     expected = 150 + 0.0005 * np.exp(0.07 * x["Surface"] + 0.08 * x["BldgAge"] + 0.4 * x["Rooms"])
@@ -78,7 +80,7 @@ def test_cost_follows_from_what_is_seen_and_age_is_not_seen() -> None:
     assert "Age" not in dataset.features
 
 
-def test_same_seed_same_table_and_options_change_only_their_own_part() -> None:
+def test_a_seed_determines_the_table_and_an_option_changes_only_its_own_columns() -> None:
     first, again, other = household(n=200), household(n=200), household(n=200, random_state=1)
     assert first.fingerprint == again.fingerprint != other.fingerprint
     five = household(n=200, rooms=5)
@@ -106,7 +108,7 @@ def table_of(n: int = 8) -> bytes:
 
 
 @pytest.mark.data
-def test_counties_in_the_papers_roles(real_data: Path) -> None:
+def test_the_county_census_data_have_the_papers_roles_and_inputs(real_data: Path) -> None:
     dataset = load_dataset("census_county")
     assert dataset.n_rows == 3_218
     assert (dataset.roles.target, dataset.roles.sensitive, dataset.weight) == (
@@ -130,7 +132,9 @@ def test_counties_in_the_papers_roles(real_data: Path) -> None:
     assert any("CensusId, County" in note for note in dataset.notes)
 
 
-def test_a_tract_file_with_the_known_id_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_census_tract_file_is_loaded_only_if_its_checksum_matches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     content = table_of()
     (tmp_path / "census").mkdir()
     (tmp_path / "census" / TRACT_FILE).write_bytes(content)
@@ -144,7 +148,7 @@ def test_a_tract_file_with_the_known_id_is_loaded(tmp_path: Path, monkeypatch: p
     assert list(dataset.features["State"].cat.categories) == ["Iowa", "Ohio"]
 
 
-def test_git_gives_the_same_id(tmp_path: Path) -> None:
+def test_the_git_blob_id_equals_that_of_git_hash_object(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(table_of())
     done = subprocess.run(["git", "hash-object", str(path)], capture_output=True, text=True, check=True)
@@ -152,7 +156,7 @@ def test_git_gives_the_same_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("dataset_id", "file"), [("census", TRACT_FILE), ("census_county", COUNTY_FILE)])
-def test_a_file_that_is_not_here_is_asked_for_in_plain_words(
+def test_a_missing_file_is_refused_with_instructions_for_obtaining_it(
     dataset_id: str, file: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
@@ -167,7 +171,7 @@ def test_a_file_that_is_not_here_is_asked_for_in_plain_words(
 
 
 @pytest.mark.data
-def test_a_file_handed_over_is_kept_where_it_is_found(
+def test_a_file_supplied_by_the_user_is_stored_where_the_data_set_is_loaded_from(
     real_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = (real_data / "census" / COUNTY_FILE).read_bytes()
@@ -199,7 +203,7 @@ def by_target(real_data: Path) -> dict[str, Dataset]:
 
 
 @pytest.mark.data
-def test_the_papers_task(by_target: dict[str, Dataset]) -> None:
+def test_the_motor_data_have_the_papers_target_roles_and_rows(by_target: dict[str, Dataset]) -> None:
     dataset = by_target["cost"]
     assert dataset.roles == Roles(
         target="Indtppd",
@@ -239,7 +243,9 @@ def test_rates_are_weighted_by_exposure(by_target: dict[str, Dataset]) -> None:
 
 
 @pytest.mark.data
-def test_a_sample_is_seeded_and_part_of_the_whole(by_target: dict[str, Dataset]) -> None:
+def test_a_sample_is_determined_by_its_seed_and_is_a_subset_of_the_whole_table(
+    by_target: dict[str, Dataset],
+) -> None:
     whole = by_target["cost"].table()
     sample, again, other = (load_motor(n=36_311, random_state=seed) for seed in (1, 1, 2))
     assert sample.n_rows == 36_311
@@ -273,7 +279,9 @@ def fetch_test(server: Server, folder: Path, **options: object) -> None:
     fetch_files(address(server), MEMBERS, folder, offline_advice="Bring it yourself.", **options)
 
 
-def test_members_are_verified_kept_and_readable_by_the_user_alone(server: Server, tmp_path: Path) -> None:
+def test_downloaded_files_are_verified_and_stored_readable_only_by_their_owner(
+    server: Server, tmp_path: Path
+) -> None:
     server.body = archived(PAYLOAD | {"other.txt": b"not asked for"})
     seen: list[tuple[int, int | None]] = []
     fetch_test(server, tmp_path / "kept", progress=lambda done, total: seen.append((done, total)))
@@ -303,7 +311,9 @@ def test_wrong_contents_are_refused_and_nothing_is_kept(
     assert not any(tmp_path.iterdir())
 
 
-def test_a_server_that_breaks_off_or_refuses(server: Server, tmp_path: Path) -> None:
+def test_a_download_that_breaks_off_or_is_refused_raises_an_error_and_stores_nothing(
+    server: Server, tmp_path: Path
+) -> None:
     server.body, server.announced = archived(PAYLOAD)[:100], 5000
     with pytest.raises(DownloadError, match="could not be reached, or the connection broke off"):
         fetch_test(server, tmp_path)
@@ -313,7 +323,7 @@ def test_a_server_that_breaks_off_or_refuses(server: Server, tmp_path: Path) -> 
     assert not any(tmp_path.iterdir())
 
 
-def test_a_server_that_sends_without_end(
+def test_a_download_larger_than_the_limit_is_refused(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetch, "MAX_ARCHIVE", 1000)
@@ -322,7 +332,7 @@ def test_a_server_that_sends_without_end(
         fetch_test(server, tmp_path)
 
 
-def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_offline_download_fails_with_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         # Bound but not listening: the connection is refused.
@@ -335,7 +345,7 @@ def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.data
-def test_the_real_file_in_the_papers_roles(real_data: Path) -> None:
+def test_the_crime_data_have_the_papers_roles_and_columns(real_data: Path) -> None:
     dataset = load_crime()
     assert (dataset.roles.target, dataset.roles.sensitive) == (CRIME_TARGET, (CRIME_SENSITIVE,))
     assert CRIME_SENSITIVE not in dataset.features

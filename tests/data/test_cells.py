@@ -44,7 +44,7 @@ def test_money_and_percent_are_numbers_and_their_unit_is_kept(
     "cells",
     [["€ 5", "$ 5"], ["€ 5", "five"], ["5 m", "7 m"], ["5 €", "€"], ["€ 5 %", "€ 6 %"], ["€ 007", "€ 1"]],
 )
-def test_other_units_stay_text(cells: list[str]) -> None:
+def test_columns_with_mixed_or_unknown_units_stay_text(cells: list[str]) -> None:
     values, report = column(*cells)
     assert values.tolist() == cells
     assert not report.units
@@ -61,13 +61,15 @@ def test_other_units_stay_text(cells: list[str]) -> None:
         (["10,717", "850.5"], [10717, 850.5]),
     ],
 )
-def test_the_columns_other_cells_decide(cells: list[str], numbers: list[float]) -> None:
+def test_an_ambiguous_thousands_separator_is_resolved_by_the_other_cells_of_its_column(
+    cells: list[str], numbers: list[float]
+) -> None:
     values, report = column(*cells)
     assert values.tolist() == numbers
     assert "between thousands, as its cells show" in "\n".join(report.notes)
 
 
-def test_the_choice_of_the_decimal_mark_decides() -> None:
+def test_an_ambiguous_thousands_separator_is_resolved_by_the_chosen_decimal_mark() -> None:
     cells = ["10.717", "9.250", "640"]
     values, report = column(*cells)
     assert values.tolist() == cells
@@ -81,7 +83,7 @@ def test_the_choice_of_the_decimal_mark_decides() -> None:
 @pytest.mark.parametrize(
     "cells", [["10.717", "10.71"], ["10.717,5", "1,234.5"], ["10.71.7", "3"], ["0.717", "010.717"]]
 )
-def test_what_is_no_thousand_is_never_read_as_one(cells: list[str]) -> None:
+def test_points_and_commas_that_do_not_group_thousands_are_never_read_as_separators(cells: list[str]) -> None:
     values, _ = column(*cells)
     assert values.tolist() in (cells, [10.717, 10.71])
 
@@ -97,7 +99,7 @@ def test_what_is_no_thousand_is_never_read_as_one(cells: list[str]) -> None:
         ["minder dan 18 jaar", "18 tot 64", "65 en meer"], ["[0, 5)", "[5, 10)", "[10, 99]"], ["0-1.5", "1.5–3", "> 3"],
     ],
 )  # fmt: skip
-def test_bands_are_in_their_order(low_to_high: list[str]) -> None:
+def test_bands_are_sorted_from_low_to_high(low_to_high: list[str]) -> None:
     assert bands_in_order(low_to_high[::-1]) == tuple(low_to_high)
 
 
@@ -105,7 +107,7 @@ def test_bands_are_in_their_order(low_to_high: list[str]) -> None:
     "levels",
     [["1", "2"], ["A1", "B2"], ["12-3", "4-7"], ["0171-23", "030-45"], ["1-2-3", "4"], ["10+", "many"]],
 )
-def test_other_levels_are_no_bands(levels: list[str]) -> None:
+def test_levels_without_numeric_ranges_are_not_taken_for_bands(levels: list[str]) -> None:
     assert bands_in_order(levels) is None
 
 
@@ -119,7 +121,7 @@ def banded() -> tuple[pd.DataFrame, ReadingReport]:
     return read_table(frame.to_csv(index=False).encode())
 
 
-def test_bands_are_ordered_categories_and_no_numbers() -> None:
+def test_bands_become_ordered_categories_instead_of_numbers() -> None:
     frame, report = banded()
     assert "“rooms” holds bands, used as ordered categories." in report.notes
     roles = Roles(target="cost", sensitive=("age",), features=("rooms",))
@@ -132,7 +134,7 @@ def test_bands_are_ordered_categories_and_no_numbers() -> None:
     assert "1 column of bands, as categories in their order (“rooms”)." in dataset.notes
 
 
-def test_a_sensitive_attribute_in_bands_is_used_by_its_order() -> None:
+def test_a_sensitive_attribute_in_bands_is_replaced_by_its_rank_if_the_user_agrees() -> None:
     frame, _ = banded()
     roles = Roles(target="cost", sensitive=("rooms",), features=("age",))
     with pytest.raises(DataError, match="holds bands") as refused:
@@ -181,13 +183,13 @@ def test_negative_amounts_keep_their_sign(negative: str, positive: str) -> None:
         ["0171-", "0172-", "030-"] * 20, ["5-", "7-", "8"] * 20,
     ],
 )  # fmt: skip
-def test_brackets_and_dashes_of_other_meaning_stay_text(cells: list[str]) -> None:
+def test_brackets_and_dashes_that_do_not_mark_negative_amounts_stay_text(cells: list[str]) -> None:
     table, _ = read_table(text_of(paid=cells))
     assert table["paid"].astype(str).tolist() == cells
 
 
 @pytest.mark.parametrize(("mark", "share"), [("-", 0.75), ("–", 0.25), ("*", 0.25), ("..", 0.75)])
-def test_one_mark_among_numbers_is_said_however_frequent(mark: str, share: float) -> None:
+def test_a_placeholder_mark_among_numbers_is_reported_however_frequent_it_is(mark: str, share: float) -> None:
     cost = np.where(RNG.random(400) < share, mark, (50 + np.arange(400)).astype(str))
     table, report = read_table(text_of(price=RNG.normal(300, 9, 400).round(2), cost=cost))
     n = (cost == mark).sum()
@@ -205,13 +207,13 @@ def test_one_mark_among_numbers_is_said_however_frequent(mark: str, share: float
 
 
 @pytest.mark.parametrize("words", [["soon", "-"], ["A"], ["-", "*"], ["M", "F"]])
-def test_words_and_several_marks_are_no_zeros(words: list[str]) -> None:
+def test_words_and_mixed_marks_are_never_offered_as_zeros(words: list[str]) -> None:
     cost = [*words * 100, *map(str, range(100, 300))]
     table, _ = read_table(text_of(cost=cost))
     assert "dash_zero" not in [way.kind for way in conversions(table["cost"])]
 
 
-def test_an_open_end_counts_as_its_limit_after_the_click() -> None:
+def test_an_open_ended_value_becomes_its_limit_when_the_conversion_is_chosen() -> None:
     cells = [*map(str, range(20_000, 21_000)), *["250000+"] * 30, *["<2500"] * 5]
     table, _ = read_table(text_of(income=cells))
     notes: list[str] = []
@@ -235,7 +237,7 @@ def born(n: int = 60) -> pd.Series:
 
 @pytest.mark.bad_input(28)
 @pytest.mark.parametrize("how", SURE)
-def test_dates_of_one_reading_are_read_and_offered_as_dates(how: str) -> None:
+def test_unambiguous_text_dates_are_read_as_dates_and_offered_as_year_or_age(how: str) -> None:
     days = born()
     texts = days.dt.strftime(how.replace("_", " "))
     texts[5] = ""
@@ -248,7 +250,7 @@ def test_dates_of_one_reading_are_read_and_offered_as_dates(how: str) -> None:
 
 
 @pytest.mark.bad_input(28)
-def test_as_a_sensitive_column_either_reading_is_asked_for() -> None:
+def test_an_ambiguous_sensitive_date_column_is_refused_with_fixes_for_both_day_month_orders() -> None:
     frame = policies().assign(born=[f"0{1 + k % 9}.{10 + k % 3}.{1950 + k % 40}" for k in range(60)])
     roles = Roles(target="cost", sensitive=("born",), features=("rooms",))
     with pytest.raises(DataError) as caught:
@@ -279,11 +281,13 @@ def test_as_a_sensitive_column_either_reading_is_asked_for() -> None:
         ([], ()),
     ],
 )
-def test_orders(texts: list[str], orders: tuple[str, ...]) -> None:
+def test_the_possible_day_and_month_orders_of_text_dates_are_found(
+    texts: list[str], orders: tuple[str, ...]
+) -> None:
     assert date_orders(texts) == orders
 
 
-def test_missing_cells_and_times_are_kept() -> None:
+def test_converting_text_to_dates_keeps_missing_cells_and_times() -> None:
     values = pd.Series(["2/1/2019 13:45", None, "3/1/2019 00:00:01.5"], index=[4, 5, 9])
     days = [pd.Timestamp("2019-02-01 13:45"), pd.NaT, pd.Timestamp("2019-03-01 00:00:01.5")]
     pd.testing.assert_series_equal(

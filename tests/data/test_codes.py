@@ -43,7 +43,7 @@ def among(values: object, *codes: object, share: float = 0.05) -> pd.Series:
         (DAYS, [pd.Timestamp("1900-01-01")]), (DAYS, [pd.Timestamp("9999-12-31")]),
     ],
 )  # fmt: skip
-def test_codes_are_found_and_made_missing(values: object, codes: list[object]) -> None:
+def test_codes_for_missing_values_are_found_and_counted(values: object, codes: list[object]) -> None:
     held = among(values, *codes)
     found = special_codes(held)
     assert {
@@ -71,11 +71,11 @@ HONEST = {
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("name", HONEST)
-def test_honest_numbers_are_no_codes(name: str) -> None:
+def test_genuine_values_are_not_taken_for_codes_of_missing_values(name: str) -> None:
     assert special_codes(pd.Series(HONEST[name], name=name)) == {}
 
 
-def test_a_code_is_reported_with_its_remedies() -> None:
+def test_a_code_for_missing_values_is_reported_with_its_remedies() -> None:
     frame = pd.DataFrame({"age": among(AGES, 999).astype(int), "price": RNG.normal(300, 20, N).round(2)})
     content = frame.to_csv(index=False).encode()
     table, report = read_table(content)
@@ -101,7 +101,7 @@ def test_a_code_is_reported_with_its_remedies() -> None:
     assert "“age”: 999 is a missing cell (30 rows)." in data.notes
 
 
-def test_other_formats_than_text_and_a_mark_by_number() -> None:
+def test_codes_in_a_parquet_file_are_reported_and_can_be_declared_missing() -> None:
     out = io.BytesIO()
     pd.DataFrame({"age": among(AGES, 999), "km": RNG.normal(size=N)}).to_parquet(out)
     assert any("999 in 30 rows" in note for note in read_table(out.getvalue())[1].notes)
@@ -157,7 +157,9 @@ def test_a_rate_is_suggested_only_for_counts_with_an_exposure() -> None:
         ("colour", ["red", "blue", "red"], False),
     ],
 )  # fmt: skip
-def test_what_looks_like_a_total(name: str, cells: list[object], *, expected: bool) -> None:
+def test_totals_over_the_exposure_are_recognised_by_name_and_values(
+    name: str, cells: list[object], *, expected: bool
+) -> None:
     assert looks_like_total(pd.Series(cells, name=name)) is expected
 
 
@@ -178,7 +180,7 @@ def with_recoveries(n: int = 4000) -> pd.DataFrame:
     return frame.assign(ClaimAmount=cost)
 
 
-def test_a_total_that_is_not_divided_is_reported() -> None:
+def test_a_total_not_divided_by_the_exposure_is_reported() -> None:
     dataset = build_dataset(with_recoveries(), replace(COSTS, rate=False), name="costs")
     assert any("looks like a total over the exposure" in note for note in dataset.notes)
     assert any("below zero in 10 rows" in note for note in dataset.notes)
@@ -187,7 +189,7 @@ def test_a_total_that_is_not_divided_is_reported() -> None:
     assert any("below zero in 10 rows" in note for note in alone.notes)
 
 
-def test_the_command_line_takes_the_same_three_ways(tmp_path: Path) -> None:
+def test_the_command_line_offers_three_treatments_of_amounts_below_zero(tmp_path: Path) -> None:
     frame = with_recoveries()
     frame.to_csv(tmp_path / "costs.csv", index=False)
     roles = {"predict": "ClaimAmount", "sensitive": ("DrivAge",), "exposure": "Exposure"}
@@ -213,6 +215,8 @@ def test_the_command_line_takes_the_same_three_ways(tmp_path: Path) -> None:
         ([0, 0.2, 0.6, 0, 0], None, "squared_error"),
     ],
 )  # fmt: skip
-def test_the_loss_follows_the_target(target: list[float], weight: list[float] | None, expected: str) -> None:
+def test_the_suggested_loss_depends_on_the_target(
+    target: list[float], weight: list[float] | None, expected: str
+) -> None:
     given = None if weight is None else np.array(weight, dtype=float)
     assert suggested_loss(np.array(target, dtype=float), given)[0] == expected

@@ -32,7 +32,7 @@ def parts(**changes: object) -> dict:
     return given | changes
 
 
-def test_a_sound_table_is_taken_as_it_is() -> None:
+def test_a_valid_table_is_accepted_unchanged() -> None:
     dataset = Dataset(**parts(units={"age": "years"}))
     assert (dataset.n_rows, dataset.title, dataset.label("age")) == (4, "tiny", "age (years)")
     assert dataset.label("rooms") == "rooms"
@@ -42,7 +42,7 @@ def test_a_sound_table_is_taken_as_it_is() -> None:
     assert list(dataset.table()) == ["rooms", "area", "garden", "town", "street", "age", "cost"]
 
 
-def test_rows_are_numbered_from_zero_and_the_callers_frame_stays_apart() -> None:
+def test_a_data_set_numbers_its_rows_from_zero_and_copies_the_callers_frame() -> None:
     features = parts()["features"].set_index(pd.Index([7, 3, 9, 1]))
     dataset = Dataset(**parts(features=features))
     features["rooms"] = 0
@@ -54,7 +54,7 @@ def exposure(*years: float) -> pd.Series:
     return pd.Series(years, name="years", dtype=float)
 
 
-def test_exposure_is_a_part_of_its_own() -> None:
+def test_exposure_is_stored_as_the_weight_and_not_as_a_feature() -> None:
     dataset = Dataset(**parts(weight=exposure(1, 0.5, 0.25, 1), units={"years": "a"}))
     assert (dataset.roles.weight, list(dataset.table())[-2:]) == ("years", ["cost", "years"])
     assert "years" not in dataset.features
@@ -64,7 +64,7 @@ def test_exposure_is_a_part_of_its_own() -> None:
     assert "weight" not in repr(Dataset(**parts()))
 
 
-def test_all_problems_are_said_at_once() -> None:
+def test_all_problems_of_a_table_are_reported_at_once() -> None:
     features = pd.DataFrame({"age": [1, 2, 3, 4], "odd": [[1], [2], [3], [4]], "big": [1e200, 1, np.inf, 2]})
     constant = pd.Series([5.0] * 4, name="cost")
     with pytest.raises(DataError) as caught:
@@ -103,12 +103,12 @@ def test_all_problems_are_said_at_once() -> None:
     ],
 )
 @pytest.mark.every_case
-def test_what_is_refused(changes: dict, words: str) -> None:
+def test_invalid_parts_of_a_data_set_are_refused(changes: dict, words: str) -> None:
     with pytest.raises(DataError, match=re.escape(words)):
         Dataset(**parts(**changes))
 
 
-def test_the_fingerprint_is_that_of_the_content_and_of_any_change_of_it_another() -> None:
+def test_the_fingerprint_depends_on_the_content_alone_and_differs_after_any_change_of_it() -> None:
     first = Dataset(**parts()).fingerprint
     assert len(first) == 64
     assert Dataset(**parts(name="other", title="T", notes=("n",), units={"age": "a"})).fingerprint == first
@@ -130,14 +130,14 @@ def test_the_fingerprint_is_that_of_the_content_and_of_any_change_of_it_another(
     assert len({Dataset(**parts(**each)).fingerprint for each in changes}) == len(changes)
 
 
-def test_missing_and_zero_have_one_form() -> None:
+def test_the_fingerprint_is_the_same_for_every_form_of_nan_and_zero() -> None:
     odd_nan = np.frombuffer(np.uint64(0xFFF8000000000001).tobytes())[0]
     first = parts()["features"].assign(area=[0.0, np.nan, 1, 2])
     second = parts()["features"].assign(area=[-0.0, odd_nan, 1, 2])
     assert Dataset(**parts(features=first)).fingerprint == Dataset(**parts(features=second)).fingerprint
 
 
-def test_roles_take_tuples() -> None:
+def test_roles_store_columns_as_tuples_and_refuse_a_plain_string() -> None:
     with pytest.raises(TypeError, match="tuple"):
         Roles(target="a", sensitive="age", features=("b",))
     assert Roles(target="a", sensitive=["age"], features=["b"]).sensitive == ("age",)
@@ -146,7 +146,7 @@ def test_roles_take_tuples() -> None:
 DATASET = load_dataset("household", n=3000)
 
 
-def test_rows_are_different_in_order_and_those_of_the_seed():
+def test_drawn_rows_are_distinct_sorted_and_determined_by_the_seed():
     rows = draw_rows(DATASET, 500, random_state=3)
     assert len(rows) == 500
     assert (np.diff(rows) > 0).all()
@@ -156,7 +156,7 @@ def test_rows_are_different_in_order_and_those_of_the_seed():
     assert np.abs(np.histogram(rows, 4, (0, 3000))[0] - 125).max() < 40
 
 
-def test_rows_of_a_policy_come_together():
+def test_drawn_rows_include_all_rows_of_each_chosen_policy():
     policies = np.random.default_rng(0).integers(0, 1200, DATASET.n_rows)
     rows = draw_rows(replace(DATASET, group=pd.Series(policies, name="policy")), 800, random_state=0)
     drawn = np.isin(policies, policies[rows])
@@ -164,13 +164,13 @@ def test_rows_of_a_policy_come_together():
     assert 800 <= len(rows) < 820
 
 
-def test_of_a_few_large_groups_rows_are_drawn():
+def test_single_rows_are_drawn_if_there_are_only_a_few_large_groups():
     few = np.arange(DATASET.n_rows) % (MIN_GROUPS // 4)
     rows = draw_rows(replace(DATASET, group=pd.Series(few, name="region")), 800, random_state=0)
     assert (len(rows), len(np.unique(few[rows]))) == (800, MIN_GROUPS // 4)
 
 
-def test_an_error_names_five_lines_and_says_that_there_are_more():
+def test_a_problem_lists_five_lines_and_indicates_that_more_follow():
     found = Problem(what="They are empty", hint="Fill them.", column="age", lines=(2, 3, 4, 5, 6, 7))
     assert str(found) == "Column “age”: they are empty (lines 2, 3, 4, 5, 6, …). Fill them."
 
@@ -194,7 +194,7 @@ def build(frame: pd.DataFrame, *sensitive: str, **more: object) -> Dataset:
     return build_dataset(frame, roles, name="test", **more)
 
 
-def test_two_classes_are_0_and_1_and_which_is_said() -> None:
+def test_a_sensitive_column_of_two_classes_becomes_0_and_1_with_a_note_on_the_coding() -> None:
     frame = people()
     dataset = build(frame, "sex")
     assert (dataset.sensitive["sex"] == (frame["sex"] == "M")).all()
@@ -202,7 +202,7 @@ def test_two_classes_are_0_and_1_and_which_is_said() -> None:
     assert "“sex” is 1 for “M” and 0 for “F”." in dataset.notes
 
 
-def test_more_classes_are_a_column_each_and_rare_ones_are_taken_together() -> None:
+def test_three_or_more_classes_become_one_column_each_and_rare_classes_are_merged() -> None:
     frame = people()
     dataset = build(frame, "region", names={"region": "Region"})
     assert dataset.classes["region"] == ("A", "B", "C", "D", "E", OTHERS)
@@ -214,7 +214,7 @@ def test_more_classes_are_a_column_each_and_rare_ones_are_taken_together() -> No
     assert dataset.take(np.arange(100)).classes == dataset.classes
 
 
-def test_missing_classes_are_one_problem_of_the_tables_own_column() -> None:
+def test_missing_classes_are_reported_as_one_problem_of_the_original_column() -> None:
     frame = people()
     frame.loc[[3, 5], "region"] = None
     with pytest.raises(DataError) as caught:
@@ -240,7 +240,7 @@ def test_classes_that_cannot_be_compared_are_refused_without_quoting_cells(
     assert "p1" not in str(caught.value)
 
 
-def test_bands_dates_and_numbers_as_text_are_no_classes() -> None:
+def test_bands_dates_and_numbers_as_text_are_refused_as_sensitive_classes() -> None:
     for values in (["18-25", "26-40"], ["2020-01-31", "2021-05-30"], ["01", "02"]):
         with pytest.raises(DataError, match="must hold numbers"):
             build(people().assign(region=values * 300), "region")
@@ -254,13 +254,13 @@ def test_an_estimators_sensitive_features_may_be_classes() -> None:
     assert (given[:, 1:].sum(axis=1) == 1).all()
 
 
-def test_rare_classes_never_leave_one_class() -> None:
+def test_merging_rare_classes_always_leaves_at_least_two_classes() -> None:
     assert classes_of(["a"] * 990 + ["b"] * 10).names == ("a", "b")
     three = classes_of(["a"] * 985 + ["b"] * 10 + ["c"] * 5)
     assert (three.names, three.merged) == (("a", OTHERS), {"b": 10, "c": 5})
 
 
-def test_a_class_column_is_known_by_its_name() -> None:
+def test_the_original_column_of_a_class_is_found_from_its_name() -> None:
     assert column_of("region: A", ("sex", "region")) == "region"
     roles = Roles(target="cost", sensitive=("sex", "region"), features=("rooms",))
     assert roles.reads(["sex", "region: A", "region: B"])
@@ -268,7 +268,7 @@ def test_a_class_column_is_known_by_its_name() -> None:
     assert not roles.reads(["sex"])
 
 
-def test_measures_see_classes_whatever_they_are_called() -> None:
+def test_dependence_measures_do_not_depend_on_the_names_of_classes() -> None:
     frame = people()
     u = frame["cost"] + 60 * (frame["region"] == "C")
     value = fd.measure("hgr_spline", u, frame["region"])

@@ -36,13 +36,13 @@ def audited(frame: object, **options: object) -> fd.AuditResult:
     ],
     ids=["bands", "top code", "intervals", "categories of numbers", "decimals"],
 )
-def test_an_attribute_of_any_kind_is_audited_in_its_order(ages: object, words: str) -> None:
+def test_a_sensitive_attribute_of_any_column_type_is_audited_in_its_order(ages: object, words: str) -> None:
     result = audited(TABLE.assign(age=ages))
     assert result.verdict == "above"
     assert not words or any(words in note for note in result.notes)
 
 
-def test_bands_keep_their_order_and_open_ends_their_limit() -> None:
+def test_bands_are_ordered_and_open_ended_values_become_their_limit() -> None:
     found = in_order(pd.Series(["100-199", "20-99", "200+"] * 9, name="power"))
     assert found is not None
     assert found[0].cat.categories.tolist() == ["20-99", "100-199", "200+"]
@@ -75,7 +75,7 @@ def test_a_frame_of_any_library_is_audited(frame: object) -> None:
     assert audited(frame).verdicts["value"][0] == pytest.approx(audited(TABLE).verdicts["value"][0], rel=1e-4)
 
 
-def test_codes_and_row_numbers_of_a_frame_are_reported() -> None:
+def test_an_audit_reports_codes_for_missing_values_and_row_number_columns() -> None:
     frame = TABLE.assign(age=np.where(np.arange(N) % 15 == 0, 999, AGE))
     frame.insert(0, "Unnamed: 0", np.arange(N))
     notes = " ".join(audited(frame).notes)
@@ -89,7 +89,7 @@ def test_codes_and_row_numbers_of_a_frame_are_reported() -> None:
 @pytest.mark.parametrize(
     "kind", ["1..n", "0..n-1", "sorted otherwise", "rows left out", "named", "amounts", "few"]
 )
-def test_row_names_are_left_out_of_a_file_by_name(kind: str) -> None:
+def test_an_unnamed_column_of_row_numbers_is_left_out_when_reading_a_file(kind: str) -> None:
     numbers = {
         "0..n-1": np.arange(N), "sorted otherwise": RNG.permutation(N) + 1, "rows left out": np.arange(N) * 3 + 1,
         "amounts": RNG.permutation(10**6)[:N], "few": RNG.integers(0, 5, N),
@@ -121,7 +121,7 @@ def shares_audited(p: np.ndarray) -> fd.AuditResult:
 @pytest.mark.every_case
 @pytest.mark.parametrize("scale", [1, 100])
 @pytest.mark.parametrize("digits", [2, 4, 12])
-def test_rounded_shares_and_per_cent_are_taken(digits: int, scale: int) -> None:
+def test_class_probabilities_may_be_rounded_or_in_per_cent(digits: int, scale: int) -> None:
     result = shares_audited(np.round(P, digits) * scale)
     assert any("per cent" in note for note in result.notes) is (scale == 100)
 
@@ -133,7 +133,7 @@ def test_rows_without_a_class_are_left_out_and_counted() -> None:
 
 
 @pytest.mark.parametrize("wrong", [0.9, 1.1, 2.0])
-def test_rows_that_are_no_shares_are_refused(wrong: float) -> None:
+def test_class_probabilities_that_do_not_sum_to_one_are_refused(wrong: float) -> None:
     p = P.copy()
     p[:5] *= wrong
     with pytest.raises(DataError, match="5 places"):

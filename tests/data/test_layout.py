@@ -43,7 +43,9 @@ def book(rows: list[list[object]]) -> bytes:
         ([], [["Total général:", 24.75, ""]]),
     ],
 )  # fmt: skip
-def test_titles_and_totals_are_found_and_said(write, above: list, below: list) -> None:
+def test_titles_above_and_totals_below_a_table_are_recognised_and_reported(
+    write, above: list, below: list
+) -> None:
     frame, report = read_table(write([*above, HEADER, *ROWS, *below]))
     assert (list(frame), frame["Prämie"].tolist()) == (HEADER, [9.5, 8, 7.25])
     assert frame["Alter"].tolist() == [40, 50, 61]
@@ -57,7 +59,7 @@ def test_titles_and_totals_are_found_and_said(write, above: list, below: list) -
 
 
 @pytest.mark.parametrize("write", [book, rectangular])
-def test_the_header_and_what_is_below_can_be_chosen(write) -> None:
+def test_the_user_can_choose_the_header_row_and_keep_the_rows_below_the_table(write) -> None:
     content = write([TITLE, HEADER, ["Jahre", "Euro", "Name"], *ROWS, TOTAL])
     frame, report = read_table(content, header_row=3)
     assert list(frame) == ["Jahre", "Euro", "Name"]
@@ -81,7 +83,7 @@ def test_the_header_and_what_is_below_can_be_chosen(write) -> None:
         [["a", "b", "c"], ["Total", 1, 2]],  # the only row
     ],
 )
-def test_a_table_without_either_is_read_whole(write, rows: list) -> None:
+def test_a_table_without_title_or_notes_is_read_completely(write, rows: list) -> None:
     frame, report = read_table(write(rows))
     assert (len(frame), next(iter(frame))) == (len(rows) - 1, "a")
     assert "below the table" not in " ".join(report.notes)
@@ -89,7 +91,7 @@ def test_a_table_without_either_is_read_whole(write, rows: list) -> None:
 
 @pytest.mark.bad_input(6, 7)
 @pytest.mark.parametrize("below", ["4\n", "4;5\n", "Lyo\n", "4;5;6;7\n"])
-def test_a_row_cut_off_is_no_note(below: str) -> None:
+def test_a_truncated_last_row_is_refused_instead_of_taken_for_a_note(below: str) -> None:
     with pytest.raises(ReadingError, match="another width"):
         read_table(text([HEADER, *ROWS]) + below.encode())
 
@@ -114,7 +116,7 @@ def test_progress_of_reading_is_reported() -> None:
 AGES = [*map(str, range(110)), "110+"]
 
 
-def test_the_human_mortality_databases_columns_are_aligned_by_spaces() -> None:
+def test_space_aligned_columns_of_the_human_mortality_database_are_read() -> None:
     rows = "".join(
         f"  {year}  {age:>6}   0.{k:04}   .\n" for year in (1900, 1901) for k, age in enumerate(AGES)
     )
@@ -127,19 +129,19 @@ def test_the_human_mortality_databases_columns_are_aligned_by_spaces() -> None:
     assert "The column names are on line 3" in " ".join(report.notes)
 
 
-def test_rs_write_table_puts_row_names_under_no_header() -> None:
+def test_a_file_of_rs_write_table_with_an_unnamed_row_name_column_is_read() -> None:
     rows = "".join(f'"{k}" {20 + k} {100.5 + k} "zone {"ab"[k % 2]}"\n' for k in range(1, 40))
     table, report = read_table(f'"age" "price" "zone"\n{rows}'.encode())
     assert (list(table.columns), table.iloc[0].tolist()) == (["age", "price", "zone"], [21, 101.5, "zone b"])
     assert "has no name and numbers the rows" in " ".join(report.notes)
 
 
-def test_a_column_of_two_words_is_one_column() -> None:
+def test_a_column_whose_cells_contain_spaces_is_read_as_one_column() -> None:
     for text in ("town\nNew York\nLos Angeles\nSan Jose\n", "name\n" + "John 5\n" * 20):
         assert read_table(text.encode())[0].shape[1] == 1
 
 
-def test_eurostats_keys_are_columns_and_its_flags_no_text() -> None:
+def test_eurostat_keys_become_columns_and_flags_behind_numbers_are_left_out() -> None:
     rows = "".join(f"A,NR,Y{age},DE\t{age}00 \t{age}5.5 p\t: \n" for age in range(1, 40))
     table, report = read_table(f"freq,unit,age,geo\\TIME_PERIOD\t2019 \t2020 \t2021 \n{rows}".encode())
     assert list(table.columns) == ["freq", "unit", "age", "geo", "2019", "2020", "2021"]
@@ -148,7 +150,7 @@ def test_eurostats_keys_are_columns_and_its_flags_no_text() -> None:
     assert "Flags behind numbers are left out: p (39)." in " ".join(report.notes)
 
 
-def test_labels_under_the_names_are_no_row() -> None:
+def test_a_line_of_labels_below_the_column_names_is_left_out() -> None:
     names = "GEO_ID,NAME,S1901_E,S1901_M\nGeography,Area Name,Median income (dollars),Margin of Error\n"
     rows = "".join(
         f"860Z200US{k},ZCTA5 {k},{k * 5},{'-' if k == 10003 else 7}\n" for k in range(10001, 10041)
@@ -159,7 +161,7 @@ def test_labels_under_the_names_are_no_row() -> None:
 
 
 @pytest.mark.parametrize("first", ["NA,NA,x", "#REF!,#REF!,x", "unknown,3,x", ",,x", "unknown,unknown,x"])
-def test_a_first_row_without_numbers_is_a_row(first: str) -> None:
+def test_a_first_row_of_missing_or_unknown_values_is_kept_as_data(first: str) -> None:
     rows = "".join(f"{20 + k},{300 + k},z\n" for k in range(30)) + "unknown,unknown,z\n"
     assert len(read_table(f"age,price,zone\n{first}\n{rows}".encode())[0]) == 32
 
@@ -206,7 +208,7 @@ def test_days_as_numbers_and_totals_among_levels_are_reported(name: str, cells: 
     assert bool(words) == bool(said)
 
 
-def test_levels_that_differ_in_capitals_or_spaces_are_said_and_written_alike() -> None:
+def test_levels_that_differ_only_in_capitals_or_spaces_are_reported_and_can_be_unified() -> None:
     levels = ["Male", "male", "Female", "female ", "Male"]
     frame = pd.DataFrame({"sex": levels * 20, "price": np.arange(100.0)})
     said = " ".join(plain_frame(frame)[1])
@@ -231,7 +233,7 @@ def test_levels_that_differ_in_capitals_or_spaces_are_said_and_written_alike() -
 
 # A variant: the tables themselves are held above and in test_codes.py.
 @pytest.mark.variant
-def test_at_least_27_of_30_doubtful_and_28_of_30_honest_tables_are_recognised() -> None:
+def test_at_least_27_of_30_doubtful_and_28_of_30_sound_tables_are_classified_correctly() -> None:
     from benchmarks.doubtful_tables import RESULTS, judged
 
     found = pd.DataFrame(judged())

@@ -38,7 +38,7 @@ def test_a_planted_leak_is_found(case) -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case[1] == "honest"], ids=lambda case: case[0])
-def test_an_honest_table_keeps_its_columns(case) -> None:
+def test_a_table_without_leaks_has_no_findings(case) -> None:
     _, _, frame, roles, _ = case
     found = fd.check_data(frame, **roles)
     assert found.findings == ()
@@ -61,7 +61,7 @@ def test_a_target_rounded_to_even_steps_is_found_where_most_steps_hold_few_rows(
     assert target_leak(rounded(y + noise), y) is None
 
 
-def test_points_with_a_small_noise_are_no_rounded_target() -> None:
+def test_integers_that_match_the_target_up_to_noise_are_not_taken_for_its_rounding() -> None:
     rng = np.random.default_rng(5)
     for most, width in ((8, 0.3), (60, 0.13), (200, 0.145), (900, 0.4)):
         points = pd.Series(rng.integers(1, most, 3000).astype(float))
@@ -69,7 +69,7 @@ def test_points_with_a_small_noise_are_no_rounded_target() -> None:
             assert target_leak(points, (100 * (points + noise)).round(2)) is None
 
 
-def test_few_known_cells_reveal_a_leak() -> None:
+def test_a_column_whose_missing_cells_reveal_the_target_is_a_leak() -> None:
     rng = np.random.default_rng(0)
     claim = pd.Series((rng.random(5000) < 0.05).astype(int))
     settled = pd.Series(rng.normal(size=5000)).where((claim == 1) & (rng.random(5000) < 0.7))
@@ -82,7 +82,7 @@ def test_few_known_cells_reveal_a_leak() -> None:
     assert target_leak(safe, claim) is None
 
 
-def test_a_heap_without_a_claim_does_not_read_the_target_off() -> None:
+def test_a_column_that_is_zero_only_in_claim_free_rows_is_not_a_leak() -> None:
     """No car that stands still has an accident; the others' miles are all different and say nothing."""
     rng = np.random.default_rng(0)
     miles = pd.Series(np.where(rng.random(20_000) < 0.1, 0.0, rng.gamma(3, 4000, 20_000)))
@@ -91,7 +91,7 @@ def test_a_heap_without_a_claim_does_not_read_the_target_off() -> None:
     assert not determines(miles, claims)
 
 
-def test_counts_are_explained_no_better_than_chance_allows() -> None:
+def test_a_column_is_suspect_only_if_it_predicts_counts_better_than_chance_allows() -> None:
     """Next year's premium tells this year's claims only with the tariff's columns; a gamma risk is honest."""
     rng, n = np.random.default_rng(4), 8000
     age, power = rng.integers(18, 88, n), rng.integers(40, 220, n)
@@ -107,7 +107,7 @@ def test_counts_are_explained_no_better_than_chance_allows() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(12, 13), (7, 17)])
-def test_averages_of_counts_are_found_where_they_are_rounded(sizes) -> None:
+def test_rounded_group_averages_of_the_target_are_reported_as_suspect(sizes) -> None:
     rng = np.random.default_rng(5)
     claims = pd.Series(rng.poisson(0.15, 12_000)).astype(float)
     street = rng.permutation(np.repeat(np.arange(12_000), rng.integers(*sizes, 12_000))[:12_000])
@@ -129,7 +129,7 @@ def test_missing_columns_are_refused_and_results_are_frozen() -> None:
 
 # The committed table of such tables stands below; its file of R takes seconds to read.
 @pytest.mark.parametrize("target", few(["ClaimAmount", "ClaimInd"]))
-def test_a_portfolio_that_was_not_made_here(real_data, target) -> None:
+def test_leaks_are_found_without_false_alarms_in_a_real_motor_portfolio(real_data, target) -> None:
     frame, _ = fd.read_table(real_data / "motor" / "freMPL1.rda")
     found = fd.check_data(frame.iloc[::3], target=target, sensitive="DrivAge", exposure="Exposure")
     assert set(found.certain) == {"RecordBeg", "RecordEnd", "ClaimAmount", "ClaimInd"} - {target}
@@ -159,7 +159,7 @@ def test_the_tutorial_has_the_counts_of_the_leak_study() -> None:
 
 @pytest.mark.every_case
 @pytest.mark.parametrize("maker", [*SUMS, *TARIFFS, *OTHERS], ids=lambda maker: maker.__name__)
-def test_parts_are_found_and_honest_tables_keep_their_columns(maker) -> None:
+def test_components_of_a_price_or_target_are_found_without_false_alarms(maker) -> None:
     _, kind, frame, roles, planted = make(maker)
     frame = frame.head(1000)
     total = roles.get("price", "price" if kind == "certain" else roles["target"])
@@ -179,7 +179,7 @@ def premiums() -> pd.DataFrame:
     return frame.assign(price=frame["liability"] + frame["hull"].fillna(0), claims=rng.poisson(0.2, 1500))
 
 
-def test_what_is_said_of_a_sum_names_factor_fee_and_what_is_subtracted(premiums) -> None:
+def test_the_description_of_a_sum_states_its_factor_fee_and_subtracted_columns(premiums) -> None:
     taxed = premiums.assign(price=(1.19 * premiums["price"] + 15).round(2))
     names = ["power", "liability", "hull"]
     (found,) = find_sums(taxed, "price", names)
@@ -192,7 +192,7 @@ def test_what_is_said_of_a_sum_names_factor_fee_and_what_is_subtracted(premiums)
     assert find_sums(net, "price", ["same"], least=1)[0].in_words() == "“price” is a copy of “same”"
 
 
-def test_rows_that_do_not_add_up_are_no_sum(premiums) -> None:
+def test_no_sum_is_found_when_rows_are_few_or_do_not_add_up(premiums) -> None:
     noise = np.random.default_rng(1).normal(0, 2, len(premiums))
     assert find_sums(premiums.assign(price=premiums["price"] + noise), "price", ["liability", "hull"]) == ()
     few = premiums.head(40)
@@ -208,7 +208,7 @@ def test_a_subtotal_and_its_parts_are_left_out_in_any_order() -> None:
         assert set(parts_of(table, "all", names)) == set(names)
 
 
-def test_parts_of_a_price_are_no_features_wherever_roles_are_chosen(premiums) -> None:
+def test_components_of_a_price_are_excluded_or_reported_wherever_roles_are_chosen(premiums) -> None:
     given = suggest_roles(premiums, target="claims", prediction="price")
     assert (given.parts_of_price, given.features) == (("liability", "hull"), ("power",))
     assert given.to_be_said == ("liability", "hull")
@@ -263,7 +263,7 @@ NUMBERED = {
 
 
 @pytest.mark.parametrize("as_id", NUMBERED.values(), ids=NUMBERED)
-def test_ids_are_found_by_their_values(as_id) -> None:
+def test_policy_ids_are_found_by_their_values(as_id) -> None:
     frame = book().rename(columns={"policy of it": "k"})
     frame = frame.assign(k=as_id(frame["k"])).sample(frac=1, random_state=0)
     found = find_policies(frame)
@@ -276,16 +276,16 @@ def test_ids_are_found_by_their_values(as_id) -> None:
 
 
 @pytest.mark.parametrize("names", [True, False], ids=["names", "no names"])
-def test_places_models_dates_ages_and_amounts_are_no_policies(names) -> None:
+def test_places_models_dates_ages_and_amounts_are_not_taken_for_policy_ids(names) -> None:
     assert find_policies(book(names=names).drop(columns="policy of it")) is None
 
 
-def test_a_row_for_each_policy_is_no_group() -> None:
+def test_no_policy_id_is_found_if_every_policy_has_a_single_row() -> None:
     frame = book(2000, years=1).rename(columns={"policy of it": "k"})
     assert find_policies(frame) is None
 
 
-def test_a_cell_of_the_tariff_is_no_policy() -> None:
+def test_a_tariff_cell_number_is_not_taken_for_a_policy_id() -> None:
     """Rows of one cell agree in all factors, but cells differ much in size."""
     frame = book(3000, years=1)
     weight = np.random.default_rng(1).pareto(1.0, 300) + 0.05
@@ -296,7 +296,7 @@ def test_a_cell_of_the_tariff_is_no_policy() -> None:
     assert find_policies(frame) is None
 
 
-def test_a_policy_number_is_believed_if_it_repeats() -> None:
+def test_a_column_named_as_policy_number_is_accepted_as_id_if_its_values_repeat() -> None:
     frame = book().rename(columns={"policy of it": "Vertragsnummer"})[["Vertragsnummer", "claims", "year"]]
     assert find_policies(frame).column == "Vertragsnummer"
     assert suggest_roles(frame, target="claims").left_out["Vertragsnummer"] == NAMES_POLICIES

@@ -50,7 +50,7 @@ def told(value: object) -> str:
     ],
     ids=told,
 )
-def test_a_packed_table_is_read_like_the_table(content: bytes, what: str) -> None:
+def test_a_compressed_table_is_read_like_the_uncompressed_one(content: bytes, what: str) -> None:
     frame, report = read_table(content, name="policies")
     plain, plain_report = read_table(TABLE)
     assert frame.equals(plain)
@@ -82,11 +82,11 @@ def test_a_packed_table_is_read_like_the_table(content: bytes, what: str) -> Non
     ],
     ids=told,
 )
-def test_archives_that_cannot_be_read(content: bytes, words: str) -> None:
+def test_unreadable_archives_are_refused_with_the_reason(content: bytes, words: str) -> None:
     assert words.lower() in str(refused(content)).lower()
 
 
-def test_a_locked_archive() -> None:
+def test_a_password_protected_archive_is_refused() -> None:
     content = bytearray(zipped({"x.csv": TABLE}))
     # The flag for a password, in the file's own header and in the archive's list.
     content[6] |= 1
@@ -98,7 +98,9 @@ def test_a_locked_archive() -> None:
 @pytest.mark.parametrize(
     "pack", [gzip.compress, bz2.compress, lzma.compress, lambda content: zipped({"x.csv": content})]
 )
-def test_a_bomb_is_given_up_at_the_limit(pack: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decompression_bomb_is_refused_at_the_size_limit(
+    pack: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bomb = pack(b"1" * 40_000_000)
     assert len(bomb) < 200_000
     monkeypatch.setattr(limits, "MAX_FILE", 10**6)
@@ -123,7 +125,7 @@ def test_a_false_size_in_an_archive_does_not_lift_the_limit(monkeypatch: pytest.
     assert "a zip archive that is incomplete or damaged" in str(refused(bytes(packed)))
 
 
-def test_noise_behind_the_signatures_never_crashes() -> None:
+def test_random_bytes_after_an_archive_signature_are_refused_without_a_crash() -> None:
     rng = np.random.default_rng(0)
     for head in (b"\x1f\x8b\x08", b"PK\x03\x04", zipped({"x.csv": TABLE})[:200]):
         for _ in range(200):
@@ -159,18 +161,18 @@ def written(kind: str) -> bytes:
     ],
     ids=["ods", "orc", "feather1", "feather2", "password", "rds"],
 )  # fmt: skip
-def test_other_containers_are_named(content: bytes, words: str) -> None:
+def test_unsupported_file_formats_are_refused_by_name(content: bytes, words: str) -> None:
     assert words in str(refused(content))
 
 
-def test_a_folder_of_parts_is_named(tmp_path: Path) -> None:
+def test_a_folder_of_parquet_files_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "year=2024").mkdir()
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "year=2024" / "part.parquet")
     with pytest.raises(ReadingError, match="folder of Parquet files"):
         read_table(tmp_path)
 
 
-def test_a_table_whose_first_name_is_orc_is_a_text() -> None:
+def test_a_text_file_whose_header_begins_with_orc_is_read_as_text() -> None:
     assert read_table(b"ORCHARD,b\n1,2\n")[0]["ORCHARD"].tolist() == [1]
 
 
@@ -199,7 +201,7 @@ def same(content: bytes, encoding: str, **how) -> bool:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252"])
-def test_random_tables_come_out_as_by_the_careful_way(encoding: str) -> None:
+def test_the_fast_text_reader_agrees_with_the_careful_one_on_random_tables(encoding: str) -> None:
     rng = np.random.default_rng(0)
     taken = 0
     for _ in range(300):
@@ -225,13 +227,11 @@ def test_random_tables_come_out_as_by_the_careful_way(encoding: str) -> None:
         (b"a;b\n\n\n", "utf-8"), (b"a;b\n1;" + b"x" * 200_000 + b"\n", "utf-8"),
     ],
 )  # fmt: skip
-def test_text_that_the_quick_reader_cannot_cut_is_left_to_the_careful_one(
-    content: bytes, encoding: str
-) -> None:
+def test_the_fast_text_reader_declines_text_that_needs_the_careful_one(content: bytes, encoding: str) -> None:
     assert cut_plain(content, encoding, delimiter=";") is None
 
 
-def test_a_chosen_header_row_and_one_column() -> None:
+def test_the_fast_text_reader_handles_a_chosen_header_row_and_a_single_column() -> None:
     assert same(b"x;y\na;b\n1;2\n3;4", "utf-8", delimiter=";", header_row=2)
     assert same(b"a\n1\n\n2\n", "utf-8", delimiter=";")
 
@@ -247,7 +247,9 @@ TABLES = {
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_both_read_alike(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_are_read_the_same_with_and_without_pyarrow(
+    table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame, report = fd.read_table(table.encode())
     for module in (texts, delimited):
         monkeypatch.setattr(module, "has", lambda _: False)
@@ -316,7 +318,9 @@ def write(
     mark=st.sampled_from(["", *MISSING_MARKS]),
     told=st.booleans(),
 )
-def test_read_back_exactly(frame: pd.DataFrame, told: bool, **how) -> None:
+def test_a_frame_written_in_any_csv_dialect_is_read_back_exactly(
+    frame: pd.DataFrame, told: bool, **how
+) -> None:
     content = write(frame, **how)
     # What is found must be what is told, but for the marks by which 1.234 can be read in two ways.
     options = {name: how[name] for name in ("encoding", "delimiter", "decimal")} if told else {}

@@ -35,7 +35,9 @@ def ranking(known: Dataset) -> ProxyRanking:
     return rank_proxies(known, n_permutations=39)
 
 
-def test_known_links_are_ranked_with_their_known_strength(ranking: ProxyRanking) -> None:
+def test_features_are_ranked_by_their_known_dependence_on_the_sensitive_attribute(
+    ranking: ProxyRanking,
+) -> None:
     found = ranking.features.set_index("feature")
     assert ranking.features["hgr"].is_monotonic_decreasing
     assert found.loc["copy", "hgr"] == pytest.approx(1, abs=1e-3)
@@ -54,7 +56,9 @@ def test_known_links_are_ranked_with_their_known_strength(ranking: ProxyRanking)
     assert (ranking.n, ranking.n_used, ranking.sensitive) == (3000, 3000, "s")
 
 
-def test_numbers_are_measured_as_the_library_measures_them(known: Dataset, ranking: ProxyRanking) -> None:
+def test_the_proxy_ranking_uses_the_hgr_measure_of_the_library_for_numbers(
+    known: Dataset, ranking: ProxyRanking
+) -> None:
     found = ranking.features.set_index("feature")["hgr"]
     s = known.sensitive["s"].to_numpy()
     for name in ("linear", "even", "noise", "coin"):
@@ -63,7 +67,7 @@ def test_numbers_are_measured_as_the_library_measures_them(known: Dataset, ranki
         assert found[name] == pytest.approx(expected, abs=1e-12)
 
 
-def test_the_step_down_follows_its_definition() -> None:
+def test_the_step_down_corrected_p_values_follow_their_definition() -> None:
     rng = np.random.default_rng(4)
     values, permuted = rng.normal(1, 2, 6), rng.normal(size=(6, 49)) * np.arange(1, 7)[:, None]
     single, together = corrected_p_values(values, permuted)
@@ -78,7 +82,7 @@ def test_the_step_down_follows_its_definition() -> None:
         assert together[j] == pytest.approx(max(before, single[j]))
 
 
-def test_a_category_against_a_closed_form() -> None:
+def test_the_hgr_of_a_category_equals_its_closed_form() -> None:
     """HGR of two variables with few levels is the second singular value of their normalised table."""
     rng = np.random.default_rng(5)
     law = rng.random((5, 4))
@@ -95,7 +99,7 @@ def test_a_category_against_a_closed_form() -> None:
     assert crossed[0] == pytest.approx(expected, abs=0.015)
 
 
-def test_options_that_make_no_sense(known: Dataset) -> None:
+def test_the_proxy_ranking_refuses_invalid_options(known: Dataset) -> None:
     for options in ({"sensitive": "gone"}, {"max_rows": 3}, {"n_permutations": 0}):
         with pytest.raises(OptionError):
             rank_proxies(known, **options)

@@ -26,7 +26,7 @@ def said(report: object) -> str:
      ("utf-16-be", "UTF-16-BE"), ("utf-32", "UTF-32")],
 )  # fmt: skip
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
-def test_encodings_are_found_and_said(encoding: str, name: str, line_end: str) -> None:
+def test_text_encodings_are_detected_and_reported(encoding: str, name: str, line_end: str) -> None:
     text = line_end.join(["prénom;coût €", "Zoé;1", "“André”;2", ""])
     frame, report = read(text.encode(encoding))
     assert (list(frame), frame["prénom"].tolist()) == (["prénom", "coût €"], ["Zoé", "“André”"])
@@ -35,7 +35,7 @@ def test_encodings_are_found_and_said(encoding: str, name: str, line_end: str) -
 
 
 @pytest.mark.bad_input(2)
-def test_text_that_does_not_fit_the_encoding() -> None:
+def test_text_that_does_not_fit_its_encoding_is_refused() -> None:
     assert refused("a,b\n1,2\né,3\n".encode("cp1252"), encoding="utf-8").problems[0].lines == [3]
     # 0x81 is no character in Windows-1252.
     assert "neither UTF-8 nor Windows-1252" in str(refused(b"a,b\n\x81\xe9,2\n"))
@@ -54,7 +54,7 @@ def test_text_that_does_not_fit_the_encoding() -> None:
         ("decimal", "'", "decimal mark"),
     ],
 )
-def test_options_that_cannot_be(option: str, value: str, words: str) -> None:
+def test_invalid_reading_options_are_refused(option: str, value: str, words: str) -> None:
     with pytest.raises(OptionError, match=words):
         read("a,b\n1,2\n", **{option: value})
 
@@ -63,7 +63,7 @@ def test_options_that_cannot_be(option: str, value: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("delimiter", "name"), [(",", "commas"), (";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")]
 )
-def test_delimiters_are_found_and_said(delimiter: str, name: str) -> None:
+def test_delimiters_are_detected_and_reported(delimiter: str, name: str) -> None:
     rows = [["town", "note", "n"], ["Paris", '"a, b; c | d"', "1"], ["Lyon", "x", "2"]]
     frame, report = read("\n".join(delimiter.join(row) for row in rows))
     assert (frame["note"].tolist(), report.delimiter) == (["a, b; c | d", "x"], delimiter)
@@ -73,7 +73,7 @@ def test_delimiters_are_found_and_said(delimiter: str, name: str) -> None:
     assert read("name;age\n" + "Doe, Jane;40\n" * 20)[0].shape == (20, 2)
 
 
-def test_excels_announcement_of_its_delimiter() -> None:
+def test_the_sep_line_of_excel_sets_the_delimiter() -> None:
     frame, report = read("sep=;\na;b\n1,5;2\n")
     assert (frame["a"].tolist(), report.lines.tolist()) == ([1.5], [3])
     assert list(read("sep=\t\na\tb\n1\t2\n")[0]) == ["a", "b"]
@@ -108,7 +108,7 @@ def test_numbers_that_can_be_read_in_two_ways_stay_text_and_are_pointed_out(text
     assert words in said(report)
 
 
-def test_a_chosen_decimal_mark_that_cells_do_not_have_is_said() -> None:
+def test_a_chosen_decimal_mark_that_differs_from_the_cells_is_reported() -> None:
     words = "not the one chosen (1 cell with a comma, line 2; 0 cells with a point)"
     assert words in said(read("a;b\n1,5;2\n2;3\n", decimal=".")[1])
 
@@ -135,7 +135,7 @@ def test_an_open_quote_is_located(text: str, line: int) -> None:
 
 @pytest.mark.bad_input(11)
 @pytest.mark.parametrize("content", [b"", b"\n \r\n", b"\xef\xbb\xbf", b"a,b", b"a;b\n\n\n"])
-def test_files_without_rows(content: bytes) -> None:
+def test_files_without_data_rows_are_refused(content: bytes) -> None:
     assert "no data rows" in str(refused(content))
 
 
@@ -161,7 +161,7 @@ def test_blank_headers_are_named_and_the_mapping_is_shown() -> None:
     assert "The first line" not in said(read("a,2010\n3,4\n")[1])
 
 
-def test_empty_lines_are_skipped_and_lines_stay_right() -> None:
+def test_line_numbers_stay_correct_when_empty_lines_are_skipped() -> None:
     frame, report = read('\na,b\n\n1,"x\ny"\n\n\n2,z\n')
     assert (frame["a"].tolist(), report.lines.tolist()) == ([1, 2], [4, 8])
     assert "Empty lines skipped: 4." in said(report)
@@ -178,7 +178,7 @@ def test_empty_lines_are_skipped_and_lines_stay_right() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("encoding", [None, "latin-1"])
-def test_other_files_are_refused_by_content(
+def test_files_that_are_not_text_tables_are_refused_by_their_content(
     content: bytes, what: str, encoding: str | None, tmp_path: Path
 ) -> None:
     path = tmp_path / "policies.csv"
@@ -188,7 +188,9 @@ def test_other_files_are_refused_by_content(
 
 
 @pytest.mark.bad_input(10)
-def test_limits_hold_before_anything_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_limits_are_enforced_before_the_text_is_parsed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "131,072 characters" in str(refused('a,b\n1,"' + "x" * 200_000 + '"\n'))
     monkeypatch.setattr(delimited, "cut", lambda *_, **__: pytest.fail("the cells were cut"))
     monkeypatch.setattr(limits, "MAX_CELLS", 1000)
@@ -203,7 +205,7 @@ def test_limits_hold_before_anything_is_cut(tmp_path: Path, monkeypatch: pytest.
             read_table(source)
 
 
-def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
     for source in (tmp_path / "gone.csv", tmp_path, "a\0b"):
         with pytest.raises(ReadingError, match="can't be opened"):
             read_table(source)
@@ -240,14 +242,14 @@ def test_missing_marks_are_counted_and_can_be_changed() -> None:
     "cells",
     [["007", "12"], ["00", "1"], ["9007199254740993", "1"], ["1" * 30, "2"], ["-012", "3"], ["01.5", "2.5"]],
 )
-def test_codes_stay_text(cells: list[str]) -> None:
+def test_identifiers_with_leading_zeros_or_many_digits_stay_text(cells: list[str]) -> None:
     frame, report = read("id,x\n" + "".join(f"{cell},1\n" for cell in cells))
     assert frame["id"].tolist() == cells
     assert "“id” stays text, as an identifier" in said(report)
     assert "(1 cell, line 2)" in said(report)
 
 
-def test_types() -> None:
+def test_text_columns_are_converted_to_the_type_of_their_cells() -> None:
     frame, _ = read(
         "whole,real,power,truth,day,time,text,nothing,zero\n"
         "+1,.5,1e3,TRUE,2020-02-29,2020-01-01 10:30,x,,0\n"

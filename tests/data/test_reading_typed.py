@@ -40,7 +40,7 @@ def refused(content: bytes, **options: object) -> str:
     return str(caught.value)
 
 
-def test_a_typed_table_is_read_exactly() -> None:
+def test_a_parquet_table_is_read_exactly() -> None:
     frame = policies().assign(town=lambda f: f["town"].astype("category"))
     got, report = read_table(parquet(pa.Table.from_pandas(frame)), name="x")
     pd.testing.assert_frame_equal(got, policies(), check_dtype=False)
@@ -49,7 +49,7 @@ def test_a_typed_table_is_read_exactly() -> None:
     assert said(report) == "Read as a Parquet file: 60 rows, 4 columns.\nNo cell is missing."
 
 
-def test_each_type_becomes_what_it_means() -> None:
+def test_each_parquet_type_is_converted_to_its_meaning() -> None:
     table = pa.table(
         {
             "small": pa.array([1, None, 3], pa.int8()),
@@ -89,7 +89,7 @@ def test_whole_numbers_that_a_float_would_alter_become_text(kind: pa.DataType) -
 
 
 @pytest.mark.bad_input(23)
-def test_nested_columns_are_left_out_by_name_and_a_cut_off_file_said_to_be_incomplete() -> None:
+def test_nested_parquet_columns_are_left_out_by_name_and_truncated_files_are_refused() -> None:
     table = pa.table({"a": [1, 2], "list.of": [[1], [2, 3]], "record": [{"x": 1}, {"x": 2}], "b.c": [1.5, 2]})
     got, report = read_table(parquet(table))
     assert got.to_dict("list") == {"a": [1, 2], "b.c": [1.5, 2.0]}
@@ -102,7 +102,7 @@ def test_nested_columns_are_left_out_by_name_and_a_cut_off_file_said_to_be_incom
 
 
 @pytest.mark.bad_input(13, 14)
-def test_names_of_a_typed_table_are_numbered_when_the_user_agrees_and_blank_ones_made() -> None:
+def test_duplicate_parquet_names_are_numbered_if_the_user_agrees_and_blank_names_are_filled() -> None:
     columns = [pa.array(["x"]), pa.array([2.5]), pa.array(["y"]), pa.array([[1]]), pa.array([7])]
     table = pa.Table.from_arrays(columns, ["a", "b", "a", "nested", "b"])
     frame, report = read_table(parquet(table), number_names=True)
@@ -127,7 +127,9 @@ def test_a_parquet_bomb_is_refused_by_its_footer(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.bad_input(20)
-def test_a_long_text_in_each_row_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parquet_file_with_too_much_text_is_refused_before_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(typed, "MAX_BYTES", 10**7)
     content = parquet(pa.table({"text": ["x" * 10_000] * 2_000, "n": range(2_000)}))
     assert len(content) < 100_000
@@ -141,7 +143,7 @@ def test_a_long_text_in_each_row_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     [({"encoding": "utf-8"}, "to choose"), ({"decimal": ","}, "to choose"), ({"sheet": "x"}, "no sheets"),
      ({"header_row": 1}, "no line of names")],
 )  # fmt: skip
-def test_what_a_typed_file_does_not_have_can_not_be_chosen(option: dict, words: str) -> None:
+def test_reading_options_that_do_not_apply_to_a_parquet_file_are_refused(option: dict, words: str) -> None:
     with pytest.raises(OptionError, match=words):
         read_table(parquet(pa.table({"a": [1]})), **option)
 
@@ -168,7 +170,7 @@ def test_a_sheet_is_read_with_its_types() -> None:
 
 
 @pytest.mark.bad_input(22)
-def test_the_first_sheet_that_shows_is_read_and_the_others_are_named() -> None:
+def test_the_first_visible_sheet_is_read_and_the_others_are_named() -> None:
     other = [["x"], [1]]
     content = workbook({"Secret": other, "Data": ROWS, "Notes": other}, hidden=["Secret"])
     got, report = read_table(content)
@@ -196,7 +198,7 @@ def test_xml_entities_are_refused_wherever_they_stand(part: str) -> None:
 
 
 @pytest.mark.bad_input(22)
-def test_formulas_without_results_ask_to_save_again() -> None:
+def test_formulas_without_stored_results_are_refused_with_advice_to_save_again() -> None:
     good = [["a", "b"], [1, formula("A2*2", 2)], [2, formula("A3*2", 4)]]
     assert read_table(workbook({"Tab": good}))[0]["b"].tolist() == [2, 4]
     bad = [["a", "b"], [1, formula("A2*2")], [2, formula("A3*2", 4)], [3, formula("A4*2")]]
@@ -226,7 +228,9 @@ def test_a_stray_cell_in_the_last_corner_is_refused_before_the_cells_are_read(
 
 
 @pytest.mark.bad_input(20, 21)
-def test_many_cells_long_texts_and_bombs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workbooks_beyond_the_limits_of_cells_text_or_unpacked_size_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(excel, "MAX_CHARACTERS", 10**5)
     cells = '<row><c t="s"><v>0</v></c></row>' * 200
     text = f'{HEAD}<sst xmlns="{MAIN}"><si><t>{"x" * 1000}</t></si></sst>'
@@ -246,7 +250,7 @@ def test_many_cells_long_texts_and_bombs_are_refused(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.bad_input(11)
-def test_workbooks_that_are_empty_or_damaged_are_said_to_be() -> None:
+def test_empty_or_damaged_workbooks_are_refused_with_the_reason() -> None:
     for rows in ([], [[]], [["a", "b"]], [["a", "b"], [None, None]]):
         assert "no data rows" in refused(workbook({"Tab": rows}))
     content = workbook({"Tab": ROWS})
@@ -317,7 +321,7 @@ def long(*numbers: int) -> list[float]:
     return list(struct.unpack(f"{len(numbers)}d", struct.pack(f"{len(numbers)}q", *numbers)))
 
 
-def test_each_class_is_what_r_shows() -> None:
+def test_columns_of_r_classes_are_read_as_r_displays_them() -> None:
     content = frame(
         3,
         born=vector([10728, -2224, NAN], **{"class": texts("Date")}),
@@ -353,7 +357,7 @@ def test_each_class_is_what_r_shows() -> None:
         assert not {"odd", "two"} & set(got)
 
 
-def test_a_local_time_is_that_of_its_clock() -> None:
+def test_a_posixlt_column_of_r_keeps_its_local_clock_time() -> None:
     parts = {"sec": 30.5, "min": 20.0, "hour": 10.0, "mday": 5.0, "mon": 11.0, "year": 124.0}
     lists = {name: vector([number, NAN]) for name, number in parts.items()}
     when = vector(list(lists.values()), "o", names=texts(*lists), **{"class": texts("POSIXlt", "POSIXt")})
@@ -361,7 +365,7 @@ def test_a_local_time_is_that_of_its_clock() -> None:
     assert list(map(str, got["when"].dt.floor("s"))) == ["2024-12-05 10:20:30", "NaT"]
 
 
-def test_what_haven_declares_as_missing_is_missing_and_labels_replace_all_codes_or_none() -> None:
+def test_haven_missing_codes_become_missing_and_labels_replace_codes_only_if_complete() -> None:
     labels = vector([1, 2, 9], names=texts("F", "M", "refused"))
     of_spss = {"class": texts("haven_labelled_spss", "haven_labelled"), "labels": labels}
     content = frame(
@@ -375,7 +379,7 @@ def test_what_haven_declares_as_missing_is_missing_and_labels_replace_all_codes_
     assert "“age”: codes that the file declares as missing are missing cells (2)." in report.notes
 
 
-def test_objects_beside_the_table_are_named() -> None:
+def test_objects_of_an_r_file_that_are_not_data_frames_are_named() -> None:
     content = frame(2, n=vector([1, 2], "i"))
     counts = vector([3, 4], "i", dim=vector([2], "i"), **{"class": texts("table")})
     got, report = read_table(rda(fit=function(), counts=counts, d=content))
@@ -385,7 +389,7 @@ def test_objects_beside_the_table_are_named() -> None:
         read_table(rda(fit=function()))
 
 
-def test_an_rds_written_as_text_is_read_and_a_text_that_begins_like_one_is_a_text() -> None:
+def test_an_ascii_rds_file_is_read_and_a_text_table_that_resembles_one_stays_text() -> None:
     assert read_table(b"A\n2\n3\n4\n")[0]["A"].tolist() == [2, 3, 4]
     words = (
         "A 2 262146 131840 787 1 13 2 5 6 1026 1 262153 5 names 16 1 262153 1 n 1026 1 262153 5 class 16 1 262153 10 "

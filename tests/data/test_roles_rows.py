@@ -22,7 +22,7 @@ def problems_of(frame: pd.DataFrame, roles: Roles = ROLES, **options: object) ->
 
 @pytest.mark.bad_input(24)
 @pytest.mark.parametrize("column", ["cost", "age"])
-def test_a_constant_outcome_is_blocked_without_a_mend(column: str) -> None:
+def test_a_constant_target_or_sensitive_column_is_refused_without_a_fix(column: str) -> None:
     for same in (7391, np.where(np.arange(60) % 2, 0.1 + 0.2, 0.3)):
         (problem,) = problems_of(policies().assign(**{column: same}))
         assert "dependence on it is undefined" in problem.what
@@ -32,7 +32,7 @@ def test_a_constant_outcome_is_blocked_without_a_mend(column: str) -> None:
 
 @pytest.mark.bad_input(25)
 @pytest.mark.parametrize("column", ["cost", "age"])
-def test_rows_without_an_outcome_go_when_the_user_agrees(column: str) -> None:
+def test_rows_with_a_missing_target_or_sensitive_value_are_dropped_if_the_user_agrees(column: str) -> None:
     frame = policies(70).astype({"age": float})
     frame.loc[[3, 11], column] = np.nan
     (problem,) = problems_of(frame)
@@ -94,7 +94,7 @@ COPIES = {
 
 @pytest.mark.bad_input(29)
 @pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
-def test_copies_of_the_sensitive_column_are_found_and_a_choice_is_asked(copy) -> None:
+def test_copies_of_the_sensitive_column_are_refused_until_the_user_leaves_out_or_keeps_them(copy) -> None:
     frame = policies(600)
     frame["other"] = copy(frame["age"])
     (problem,) = problems_of(frame, all_features(frame))
@@ -118,7 +118,7 @@ INSURED = Roles(target="cost", sensitive=("age",), features=("rooms", "town"), w
 
 
 @pytest.mark.bad_input(31)
-def test_the_quantile_groups_that_ties_leave_are_counted() -> None:
+def test_the_quantile_groups_that_remain_distinct_despite_ties_are_counted() -> None:
     ages = pd.Series(np.repeat(np.arange(18.0, 38.0), 10))
     assert support_sentence(ages) == (
         "20 different values; the most common is in 5 % of the rows. 20 of 50 quantile groups are distinct."
@@ -130,7 +130,7 @@ def test_the_quantile_groups_that_ties_leave_are_counted() -> None:
 
 
 @pytest.mark.bad_input(32)
-def test_zeros_and_heavy_tails_are_said_and_nothing_is_clipped() -> None:
+def test_zeros_and_heavy_tails_of_the_target_are_reported_and_nothing_is_clipped() -> None:
     rng = np.random.default_rng(4)
     cost = np.where(rng.random(10_000) < 0.88, 0, rng.pareto(1.5, 10_000) * 100)
     remarks = target_remarks(pd.Series(cost, name="cost"))
@@ -170,7 +170,7 @@ def test_a_few_words_among_numbers_become_missing_when_the_user_agrees() -> None
         ("", None),
     ],
 )  # fmt: skip
-def test_each_way_of_writing_a_number(text: str, number: float | None) -> None:
+def test_numbers_are_parsed_in_each_supported_notation(text: str, number: float | None) -> None:
     (got,) = to_numbers(pd.Series([text], name="x"))
     assert np.isnan(got) if number is None else got == number
 
@@ -204,7 +204,7 @@ def test_an_existing_prediction_and_a_row_id_are_carried_along() -> None:
     assert dataset.fingerprint != plain.fingerprint
 
 
-def test_a_prediction_with_missing_cells_is_blocked_and_a_constant_one_is_not() -> None:
+def test_an_existing_prediction_may_be_constant_but_not_have_missing_cells() -> None:
     frame = policies(70).assign(price=1.0)
     roles = Roles(target="cost", sensitive=("age",), features=("rooms",), prediction="price")
     assert build(frame, roles).prediction.nunique() == 1
@@ -221,7 +221,7 @@ def test_prediction_row_id_and_weight_have_no_second_role(part: str) -> None:
         assert "as well" in str(problems_of(policies(), roles)[0])
 
 
-def test_a_recipe_keeps_what_the_user_agreed_to() -> None:
+def test_a_stored_data_source_keeps_the_fixes_that_the_user_agreed_to() -> None:
     source = UploadSource(sha256="0" * 64, name="x", roles=ROLES, fixes=(Fix("convert", "cost"),))
     assert DatasetSource.from_json(source.to_json()) == source
     assert source.id != UploadSource(sha256="0" * 64, name="x", roles=ROLES).id
@@ -229,7 +229,7 @@ def test_a_recipe_keeps_what_the_user_agreed_to() -> None:
     assert content["mends"] == [{"kind": "convert", "column": "cost"}]
 
 
-def test_a_sound_table() -> None:
+def test_a_valid_table_becomes_a_data_set_with_its_types_units_and_notes() -> None:
     dataset = build(policies(), units={"age": "years", "gone": "m"}, notes=("Read well.",))
     assert (dataset.n_rows, dataset.sensitive["age"].dtype) == (60, np.float64)
     assert dataset.features["rooms"].dtype == np.int64
@@ -245,7 +245,7 @@ def test_rows_dropped_are_the_union_over_columns() -> None:
 
 
 @pytest.mark.bad_input(12)
-def test_too_few_rows() -> None:
+def test_a_table_of_fewer_than_50_rows_is_refused() -> None:
     assert "49 rows left: training and testing need at least 50" in str(unusable(policies(49)))
     assert build(policies(50)).n_rows == 50
 
@@ -264,12 +264,12 @@ def test_too_few_rows() -> None:
         (Roles(target="cost", sensitive=("age",), features=("rooms", "rooms")), "chosen twice"),
     ],
 )
-def test_roles_that_contradict_themselves(roles: Roles, words: str) -> None:
+def test_contradictory_roles_are_refused(roles: Roles, words: str) -> None:
     assert words in str(unusable(policies(), roles))
 
 
 @pytest.mark.bad_input(26)
-def test_useless_features_are_left_out_and_said_so() -> None:
+def test_unusable_features_are_left_out_and_reported() -> None:
     frame = policies().assign(
         empty=np.nan,
         same=7,
@@ -291,7 +291,7 @@ def test_useless_features_are_left_out_and_said_so() -> None:
     )
 
 
-def test_no_feature_left() -> None:
+def test_a_table_without_any_usable_feature_is_refused() -> None:
     frame = policies().assign(rooms=1, town="Lyon")
     assert "No feature is left" in str(unusable(frame))
 
@@ -320,7 +320,7 @@ def test_numbers_beyond_single_precision_are_rescaled() -> None:
     assert np.corrcoef(dataset.target, frame["cost"] / 1e200)[0, 1] == pytest.approx(1)
 
 
-def test_identifiers_are_judged_by_share_and_number() -> None:
+def test_text_columns_are_taken_for_identifiers_by_share_and_number_of_their_levels() -> None:
     def levels(n_levels: int, n_rows: int) -> str | None:
         return exclusion_reason(pd.Series([f"level {i % n_levels}" for i in range(n_rows)]))
 
@@ -329,7 +329,7 @@ def test_identifiers_are_judged_by_share_and_number() -> None:
     assert levels(501, 2000) == "more than 500 levels"
 
 
-def test_each_kind_of_column() -> None:
+def test_a_column_profile_states_kind_counts_and_histogram_for_each_kind_of_column() -> None:
     frame = pd.DataFrame(
         {
             "price": [1.5, np.nan, 2.5, 1.5],
@@ -360,13 +360,13 @@ def test_huge_numbers_raise_no_warning() -> None:
     assert profile.mean == np.inf
 
 
-def test_means_count_rows_by_exposure() -> None:
+def test_means_in_column_profiles_are_weighted_by_exposure() -> None:
     frame = pd.DataFrame({"rate": [0.0, 4.0, np.nan], "power": [1, 3, 5], "years": [1.0, 0.25, 2.0]})
     got = {profile.name: profile.mean for profile in profile_table(frame, weight=frame["years"])}
     assert (got["rate"], got["power"], got["years"]) == (0.25 * 4 / 1.25, (1 + 0.75 + 10) / 3.25, 3.25 / 3)
 
 
-def test_the_mean_of_a_sum_over_the_exposure_is_one_of_rows() -> None:
+def test_the_profile_mean_of_a_total_is_not_weighted_by_exposure() -> None:
     frame = pd.DataFrame({"cost": [0.0, 4.0, 2.0], "years": [1.0, 0.25, 2.0]})
     got = {each.name: each.mean for each in profile_table(frame, weight=frame["years"], totals=["cost"])}
     assert got["cost"] == 2

@@ -66,7 +66,9 @@ def spss(folder: Path, frame: pd.DataFrame, **options: object) -> bytes:
         ("sample.zsav", "SPSS", True),
     ],
 )  # fmt: skip
-def test_the_same_table_from_each_package(name: str, format: str, labelled: bool) -> None:
+def test_sas_stata_and_spss_files_of_the_same_table_are_read_alike(
+    name: str, format: str, labelled: bool
+) -> None:
     got, report = read_table(FILES / name)
     got.columns = got.columns.str.lower()
     assert got["mychar"].tolist() == ["a", "b", "c", "d", "e"]
@@ -84,7 +86,7 @@ def test_the_same_table_from_each_package(name: str, format: str, labelled: bool
 
 
 @pytest.mark.usefixtures("at_once")
-def test_what_a_package_declares_as_missing_is_missing() -> None:
+def test_values_declared_missing_by_sas_stata_or_spss_become_missing_cells() -> None:
     for name in ("missing_test.dta", "missing_test.sas7bdat.gz"):
         got, _ = read_table(FILES / name)
         assert got.iloc[0].isna().tolist() == [True] * 8 + [False]
@@ -96,7 +98,7 @@ def test_what_a_package_declares_as_missing_is_missing() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_codes_stay_where_only_some_have_a_text(tmp_path: Path) -> None:
+def test_codes_are_kept_if_the_file_labels_only_some_of_them(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [31.0, 52.0, 99.0], "sex": [1.0, 2.0, 1.0]})
     labels = {"age": {99.0: "not told"}, "sex": {1.0: "F", 2.0: "M"}}
     got, report = read_table(spss(tmp_path, frame, variable_value_labels=labels))
@@ -105,7 +107,7 @@ def test_codes_stay_where_only_some_have_a_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_dates_of_sas_over_seven_centuries() -> None:
+def test_sas_dates_far_from_today_are_read_correctly() -> None:
     got, report = read_table(FILES / "dates.sas7bdat.gz")
     assert got["date"].iloc[1] == pd.Timestamp("1723-04-21")
     assert got["dtime"].iloc[4] == pd.Timestamp("2222-03-28 22:48:59")
@@ -117,7 +119,7 @@ def test_dates_of_sas_over_seven_centuries() -> None:
 
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("version", [5, 8])
-def test_tables_of_a_sas_transport_file_are_read_apart(version: int, tmp_path: Path) -> None:
+def test_each_table_of_a_sas_transport_file_can_be_read(version: int, tmp_path: Path) -> None:
     names = ("PRICES", "OTHERS") if version == 5 else ("PRICES", "Names_of_up_to_32_characters_each")
     frames = [
         pd.DataFrame({"AGE": [20.0, 30.0, 40.5]}),
@@ -143,7 +145,7 @@ def test_tables_of_a_sas_transport_file_are_read_apart(version: int, tmp_path: P
 
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("version", [114, 119])
-def test_releases_of_stata(version: int) -> None:
+def test_old_and_new_stata_file_versions_are_read(version: int) -> None:
     last = "Metz" if version < 118 else "Łódź"
     frame = pd.DataFrame({"price": [1.5, np.nan, 2.0], "age": [1, 2, 3], "town": ["Köln", "", last]})
     got, _ = read_table(stata(frame, version=version))
@@ -151,7 +153,7 @@ def test_releases_of_stata(version: int) -> None:
     assert got.isna().any().tolist() == [True, False, True]
 
 
-def test_options_that_make_no_sense_here() -> None:
+def test_reading_options_that_do_not_apply_to_a_stata_file_are_refused() -> None:
     for option in ({"delimiter": ";"}, {"encoding": "cp1252"}, {"sheet": "x"}, {"header_row": 2}):
         with pytest.raises(OptionError, match="A Stata file has no"):
             read_table(FILES / "sample.dta", **option)
@@ -160,12 +162,12 @@ def test_options_that_make_no_sense_here() -> None:
 @pytest.mark.parametrize(
     "start", few([statistics_packages._SAS_TABLE, b"<stata_dta>", b"$FL2", b"\x72\x01\x01\x00"], b"$FL2")
 )
-def test_noise_behind_a_signature_is_refused_as_damaged(start: bytes) -> None:
+def test_random_bytes_after_a_file_signature_are_refused_as_damaged(start: bytes) -> None:
     assert "damaged" in str(refused(start + np.random.default_rng(1).bytes(3000)))
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_header_that_claims_a_thousand_million_rows() -> None:
+def test_a_header_that_claims_a_thousand_million_rows_is_refused() -> None:
     content = stata(pd.DataFrame({"a": [1.0, 2.0]}), version=114)
     # Format 114: release, order, type, a byte; then two bytes of columns, four of rows.
     lying = content[:6] + struct.pack("<i" if content[1] == 2 else ">i", 10**9) + content[10:]
@@ -173,7 +175,7 @@ def test_a_header_that_claims_a_thousand_million_rows() -> None:
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_table_beyond_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_beyond_the_size_limits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = stata(pd.DataFrame(np.zeros((20, 6))).add_prefix("c"))
     monkeypatch.setattr(limits, "MAX_CELLS", 100)
     assert "he table has 120 cells, more than 100" in str(refused(content))
@@ -188,7 +190,9 @@ def test_memory_is_limited_in_the_process_that_parses(monkeypatch: pytest.Monkey
     assert "GB of memory" in str(refused(content))
 
 
-def test_a_crash_of_the_parser_is_a_damaged_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_file_that_crashes_or_stalls_the_parser_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     crashing = tmp_path / "statistics_child.py"
     crashing.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     monkeypatch.setattr(statistics_packages, "CHILD", crashing)
@@ -198,7 +202,7 @@ def test_a_crash_of_the_parser_is_a_damaged_file(monkeypatch: pytest.MonkeyPatch
     assert "takes more than" in str(refused(content_of("sample.sav")))
 
 
-def test_a_fault_of_our_own_is_not_called_a_damaged_file(
+def test_an_internal_error_of_the_parser_is_not_reported_as_a_damaged_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     broken = tmp_path / "statistics_child.py"
@@ -209,7 +213,7 @@ def test_a_fault_of_our_own_is_not_called_a_damaged_file(
 
 
 @pytest.mark.parametrize("seed", few(range(4), 1, 3))
-def test_bytes_changed_at_random(seed: int) -> None:
+def test_a_file_with_random_byte_changes_is_read_or_refused(seed: int) -> None:
     rng = np.random.default_rng(seed)
     content = bytearray(content_of(["sample.sav", "sample.dta", "sample.xpt", "sample.sas7bdat.gz"][seed]))
     for place in rng.integers(32, min(len(content), 4000), 12):
@@ -256,7 +260,9 @@ def test_statas_periods_are_dates_and_years_are_numbers() -> None:
         ("DOLLAR12.", [23421, 0], None),
     ],
 )
-def test_sas_formats_decide(form: str, cells: list[float], days: list[str] | None, tmp_path: Path) -> None:
+def test_sas_formats_decide_which_numbers_become_dates(
+    form: str, cells: list[float], days: list[str] | None, tmp_path: Path
+) -> None:
     frame = pd.DataFrame({"x": np.array(cells, dtype=float), "n": [1.5, 2.5]})
     pyreadstat.write_xport(frame, str(tmp_path / "x.xpt"), variable_format={"x": form}, file_format_version=8)
     table, _ = read_table(tmp_path / "x.xpt")
@@ -273,7 +279,7 @@ def test_spss_periods_are_dates_and_weekdays_numbers(tmp_path: Path) -> None:
     assert (table["q"].isna().tolist(), table["w"].tolist()) == ([False, True], [1, 7])
 
 
-def test_labels_that_repeat_the_number_leave_numbers(tmp_path: Path) -> None:
+def test_columns_whose_labels_repeat_their_numbers_stay_numeric(tmp_path: Path) -> None:
     ages = np.arange(0, 91, dtype="int32").repeat(3)
     labels = {0: "Less than 1 year old", **{k: str(k) for k in range(1, 90)}, 90: "90 (90+ in 1980)"}
     frame = pd.DataFrame({"age": ages, "sex": ages % 2, "work": ages % 3})

@@ -35,7 +35,7 @@ def table_of(headers: list[str], n: int = 200) -> pd.DataFrame:
     return frame
 
 
-def test_an_age_and_a_cost_are_recognised() -> None:
+def test_age_and_cost_columns_are_suggested_as_sensitive_and_target() -> None:
     frame = policies().assign(bldg_age=range(60), PolicyId=range(1000, 1060), empty=float("nan"))
     found = suggest_roles(frame)
     assert (found.target, found.sensitive) == ("cost", ("age",))
@@ -43,7 +43,7 @@ def test_an_age_and_a_cost_are_recognised() -> None:
     assert found.left_out == {"PolicyId": "numbers the rows", "empty": "every cell is missing"}
 
 
-def test_classes_are_sensitive_where_no_number_is() -> None:
+def test_a_class_column_is_suggested_as_sensitive_if_no_numeric_one_exists() -> None:
     rng = np.random.default_rng(0)
     frame = policies().assign(Geschlecht=rng.choice(["m", "w"], 60), town=rng.choice(["a", "b"], 60))
     assert suggest_roles(frame).sensitive == ("age",)
@@ -53,13 +53,13 @@ def test_classes_are_sensitive_where_no_number_is() -> None:
     assert suggest_roles(frame.drop(columns="age").assign(Geschlecht="w")).sensitive == ()
 
 
-def test_nothing_is_assumed_where_no_name_speaks_for_it() -> None:
+def test_no_target_or_sensitive_column_is_suggested_for_uninformative_names() -> None:
     found = suggest_roles(pd.DataFrame({"x1": [1, 2, 3], "x2": [3, 1, 2]}))
     assert (found.target, found.sensitive, found.features) == (None, (), ("x1", "x2"))
 
 
 @pytest.mark.parametrize("name", ["weight", "days", "years", "export", "expected"])
-def test_exposure_is_never_assumed(name: str) -> None:
+def test_exposure_is_not_suggested_for_ambiguous_names(name: str) -> None:
     assert suggest_roles(pd.DataFrame({name: [0.5, 1.0, 0.2], "x": [3, 1, 2]})).weight is None
 
 
@@ -98,7 +98,9 @@ def plausible_table(headers: list[str], n: int = 400) -> pd.DataFrame:
 
 @pytest.mark.parametrize("make", [table_of, plausible_table])
 @pytest.mark.parametrize("table", HEADERS)
-def test_roles_of_tables_that_were_seen(table: str, make: Callable[[list[str]], pd.DataFrame]) -> None:
+def test_roles_are_suggested_correctly_for_headers_of_known_tables(
+    table: str, make: Callable[[list[str]], pd.DataFrame]
+) -> None:
     row = HEADERS[table]
     frame = make(row["headers"].split("|"))
     found = suggest_roles(frame)
@@ -119,7 +121,7 @@ NAMES = [(row["concept"], row["name"]) for row in _rows("names.csv")]
 
 
 @pytest.mark.parametrize(("concept", "name"), [each for each in NAMES if each[0] != "nobody"])
-def test_the_usual_names_in_six_languages(concept: str, name: str) -> None:
+def test_common_column_names_in_six_languages_are_recognised(concept: str, name: str) -> None:
     assert concept in meanings_of(name)
     found = suggest_roles(table_of([name, "rooms", "power"]))
     by_role = dict.fromkeys(("driver_age", "age", "income"), found.sensitive)
@@ -128,11 +130,11 @@ def test_the_usual_names_in_six_languages(concept: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for concept, name in NAMES if concept == "nobody"])
-def test_the_age_of_a_thing_is_nobodys(name: str) -> None:
+def test_the_age_of_an_object_is_not_suggested_as_sensitive(name: str) -> None:
     assert suggest_roles(table_of([name, "power"])).sensitive == ()
 
 
-def test_a_driver_is_preferred_to_whoever_else_has_an_age() -> None:
+def test_the_drivers_age_is_preferred_to_other_ages_as_sensitive() -> None:
     assert suggest_roles(table_of(["Age", "income", "DrivAge"])).sensitive == ("DrivAge",)
 
 
@@ -146,7 +148,7 @@ def claims(n: int = 400) -> pd.DataFrame:
     return pd.DataFrame({**known, **before, "VehPower": rng.integers(4, 12, n)})
 
 
-def test_what_is_known_only_with_the_target_is_no_feature() -> None:
+def test_columns_known_only_with_the_target_are_not_suggested_as_features() -> None:
     found = suggest_roles(claims())
     assert found.target == "ClaimAmount"
     assert found.left_out == {
@@ -161,14 +163,14 @@ def test_what_is_known_only_with_the_target_is_no_feature() -> None:
     assert suggest_roles(unlike, target="ClaimNb").left_out["ClaimAmount"] == OTHER_CLAIMS
 
 
-def test_a_claim_paid_nothing_is_enough_to_tell_columns_apart() -> None:
+def test_a_claim_indicator_stays_a_feature_if_some_claim_was_paid_nothing() -> None:
     """The name alone leaves it out then; a column of another name stays."""
     frame = claims().rename(columns={"ClaimInd": "reported"})
     frame.loc[frame["reported"].idxmax(), "ClaimAmount"] = 0
     assert "reported" in suggest_roles(frame, target="ClaimAmount").features
 
 
-def test_postcodes_are_no_numbers_and_as_text_they_are_a_category() -> None:
+def test_numeric_postcodes_are_left_out_and_text_postcodes_are_a_category() -> None:
     frame = plausible_table(["PLZ", "Alter", "Kosten", "rooms"])
     found = suggest_roles(frame)
     assert (found.left_out, found.to_be_said) == ({"PLZ": NAMES_PLACES}, ("PLZ",))
@@ -176,7 +178,7 @@ def test_postcodes_are_no_numbers_and_as_text_they_are_a_category() -> None:
     assert "PLZ" in suggest_roles(as_text).features
 
 
-def test_an_amount_without_more_words_is_of_claims_if_its_cells_are() -> None:
+def test_a_column_named_amount_is_a_claim_total_only_if_it_is_mostly_zero() -> None:
     """Mostly zero: a total. Sums insured, with no zero among them, are none."""
     frame = plausible_table(["amount", "expo", "ageph"])
     assert [(each.id, each.target) for each in pricing_targets(frame)] == [("pure_premium", "amount")]
@@ -184,7 +186,7 @@ def test_an_amount_without_more_words_is_of_claims_if_its_cells_are() -> None:
     assert pricing_targets(insured) == ()
 
 
-def test_a_factor_of_digits_is_not_called_a_separator_between_thousands() -> None:
+def test_categories_of_digits_are_not_reported_as_numbers_with_thousands_separators() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"fleet": rng.choice(["0", "1"], 300), "coverage": rng.choice(["1", "2", "3"], 300)})
     frame = frame.astype("category").assign(sum=rng.choice(["1 200", "12 000", "900"], 300))

@@ -45,7 +45,7 @@ def kept_policies() -> str:
     return keep_upload(policies().to_csv(index=False).encode(), name="policies.csv").sha256
 
 
-def test_roles_fixes_and_names_never_parse_a_file_again(parsed: list[ReadingOptions]) -> None:
+def test_changing_roles_fixes_or_names_does_not_parse_an_upload_again(parsed: list[ReadingOptions]) -> None:
     source = UploadSource(sha256=kept_policies(), name="policies.csv", roles=ROLES)
     first = source.load()
     for other in (
@@ -60,7 +60,7 @@ def test_roles_fixes_and_names_never_parse_a_file_again(parsed: list[ReadingOpti
     assert len(parsed) == 2, "other options read otherwise"
 
 
-def test_a_table_in_memory_cannot_be_spoiled(parsed: list[ReadingOptions]) -> None:
+def test_a_cached_table_is_unaffected_by_changes_to_returned_copies(parsed: list[ReadingOptions]) -> None:
     digest = kept_policies()
     frame, report = table_of_upload(digest, ReadingOptions(), name="a.csv")
     wanted = frame.copy(deep=True)
@@ -83,7 +83,9 @@ def test_a_table_in_memory_cannot_be_spoiled(parsed: list[ReadingOptions]) -> No
 
 
 @pytest.mark.parametrize("by", ["this process", "another"])
-def test_a_deleted_files_table_leaves_the_memory(by: str, home: Path, parsed: list[ReadingOptions]) -> None:
+def test_a_deleted_upload_is_removed_from_the_cache(
+    by: str, home: Path, parsed: list[ReadingOptions]
+) -> None:
     digest = kept_policies()
     table_of_upload(digest, ReadingOptions(), name="x")
     if by == "another":
@@ -96,7 +98,7 @@ def test_a_deleted_files_table_leaves_the_memory(by: str, home: Path, parsed: li
     assert (uploads._table.cache_info().currsize, len(parsed)) == (0, 1)
 
 
-def test_kept_listed_read_back_and_deleted(home: Path) -> None:
+def test_an_upload_is_stored_privately_listed_read_back_and_deleted(home: Path) -> None:
     assert list_uploads() == ()
     kept = keep_upload(b"a,b\n1,2\n", name="../my table.csv")
     assert kept.sha256 == hashlib.sha256(b"a,b\n1,2\n").hexdigest()
@@ -111,7 +113,7 @@ def test_kept_listed_read_back_and_deleted(home: Path) -> None:
     assert not any((home / "uploads").iterdir())
 
 
-def test_gone_or_damaged_files_are_said_to_be(home: Path) -> None:
+def test_reading_a_deleted_or_damaged_upload_is_refused_with_the_reason(home: Path) -> None:
     kept = keep_upload(b"content", name="x")
     path = home / "uploads" / f"{kept.sha256}.upload"
     path.write_bytes(b"changed")
@@ -123,15 +125,13 @@ def test_gone_or_damaged_files_are_said_to_be(home: Path) -> None:
 
 
 @pytest.mark.parametrize("digest", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
-def test_what_is_not_a_hash_never_becomes_a_path(digest: str) -> None:
+def test_an_upload_id_that_is_not_a_hash_is_refused(digest: str) -> None:
     for use in (read_upload, uploads.delete_upload):
         with pytest.raises(StorageError, match="not the hash"):
             use(digest)
 
 
-def test_a_full_or_closed_disk_is_said_and_nothing_is_left(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_is_reported_and_leaves_no_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(source: object, target: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -141,7 +141,7 @@ def test_a_full_or_closed_disk_is_said_and_nothing_is_left(
     assert not any((home / "uploads").iterdir())
 
 
-def test_files_go_when_their_term_is_over_and_it_can_be_changed() -> None:
+def test_uploads_are_deleted_after_their_retention_time_which_can_be_changed() -> None:
     usual = keep_upload(b"usual", name="usual")
     short = keep_upload(b"short", name="short", keep_days=1)
     for_ever = keep_upload(b"for ever", name="for ever", keep_days=None)
@@ -159,7 +159,7 @@ def test_files_go_when_their_term_is_over_and_it_can_be_changed() -> None:
         uploads.set_retention(changed.sha256, 3)
 
 
-def test_one_home_for_everything_and_without_one_the_systems_places(
+def test_files_are_stored_in_the_configured_home_or_else_in_the_system_folders(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert (data_folder("uploads"), cache_folder("crime")) == (home / "uploads", home / "cache" / "crime")
@@ -180,7 +180,7 @@ def uploaded(content: bytes, **options: object) -> UploadSource:
     return UploadSource(sha256=kept.sha256, name=kept.name, roles=ROLES, **options)
 
 
-def test_a_catalogue_set_survives_a_reload_and_defaults_spelled_out_are_the_same() -> None:
+def test_a_catalogue_source_is_restored_from_its_id_which_ignores_explicit_defaults() -> None:
     source = CatalogueSource(dataset="household", options={"n": 300})
     source_id = save_source(source)
     again = load_source(source_id)
@@ -190,7 +190,7 @@ def test_a_catalogue_set_survives_a_reload_and_defaults_spelled_out_are_the_same
     assert CatalogueSource(dataset="household").id != CatalogueSource(dataset="crime").id
 
 
-def test_recipes_with_and_without_exposure() -> None:
+def test_stored_data_sources_without_exposure_keep_their_id_and_exposure_changes_it() -> None:
     roles = Roles(target="Cost", sensitive=("Age",), features=("Surface",))
     old = (
         '{"dataset":"household","drop_missing":false,"fairdash_source":1,"kind":"catalogue","options":'
@@ -232,7 +232,7 @@ def test_problems_of_an_upload_have_lines_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("source_id", ["", "0" * 16, "../../../etc/x", "0" * 16 + "\n", "Z" * 16])
-def test_unknown_addresses(source_id: str) -> None:
+def test_unknown_source_ids_are_refused(source_id: str) -> None:
     with pytest.raises(StorageError, match="not stored here"):
         load_source(source_id)
 
@@ -251,7 +251,7 @@ def test_unknown_addresses(source_id: str) -> None:
         '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": null, "more": 1}',
     ],
 )
-def test_damaged_recipes(text: str, home: Path) -> None:
+def test_damaged_stored_data_sources_are_refused(text: str, home: Path) -> None:
     with pytest.raises(StorageError):
         DatasetSource.from_json(text)
     path = home / "sources" / ("0" * 16 + ".json")
@@ -261,7 +261,7 @@ def test_damaged_recipes(text: str, home: Path) -> None:
         load_source("0" * 16)
 
 
-def test_a_recipe_for_a_set_or_an_option_that_is_unknown() -> None:
+def test_a_stored_source_with_an_unknown_data_set_or_invalid_option_is_refused() -> None:
     content = json.loads(CatalogueSource(dataset="household").to_json())
     with pytest.raises(OptionError):
         DatasetSource.from_json(json.dumps(content | {"dataset": "iris"}))
@@ -269,7 +269,7 @@ def test_a_recipe_for_a_set_or_an_option_that_is_unknown() -> None:
         DatasetSource.from_json(json.dumps(content | {"options": {"rooms": 9}}))
 
 
-def test_names_for_people_go_along_and_change_no_id_where_there_are_none() -> None:
+def test_display_names_are_stored_with_a_source_and_leave_the_data_fingerprint_unchanged() -> None:
     plain = CatalogueSource(dataset="household", options={"n": 200})
     named = CatalogueSource(dataset="household", options={"n": 200}, names={"Cost": "yearly price"})
     assert "names" not in plain.to_json()
@@ -281,7 +281,7 @@ def test_names_for_people_go_along_and_change_no_id_where_there_are_none() -> No
     assert dataset.fingerprint == plain.load().fingerprint, "a name trains no other model"
 
 
-def test_a_recipe_of_which_a_byte_has_changed_is_damaged():
+def test_a_stored_data_source_with_a_changed_byte_is_refused_as_damaged():
     source = CatalogueSource(dataset="household", options={"n": 600})
     path = data_folder("sources") / f"{save_source(source)}.json"
     path.write_bytes(path.read_bytes().replace(b"600", b"601"))

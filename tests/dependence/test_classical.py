@@ -42,7 +42,7 @@ def pair(rng):
     return u, np.round(u**2 + rng.normal(size=257), 1)
 
 
-def test_distance_correlation_of_three_columns_is_the_definition(pair, rng):
+def test_distance_correlation_with_three_columns_equals_its_definition(pair, rng):
     three = rng.normal(size=(257, 3))
     of = [x.reshape(257, -1) / x.std(axis=0) for x in (pair[0], three)]
     a, b = (centre(np.sqrt(np.square(x[:, None] - x).sum(axis=-1))) for x in of)
@@ -51,7 +51,7 @@ def test_distance_correlation_of_three_columns_is_the_definition(pair, rng):
 
 
 @pytest.mark.parametrize("name", referees.pairs())
-def test_distance_correlation_is_dcors(name):
+def test_distance_correlation_equals_that_of_the_dcor_package(name):
     said = json.loads(referees.VALUES.read_text(encoding="utf-8"))["distance_correlation"]
     assert measure("distance_correlation", *referees.pairs()[name]) == pytest.approx(said[name], abs=1e-10)
 
@@ -65,7 +65,7 @@ def centre(k):
 
 
 @pytest.mark.parametrize("ranks", [False, True])
-def test_hsic_is_the_definition(rng, ranks):
+def test_hsic_equals_its_definition(rng, ranks):
     u, v = rng.normal(size=(2, 150))
     v = u**2 + v
     z = [mid_ranks(x) if ranks else (x - x.mean()) / x.std() for x in (u, v)]
@@ -74,7 +74,7 @@ def test_hsic_is_the_definition(rng, ranks):
     assert measure("chsic" if ranks else "hsic", u, v) == pytest.approx(theirs, abs=1e-6)
 
 
-def test_kcca_is_the_definition(rng):
+def test_kcca_equals_its_definition(rng):
     n = 120
     u, v = rng.normal(size=(2, n))
     v = u**2 + v
@@ -83,13 +83,13 @@ def test_kcca_is_the_definition(rng):
     assert measure("kcca", u, v) == pytest.approx(np.linalg.norm(shrunk[0].T @ shrunk[1], 2), abs=1e-5)
 
 
-def test_mutual_information_without_ties_is_scikit_learns(rng):
+def test_mutual_information_without_ties_equals_that_of_scikit_learn(rng):
     u, v = rng.normal(size=(2, 400))
     theirs = mutual_info_regression(u[:, None], u + v, n_neighbors=3, random_state=0)[0]
     assert measure("mi_ksg", u, u + v) == pytest.approx(theirs, abs=1e-6)
 
 
-def test_gaussians_and_discrete_variables_have_their_exact_values(rng):
+def test_measures_of_gaussians_and_discrete_variables_are_close_to_their_exact_values(rng):
     u, noise = rng.normal(size=(2, 10, 2000))
     v = 0.6 * u + 0.8 * noise
     assert measure_many("mi_ksg", u, v).mean() == pytest.approx(exact.gaussian(0.6).mi, abs=0.01)
@@ -104,7 +104,7 @@ def test_gaussians_and_discrete_variables_have_their_exact_values(rng):
     assert measure("hgr_witsenhausen", five, five**2) == pytest.approx(1)
 
 
-def test_rdc_is_seeded_and_its_median_steadies_it(rng):
+def test_rdc_is_reproducible_by_seed_and_varies_less_as_a_median_of_repeats(rng):
     u, v = rng.normal(size=(2, 200))
     one, median = (
         [measure("hgr_rdc", u, v, random_state=seed, repeats=repeats) for seed in range(20)]
@@ -134,7 +134,7 @@ def test_joint_distance_correlation_is_the_formula_in_whole_tables(rng):
     assert measure("joint_distance_correlation", u, beside_a_constant) == pytest.approx(alone, abs=1e-10)
 
 
-def test_joint_distance_correlation_sees_what_no_column_shows(rng):
+def test_joint_distance_correlation_detects_dependence_that_no_single_column_shows(rng):
     # Three coins, any two of them independent: mean(A·K) = mean(A²) = 1 and mean(H²) = 3.
     coins = np.array([[a, b] for a in (-1.0, 1.0) for b in (-1.0, 1.0)]).repeat(50, axis=0)
     u = coins.prod(axis=1)
@@ -154,7 +154,7 @@ def test_joint_distance_correlation_sees_what_no_column_shows(rng):
 
 @pytest.mark.parametrize("k", range(20))
 @pytest.mark.every_case
-def test_joint_distance_covariances_are_the_authors_and_dcors(k):
+def test_joint_distance_covariances_equal_those_of_the_authors_and_of_dcor(k):
     u, attributes = referees.samples()[k]
     joint, vector, dcors = json.loads(referees.VALUES.read_text(encoding="utf-8"))["joint"][k]
     s = np.column_stack(attributes)
@@ -164,7 +164,9 @@ def test_joint_distance_covariances_are_the_authors_and_dcors(k):
 
 
 @pytest.mark.parametrize("id", ["jdcov", "ccdcov"])
-def test_joint_distance_covariances_by_default_are_of_u_alone_and_without_units(rng, id, monkeypatch):
+def test_joint_distance_covariances_are_unit_free_and_ignore_dependence_among_attributes(
+    rng, id, monkeypatch
+):
     age, sex = rng.normal(size=300), rng.random(300) < 0.5
     region = np.eye(3)[rng.integers(0, 3, 300)]
     s = np.column_stack([age, sex, region])
@@ -184,7 +186,7 @@ def test_joint_distance_covariances_by_default_are_of_u_alone_and_without_units(
         measure(id, u, s, form="own")
 
 
-def test_splines_of_several_columns_see_what_no_column_shows(rng):
+def test_spline_hgr_of_several_columns_detects_dependence_that_no_single_column_shows(rng):
     """Of u = ±age + noise, with the sign by sex, the spread of the noise a half: HGR is 1 / √1.25."""
     age, sex = rng.normal(size=1_500), rng.random(1_500) < 0.5
     u, s = age * (2 * sex - 1) + 0.5 * rng.normal(size=1_500), np.column_stack([age, sex])
@@ -196,13 +198,13 @@ def test_splines_of_several_columns_see_what_no_column_shows(rng):
     assert shapes == [5, 3, 7 + 8]
 
 
-def test_pages_that_show_every_measure_leave_out_what_is_shown_on_request():
+def test_pages_that_show_every_measure_omit_the_measures_shown_only_on_request():
     asked_for = {id for id, one in REGISTRY.items() if one.on_request}
     assert asked_for == {"joint_distance_correlation", "jdcov", "ccdcov"}
     assert not asked_for & {*studied(), *coefficients()}
 
 
-def test_classical_measures_are_scipys(rng):
+def test_classical_measures_equal_those_of_scipy(rng):
     u = np.round(rng.normal(size=200), 1)
     v = u**2 + rng.normal(size=200)
     theirs = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -213,7 +215,7 @@ def test_classical_measures_are_scipys(rng):
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e-9, 1e9, 1e300])
-def test_values_of_any_size(rng, size):
+def test_pearson_does_not_depend_on_the_magnitude_of_values(rng, size):
     u, v = rng.normal(size=(2, 100))
     assert measure("pearson", u * size, u + v) == pytest.approx(measure("pearson", u, u + v))
 
@@ -229,7 +231,7 @@ def smoothed_by_hand(u, v, *, reach, count, sd, damping=0.0):
     return np.linalg.svd(q)[1][1], (q**2).sum() - 1
 
 
-def test_published_grid_is_the_published_code(rng):
+def test_the_published_grid_gives_the_values_of_the_published_code(rng):
     u = rng.normal(size=150)
     v = np.cos(u) + 0.3 * rng.normal(size=150)
     count = int(min(50, 5 / 150 ** (-1 / 6)))
@@ -239,7 +241,7 @@ def test_published_grid_is_the_published_code(rng):
     assert measure("chi2_kde", u, v, grid="published") == pytest.approx(chi2, abs=1e-7)
 
 
-def test_covering_grid_integrates_well_enough(rng):
+def test_the_default_grid_of_kde_measures_is_close_to_a_fine_integration(rng):
     u = rng.normal(size=150)
     v = np.cos(u) + 0.3 * rng.normal(size=150)
     hgr, chi2 = smoothed_by_hand(u, v, reach=7, count=120, sd=np.std)
@@ -250,7 +252,7 @@ def test_covering_grid_integrates_well_enough(rng):
 
 
 @pytest.mark.parametrize("value", [hgr_kde, chi2_kde])
-def test_rows_far_out_that_hardly_count_take_no_memory_and_change_nothing(value, rng):
+def test_distant_rows_of_negligible_weight_do_not_change_kde_measures(value, rng):
     u = rng.normal(size=400)
     v = u + rng.normal(size=400)
     u[50:] *= 1e6
@@ -261,7 +263,7 @@ def test_rows_far_out_that_hardly_count_take_no_memory_and_change_nothing(value,
     assert of_torch.item() == pytest.approx(found[0])
 
 
-def test_fairquant_is_the_formula_and_its_cumulative_form_the_authors(rng):
+def test_fairquant_equals_its_formula_and_cumulative_fairquant_the_code_of_its_authors(rng):
     u, s = rng.normal(size=(2, 1000))
     u = u + s
     parts = np.array_split(u[np.argsort(s)], 50)
@@ -274,7 +276,7 @@ def test_fairquant_is_the_formula_and_its_cumulative_form_the_authors(rng):
     assert measure("fairquant_cumulative", u, s) == pytest.approx(theirs)
 
 
-def test_quantile_groups():
+def test_quantile_groups_are_of_equal_size_and_keep_ties_together():
     sizes = np.bincount(quantile_groups(np.arange(399.0), 50))
     assert (len(sizes), set(sizes)) == (50, {7, 8})
     ages = np.repeat([18.0, 19.0, 20.0, 60.0], [5, 50, 3, 1])
@@ -284,7 +286,7 @@ def test_quantile_groups():
         quantile_groups(ages, 1)
 
 
-def test_floor_of_independence_is_the_permutations(rng):
+def test_the_independence_floor_matches_the_permutation_distribution_of_pearson(rng):
     u, v = rng.normal(size=(2, 3, 100))
     floor = independence_floor("pearson", u, v, n_permutations=4000, random_state=0)
     # |r| under independence: mean √(2/π)/√(n−1), 95 % point 1.96/√(n−1).
@@ -295,7 +297,7 @@ def test_floor_of_independence_is_the_permutations(rng):
 
 
 @pytest.mark.parametrize("n", [2, 7, 40, 331])
-def test_distance_correlation_of_any_number_of_rows_is_that_of_all_distances(n):
+def test_distance_correlation_equals_that_from_all_pairwise_distances_for_any_number_of_rows(n):
     rng = np.random.default_rng(n)
     u, v = np.round(rng.normal(size=(2, n)), 1) + np.arange(n)[::-1] * [[0.01], [0.0]]
     a, b = (centre(np.abs(x[:, None] - x)) for x in (u, v))

@@ -48,11 +48,11 @@ def weighted(rng, n):
 
 
 @pytest.mark.parametrize("make", [crossed, policies, weighted])
-def test_what_follows_c_alone_is_rarely_taken_for_a_link(make):
+def test_the_conditional_test_rarely_rejects_when_both_variables_follow_the_controls_alone(make):
     assert alarms(make) <= ALARMS_OF_40
 
 
-def test_size_is_the_share_of_what_is_left_that_s_tells(drawn):
+def test_the_effect_size_is_the_share_of_residual_variance_explained_by_the_attribute(drawn):
     c, a, b = np.random.default_rng(0).normal(size=(3, 20_000))
     # u = c + .2·c·s: of the variance 1 + .2² that c leaves of u, c·(s − E[s|c]) tells .2².
     found = assess_conditional_dependence(c + 0.2 * c * (c + a) + b, c + a, given=c)
@@ -76,7 +76,7 @@ def test_effects_of_opposite_sign_do_not_cancel(drawn):
 
 
 @pytest.mark.parametrize("as_numbers", [False, True])
-def test_effects_whose_sign_two_columns_decide_together_do_not_cancel(as_numbers):
+def test_conditional_effects_whose_sign_depends_on_two_controls_jointly_do_not_cancel(as_numbers):
     """u follows z in every cell of two columns of two levels, upwards where they agree and downwards else."""
     rng = np.random.default_rng(0)
     z, noise = rng.normal(size=(2, 2000))
@@ -90,7 +90,7 @@ def test_effects_whose_sign_two_columns_decide_together_do_not_cancel(as_numbers
     assert strong.size == pytest.approx(np.sqrt(0.5), abs=0.05)  # r = ±.71 in every cell
 
 
-def test_a_link_at_one_end_of_s_and_of_two_columns_together_is_found(drawn):
+def test_conditional_dependence_in_one_tail_or_on_two_attributes_jointly_is_detected(drawn):
     c, s, noise = drawn
     top = (s > np.quantile(s, 0.97)) * 1.5
     assert assess_conditional_dependence(c + top + noise, s, given=c).p_value < 0.01
@@ -98,7 +98,7 @@ def test_a_link_at_one_end_of_s_and_of_two_columns_together_is_found(drawn):
     assert assess_conditional_dependence(c + 0.3 * both.prod(axis=1) + noise, both, given=c).p_value < 0.01
 
 
-def test_residuals_are_out_of_fold_and_in_the_units_of_u(drawn):
+def test_double_residuals_are_out_of_fold_and_in_the_units_of_the_prediction(drawn):
     c, a, b = drawn
     left = double_residuals(100 + 20 * (c + b), c + a, given=c)
     assert np.corrcoef(left.u, 20 * b)[0, 1] > 0.99
@@ -109,7 +109,7 @@ def test_residuals_are_out_of_fold_and_in_the_units_of_u(drawn):
 
 
 @pytest.mark.variant
-def test_trees_follow_what_three_columns_do_together():
+def test_tree_regression_removes_the_joint_effect_of_three_controls():
     rng = np.random.default_rng(0)
     c = rng.normal(size=(500, 3))
     u, s = 4 * (c > -0.3).all(axis=1) + rng.normal(size=(2, 500))
@@ -119,7 +119,7 @@ def test_trees_follow_what_three_columns_do_together():
     assert "trees" in found.regressions
 
 
-def test_the_same_seed_gives_the_same_and_the_scale_does_not_matter(drawn):
+def test_conditional_dependence_is_reproducible_by_seed_and_independent_of_scale(drawn):
     c, a, b = drawn
     options = {"given": c, "random_state": 3}
     found = assess_conditional_dependence(c + a, c + b, **options)
@@ -133,7 +133,7 @@ def test_the_same_seed_gives_the_same_and_the_scale_does_not_matter(drawn):
     assert (padded.n, padded.p_value) == (1000, pytest.approx(found.p_value, abs=0.01))
 
 
-def test_what_cannot_be_asked_is_refused(drawn):
+def test_unusable_inputs_of_conditional_dependence_are_refused(drawn):
     c, a, b = drawn
     for words, u, s, options in (
         ("no given column varies", a, b, {"given": np.ones(1000)}),
@@ -167,7 +167,7 @@ def test_more_functions_than_rows_give_the_same_ridge():
     assert_allclose(found, best + mean, atol=1e-6)
 
 
-def test_areas_of_few_rows_that_determine_s_differ_from_areas_that_do_not(drawn):
+def test_small_areas_are_refused_as_controls_only_if_they_determine_the_attribute(drawn):
     _, noise, *_ = drawn
     area = np.arange(1000) % 300
     name = pd.Series(area).astype(str)
@@ -178,7 +178,7 @@ def test_areas_of_few_rows_that_determine_s_differ_from_areas_that_do_not(drawn)
     assess_conditional_dependence(noise, np.sin(area), given=area % 7, groups=area)
 
 
-def test_a_price_that_c_tells_follows_nothing_else(drawn):
+def test_a_price_determined_by_the_controls_has_no_conditional_dependence(drawn):
     c, a, _ = drawn
     found = assess_conditional_dependence(np.ones(1000), a, given=c)
     assert (found.statistic, found.p_value, found.size) == (0.0, 1.0, 0.0)

@@ -36,7 +36,7 @@ def rmse(name: str, *, n: int, evaluation: str = "corrected") -> float:
     return float(np.sqrt(np.mean((found - LINKS[name].exact()) ** 2)))
 
 
-def test_it_is_where_the_sample_value_comes_from():
+def test_the_corrected_value_recovers_the_true_canonical_correlation_of_gaussian_columns():
     """Sample canonical correlations of Gaussian columns of which one on each side are linked."""
     n, p, q, truth = 1500, 90, 60, 0.6
     found = []
@@ -50,7 +50,7 @@ def test_it_is_where_the_sample_value_comes_from():
     assert_allclose(corrected(np.mean(found), p / n, q / n), truth, atol=0.02)
 
 
-def test_below_the_edge_it_is_zero_and_a_perfect_link_stays_one():
+def test_the_corrected_value_is_zero_below_the_noise_edge_and_one_for_perfect_correlation():
     p = q = 8 / 300
     edge = np.sqrt(p * (1 - q)) + np.sqrt(q * (1 - p))
     assert corrected(np.array(edge - 1e-6), p, q) == 0
@@ -62,24 +62,24 @@ def test_below_the_edge_it_is_zero_and_a_perfect_link_stays_one():
 @pytest.mark.parametrize(
     "name", ["heavy tails", "s with 3 levels", "zero-inflated", "spread only", "five waves", "ring"]
 )
-def test_it_is_near_the_exact_value(name):
+def test_corrected_spline_hgr_is_close_to_the_exact_value(name):
     assert rmse(name, n=1000) < 0.05
 
 
-def test_of_nothing_it_is_nearly_nothing():
+def test_corrected_spline_hgr_of_independent_pairs_is_close_to_zero():
     pair = draw("independent", n=300, repeats=60)
     found = of(*pair, evaluation="corrected")
     assert found.mean() < 0.13 < of(*pair, evaluation="in_sample").mean()
     assert (found == 0).mean() > 0.4
 
 
-def test_the_study_of_zeros_is_within_its_limits():
+def test_the_committed_study_of_zero_inflation_is_within_its_error_limits():
     table = pd.read_csv(PLACE)
     assert len(table) == 45
     assert (table["rmse"] <= table["limit"]).all()
 
 
-def test_laws():
+def test_spline_hgr_is_symmetric_between_0_and_1_and_invariant_to_row_order_and_monotone_maps():
     u, v = draw("zero-inflated", n=400, repeats=3)
     found, order = of(u, v), np.random.default_rng(0).permutation(400)
     for pair in ((u[:, order], v[:, order]), (np.exp(u), -v), (v, u)):
@@ -95,7 +95,7 @@ def test_laws():
 
 @pytest.mark.parametrize("name", ["independent", "3 levels, 34 jumps", "zero-inflated", "s with 3 levels"])
 @pytest.mark.parametrize("evaluation", ["corrected", "cross_fit", "in_sample"])
-def test_permuting_is_measuring_the_permuted(name, evaluation):
+def test_spline_hgr_under_permutations_equals_measuring_the_permuted_rows(name, evaluation):
     (u,), (v,) = draw(name, n=600, repeats=1)
     orders = np.array([np.arange(600), *(np.random.default_rng(k).permutation(600) for k in range(1, 5))])
     for s in (v, np.stack([v, np.roll(u, 1)], axis=-1)):
@@ -103,7 +103,7 @@ def test_permuting_is_measuring_the_permuted(name, evaluation):
         assert_allclose(moved[0], of(np.tile(u, (5, 1)), s[orders], evaluation=evaluation), atol=1e-9)
 
 
-def test_rows_that_repeat_their_group_count_once():
+def test_spline_hgr_counts_rows_that_repeat_their_group_once():
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(300), 5)
     u, v = (np.repeat(rng.normal(size=(20, 300)), 5, axis=1) for _ in range(2))
@@ -129,7 +129,7 @@ def rng():
 
 
 @pytest.mark.parametrize("rho", [0, 0.3, 0.6, 0.9])
-def test_gaussians(rho):
+def test_spline_hgr_of_gaussians_is_close_to_their_correlation(rho):
     u, noise = np.random.default_rng(7).normal(size=(2, 20, 2000))
     assert of(u, rho * u + np.sqrt(1 - rho**2) * noise).mean() == pytest.approx(rho, abs=0.03)
 
@@ -146,7 +146,7 @@ def test_functions_are_uncorrelated_and_ordered_from_smooth_to_rough(rng):
 
 @pytest.mark.parametrize("share_of_zeros", [0.5, 0.84, 0.95])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_functions_of_a_heap_of_zeros_are_uncorrelated(share_of_zeros, weighted):
+def test_spline_functions_of_zero_inflated_values_are_uncorrelated(share_of_zeros, weighted):
     for seed in range(12):
         rng = np.random.default_rng(seed)
         x = np.maximum(rng.normal(size=1000) - NormalDist().inv_cdf(share_of_zeros), 0.0)
@@ -171,13 +171,13 @@ def fig2():
     return np.concatenate([u for *_, u, _ in cells]), np.concatenate([v for *_, v in cells]), truth
 
 
-def test_the_papers_patterns(fig2):
+def test_spline_hgr_is_close_to_the_exact_value_on_the_patterns_of_the_paper(fig2):
     u, v, truth = fig2
     for options, most in (({}, 0.07), ({"evaluation": "in_sample"}, 0.05)):
         assert np.sqrt(((of(u, v, **options) - truth) ** 2).mean()) < most
 
 
-def test_discrete_variables(rng):
+def test_spline_hgr_of_binary_variables_equals_their_absolute_correlation(rng):
     coin = rng.integers(0, 2, 400)
     flipped = np.where(rng.random(400) < 0.2, 1 - coin, coin)
     correlation = abs(np.corrcoef(coin, flipped)[0, 1])
@@ -185,7 +185,7 @@ def test_discrete_variables(rng):
     assert measure("hgr_spline", coin, flipped) == pytest.approx(correlation, abs=0.02)
 
 
-def test_weights_single_out_a_part(rng):
+def test_spline_hgr_with_weights_measures_the_rows_that_have_weight(rng):
     u = rng.normal(size=1000)
     v = np.where(np.arange(1000) < 500, u**2, rng.normal(size=1000))
     first = np.where(np.arange(1000) < 500, 1.0, 1e-3)
@@ -203,7 +203,7 @@ def weights(u: np.ndarray, rng: np.random.Generator, kind: str) -> np.ndarray | 
     return drawn if kind == "drawn" else np.where(u > 0, 1.0, drawn)
 
 
-def test_it_is_spearmans_correlation() -> None:
+def test_the_rank_correlation_equals_the_spearman_correlation() -> None:
     rng = np.random.default_rng(0)
     u, w = rng.poisson(1.0, 300).astype(float), rng.uniform(0.1, 1, 300)
     v = u + rng.normal(size=300)
@@ -215,7 +215,7 @@ def test_it_is_spearmans_correlation() -> None:
 
 
 @pytest.mark.parametrize("kind", ["none", "drawn", "with u"])
-def test_nineteen_of_twenty_stay_within_under_independence(kind: str) -> None:
+def test_the_rank_correlation_exceeds_its_limit_in_five_percent_of_independent_samples(kind: str) -> None:
     rng = np.random.default_rng(1)
     over = 0
     for _ in range(DRAWS):
@@ -226,7 +226,7 @@ def test_nineteen_of_twenty_stay_within_under_independence(kind: str) -> None:
     assert over / DRAWS == pytest.approx(0.05, abs=0.045)
 
 
-def test_it_is_hgr_kde_of_the_scores_and_blind_to_increasing_maps():
+def test_hgr_kde_scores_equals_hgr_kde_of_normal_scores_and_ignores_increasing_maps():
     u, v = np.random.default_rng(0).normal(size=(2, 3, 200))
     v = v + u**2
     found = measure_many("hgr_kde_scores", u, v)
@@ -237,7 +237,7 @@ def test_it_is_hgr_kde_of_the_scores_and_blind_to_increasing_maps():
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
-def test_of_a_gaussian_it_is_near_the_smoothed_correlation(rho):
+def test_hgr_kde_scores_of_gaussians_is_close_to_their_smoothed_correlation(rho):
     """A kernel of variance h² shrinks the correlation of a Gaussian to ρ / (1 + h²)."""
     n = 4000
     u, noise = np.random.default_rng(1).normal(size=(2, n))
@@ -246,7 +246,7 @@ def test_of_a_gaussian_it_is_near_the_smoothed_correlation(rho):
     assert found == pytest.approx(rho / (1 + n ** (-1 / 3)), abs=0.08 if rho == 0 else 0.03)
 
 
-def test_weights_count_as_copies_do_and_groups_change_no_value():
+def test_normal_scores_count_weights_as_copies_and_groups_leave_hgr_kde_scores_unchanged():
     rng = np.random.default_rng(2)
     u, v = rng.normal(size=(2, 120))
     weight = rng.integers(0, 3, size=120)
@@ -259,14 +259,14 @@ def test_weights_count_as_copies_do_and_groups_change_no_value():
 
 
 @pytest.mark.parametrize("n", [200, 500])
-def test_a_deterministic_link_reads_a_large_chi2_and_not_minus_thousands(n):
+def test_chi2_nn_of_a_deterministic_relation_is_large_and_below_the_number_of_rows(n):
     """No n rows can show a density ratio above n: the ratio is capped there."""
     u = np.linspace(-10, 10, n)
     assert 5 < measure("chi2_nn", u, u, random_state=0) < n
 
 
 @pytest.mark.parametrize("n", [300, 2000])
-def test_steps_follow_a_link_in_one_tail_and_smooth_splines_alone_do_not(n):
+def test_step_functions_detect_dependence_in_one_tail_better_than_smooth_splines_alone(n):
     u, noise = np.random.default_rng([1, n]).normal(size=(2, n))
     v = np.where(u > np.quantile(u, 0.95), 3 + 2 * u, noise)
     assert measure("hgr_spline", u, v) > 0.95

@@ -14,13 +14,13 @@ from fairdash.errors import OptionError
 from tests.tiers import few
 
 
-def test_gaussian():
+def test_exact_values_of_a_gaussian_follow_their_closed_forms():
     truth = exact.gaussian(-0.6)
     assert (truth.hgr, truth.chi2, truth.mi) == pytest.approx((0.6, 0.36 / 0.64, -0.5 * np.log(0.64)))
     assert exact.gaussian(1).chi2 == np.inf
 
 
-def test_tables_of_two_attributes_have_their_joint_hgr():
+def test_discrete_tables_of_two_attributes_have_the_exact_joint_hgr():
     """U = S₁ ⊕ S₂ but for a share ε of mistakes, or of U unknown: HGR is 1 − 2ε, or √(1 − ε)."""
     s = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0)])
     same, share = s.sum(axis=1) % 2, 0.2
@@ -35,7 +35,7 @@ def test_tables_of_two_attributes_have_their_joint_hgr():
         assert max(measure("hgr_witsenhausen", u, each, sample_weight=cells) for each in rows.T) < 1e-6
 
 
-def test_three_gaussians_have_the_multiple_correlation():
+def test_spline_hgr_of_three_gaussians_is_close_to_their_multiple_correlation():
     rng = np.random.default_rng(0)
     law = np.array([[1.0, 0.55, 0.5], [0.55, 1.0, 0.5], [0.5, 0.5, 1.0]])
     truth = exact.gaussian(np.sqrt((0.55**2 + 0.5**2 - 2 * 0.55 * 0.5 * 0.5) / 0.75))
@@ -45,14 +45,14 @@ def test_three_gaussians_have_the_multiple_correlation():
     assert np.mean(found) == pytest.approx(truth.hgr, abs=3 * (1 - truth.hgr**2) / 2_000**0.5 / 2)
 
 
-def test_a_sum_of_normals_is_followed_into_its_tails():
+def test_spline_hgr_of_the_sum_of_two_normal_columns_is_close_to_one():
     # Splines of ranks alone reach 0.993.
     s = np.random.default_rng(0).normal(size=(5_000, 2))
     assert measure("hgr_spline", s.sum(axis=1), s) > 0.9995
 
 
 @pytest.mark.parametrize("sigma", [0.5, 3.0])
-def test_two_levels_have_a_closed_form(sigma):
+def test_the_exact_hgr_of_the_step_pattern_equals_its_closed_form(sigma):
     # W = ±5 with equal chance: HGR² is the variance of E[W | V] over that of W, a single integral.
     def integrand(v):
         a, b = norm.pdf(v, 5, sigma), norm.pdf(v, -5, sigma)
@@ -73,20 +73,20 @@ def by_svd(shape: Pattern, sigma: float) -> float:
 
 
 @pytest.mark.parametrize("name", list(PATTERNS))
-def test_quadrature_is_within_its_promise(name):
+def test_the_exact_hgr_of_patterns_is_within_its_stated_error(name):
     for sigma in (0.5, 3.0, 9.0):
         result = exact.pattern_hgr(name, noise=sigma)
         assert result.value == pytest.approx(by_svd(PATTERNS[name], sigma), abs=1e-4)
 
 
-def test_limits_of_the_noise():
+def test_the_exact_hgr_is_one_without_noise_and_close_to_zero_under_large_noise():
     assert float(exact.pattern_hgr("parabola", noise=0)) == 1
     assert exact.pattern_hgr("parabola", noise=0.02).value == pytest.approx(1, abs=1e-3)
     assert exact.pattern_hgr("parabola", noise=1e4).value < 1e-3
     assert exact.pattern_hgr(pattern_from_points([0, 1], [3, 3]), noise=1.0).value == 0
 
 
-def test_what_has_no_value_is_refused():
+def test_parameters_without_an_exact_value_are_refused():
     points = (([0], [1]), ([0, 0], [1, 2]), ([0, np.nan], [1, 2]), ([0, 1], [1, 2, 3]))
     for function, given, options in (
         (exact.gaussian, (1.2,), {}),
@@ -99,7 +99,7 @@ def test_what_has_no_value_is_refused():
         exact.pattern_hgr("circle", noise=1)
 
 
-def test_own_points_are_joined_by_lines():
+def test_custom_points_of_a_pattern_are_joined_by_lines():
     assert pattern_from_points([5, -5], [1, 0])([-10, -5, 0, 10]).tolist() == [0, 0, 0.5, 1]
 
 
@@ -115,7 +115,7 @@ NEURAL = [one.id for one in REGISTRY.values() if not one.quick]
 
 # Means over 20 data sets, and all values of ρ: benchmarks/estimators.py.
 @pytest.mark.parametrize("rho", few([0, 0.6], 0.6))
-def test_networks_of_gaussians(rho):
+def test_neural_measures_of_gaussians_are_close_to_their_exact_values(rho):
     u, noise = np.random.default_rng(7).normal(size=(2, 2, 2000))
     v, truth = rho * u + np.sqrt(1 - rho**2) * noise, exact.gaussian(rho)
     expected = {"hgr_nn": (truth.hgr, 0.05), "mi_mine": (truth.mi, 0.05)}
@@ -125,13 +125,13 @@ def test_networks_of_gaussians(rho):
         assert measure_many(id, u[:n], v[:n], random_state=0).mean() == pytest.approx(value, abs=within), id
 
 
-def test_the_networks_follow_the_papers_patterns():
+def test_the_hgr_network_fits_the_patterns_of_the_paper_in_sample():
     pairs = [draw(one.id, 0, 500, random_state=3) for one in PATTERNS.values() if one.paper]
     u, v = (np.concatenate(each) for each in zip(*pairs, strict=True))
     assert measure_many("hgr_nn", u, v, random_state=0, evaluation="in_sample").min() >= 0.95
 
 
-def test_noise_reads_high_in_sample_and_nothing_when_cross_fitted():
+def test_hgr_nn_of_noise_is_high_in_sample_and_zero_on_average_when_cross_fitted():
     u, v = np.random.default_rng(0).normal(size=(2, 12, 300))
     assert measure_many("hgr_nn", u, v, random_state=0, evaluation="in_sample").min() > 0.3
     honest = measure_many("hgr_nn", u, v, random_state=0)
@@ -140,13 +140,13 @@ def test_noise_reads_high_in_sample_and_nothing_when_cross_fitted():
 
 @pytest.mark.parametrize("option", [{"evaluation": "test"}, {"n_steps": 1.5}, {"hidden": (3, 0)}])
 @pytest.mark.parametrize("id", NEURAL)
-def test_unusable_options(id, option):
+def test_unusable_options_of_neural_measures_are_refused(id, option):
     with pytest.raises(OptionError, match=next(iter(option))):
         measure(id, [1, 2, 3], [1, 3, 2], **option)
 
 
 @pytest.mark.parametrize("id", ["hgr_spline", "hgr_nn"])
-def test_learned_functions_are_the_links(id):
+def test_learned_functions_follow_the_true_transformations(id):
     rng = np.random.default_rng(0)
     u = rng.uniform(-10, 10, 600)
     curves = learned_functions(id, u, u**2 / 10 + 0.5 * rng.normal(size=600), random_state=0)
@@ -156,7 +156,7 @@ def test_learned_functions_are_the_links(id):
     assert curves.f.std() == pytest.approx(1)
 
 
-def test_measures_without_functions_say_so():
+def test_measures_without_learned_functions_are_refused_with_alternatives():
     with pytest.raises(OptionError, match="hgr_spline"):
         learned_functions("pearson", [1, 2, 3], [1, 2, 2])
     with pytest.raises(OptionError, match="constant"):

@@ -31,13 +31,13 @@ def test_permutation_rule_is_exact():
         assert (p <= alpha).mean() <= alpha
 
 
-def test_ties_count_against_the_value():
+def test_ties_with_permuted_values_increase_the_p_value():
     assert permutation_p_value(0.0, [0.0, 0.0, 0.0]) == 1.0
     assert permutation_p_value(1.0, [1.0 - 1e-15, 0.5, 0.2]) == 0.5
     assert permutation_p_value(2.0, [1.0] * 99) == 0.01
 
 
-def test_permutations_move_v_alone_and_keep_the_first_order():
+def test_permutations_move_the_second_variable_alone_and_keep_the_first_order():
     # A stub whose value spells out the order: u as digits, v as the places they go to.
     empty = dict.fromkeys(("title", "symbol", "zero", "one", "fails_when", "source"), "")
     stub = Measure(id="stub", implementation="classical:pearson", **empty)
@@ -58,7 +58,7 @@ def independent_data(count, n):
 
 
 @pytest.mark.parametrize("id", few(QUICK, "hgr_spline"))
-def test_false_alarms(id, is_long):
+def test_permutation_tests_of_quick_measures_keep_the_false_alarm_rate(id, is_long):
     """Independent samples: rejections at 5 % not above 5 % by a one-sided test at 1 % over all measures."""
     one, rejected = REGISTRY[id], []
     for i, (u, v) in enumerate(independent_data(1000 if is_long else 100, 40)):
@@ -73,7 +73,7 @@ def test_false_alarms(id, is_long):
     assert binom.sf(sum(rejected) - 1, len(rejected), 0.05) > 0.01 / len(QUICK)
 
 
-def test_assessment_of_a_link():
+def test_assessing_dependent_samples_gives_a_value_interval_floor_and_p_value():
     rng = np.random.default_rng(0)
     u = rng.normal(size=1000)
     v = u**2 + rng.normal(size=1000)
@@ -88,7 +88,7 @@ def test_assessment_of_a_link():
     assert assess_dependence("hgr_spline", u, v, random_state=0) == found
 
 
-def test_assessment_of_independence_is_a_bound():
+def test_assessing_independent_samples_gives_an_upper_bound_only():
     u, v = np.random.default_rng(0).normal(size=(2, 300))
     found = assess_dependence("hgr_spline", u, v, random_state=0)
     assert found.bound_only
@@ -107,7 +107,7 @@ def test_every_quick_measure_can_be_assessed(id):
     assert (constant.value, constant.floor, constant.p_value) == (0, 0, 1)
 
 
-def test_many_rows_are_sampled_and_said_so():
+def test_assessments_of_many_rows_use_a_sample_and_report_its_size():
     rng = np.random.default_rng(3)
     u = rng.normal(size=3000)
     found = assess_dependence("pearson", u, u + rng.normal(size=3000), max_rows=500, random_state=0)
@@ -149,7 +149,7 @@ def test_groups_of_one_size_exchange_whole_blocks_in_order():
         Blocks.of(groups[:6], np.arange(6.0))
 
 
-def test_groups_of_unlike_sizes_exchange_a_constant_s_with_neighbours():
+def test_groups_of_unequal_size_exchange_attribute_values_with_groups_of_similar_size():
     sizes = np.arange(1, 61)
     groups = np.repeat(np.arange(60), sizes)
     s = np.random.default_rng(0).normal(size=60)[groups]
@@ -197,6 +197,6 @@ def test_folds_by_group_do_not_learn_what_a_policy_repeats():
         ([[1, 2], [3, 4]], "as many groups"),
     ],
 )  # fmt: skip
-def test_unusable_groups(groups, words):
+def test_unusable_groups_are_refused(groups, words):
     with pytest.raises(OptionError, match=words):
         measure("pearson", [1, 2, 3, 4], [1, 3, 2, 4], groups=groups)

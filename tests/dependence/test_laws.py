@@ -48,7 +48,7 @@ def close(a, b, **kw):
 @every
 @LAWS
 @given(pair=pairs())
-def test_range_and_seed(id, pair):
+def test_measures_are_within_their_range_and_reproducible_by_seed(id, pair):
     pair, one = suited(id, pair), REGISTRY[id]
     value = measure(id, *pair, random_state=3)
     assert np.isfinite(value)
@@ -69,7 +69,7 @@ def test_row_order_does_not_matter(id, pair, seed):
 @pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.symmetric])
 @LAWS
 @given(pair=pairs())
-def test_symmetry(id, pair):
+def test_symmetric_measures_give_the_same_value_with_the_variables_swapped(id, pair):
     u, v = suited(id, pair)
     close(measure(id, u, v), measure(id, v, u))
 
@@ -77,7 +77,7 @@ def test_symmetry(id, pair):
 @every
 @LAWS
 @given(pair=pairs(), shift=st.sampled_from([-3.0, 0.0, 100.0]), scale=st.sampled_from([1e-3, 0.5, 2.0, 1e4]))
-def test_shift_and_scale(id, pair, shift, scale):
+def test_measures_are_invariant_to_shifts_and_follow_the_scale_as_registered(id, pair, shift, scale):
     u, v = suited(id, pair)
     factor = 1.0 if REGISTRY[id].scale_free else scale
     moved = measure(id, u * scale + shift, v * 3 - shift)
@@ -87,7 +87,7 @@ def test_shift_and_scale(id, pair, shift, scale):
 @pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.rank_based_s])
 @LAWS
 @given(pair=pairs())
-def test_increasing_maps_leave_rank_based_measures(id, pair):
+def test_rank_based_measures_are_unchanged_by_increasing_maps(id, pair):
     u, v = suited(id, pair)
     close(measure(id, u, np.arcsinh(v)), measure(id, u, v))
     if REGISTRY[id].rank_based:
@@ -96,7 +96,7 @@ def test_increasing_maps_leave_rank_based_measures(id, pair):
 
 @pytest.mark.parametrize("scale", [1e-12, 0.3, 1e12])
 @every
-def test_a_spread_of_rounding_gives_zero_and_a_real_one_does_not(id, scale):
+def test_measures_are_zero_for_values_that_vary_by_rounding_and_not_for_small_real_variation(id, scale):
     s = np.random.default_rng(3).integers(0, 5, size=60).astype(float)
     # The neighbouring floats follow s as closely as they can: rank-based measures would show it.
     rounded = np.where(s > 2, scale * (1 + 4 * np.finfo(float).eps), scale)
@@ -107,7 +107,7 @@ def test_a_spread_of_rounding_gives_zero_and_a_real_one_does_not(id, scale):
 
 
 @every
-def test_single_precision_is_rounded_in_its_own_digits(id):
+def test_measures_treat_float32_values_that_differ_by_one_rounding_step_as_equal(id):
     s = np.random.default_rng(3).integers(0, 5, size=60).astype(np.float32)
     # What a network leaves of one prediction: it follows s as closely as it can.
     u = np.nextafter(np.float32(0.7), np.float32(s > 2))
@@ -147,7 +147,7 @@ def test_a_stack_equals_its_members(id):
 )
 @LAWS
 @given(pair=pairs(), seed=st.integers(0, 99))
-def test_whole_weights_are_copies(id, pair, seed):
+def test_integer_weights_count_as_copies_of_rows(id, pair, seed):
     pair = suited(id, pair)
     copies = np.random.default_rng(seed).integers(1, 4, len(pair[0]))
     close(measure(id, *pair, sample_weight=copies), measure(id, *(np.repeat(x, copies) for x in pair)))
@@ -164,7 +164,7 @@ def test_equal_weights_change_nothing_and_rows_of_weight_zero_are_absent(id):
 
 
 @pytest.mark.parametrize("id", [id for id, one in REGISTRY.items() if "permutations" in keywords(one.load())])
-def test_short_cut_for_permutations_equals_the_long_way(id):
+def test_the_fast_path_for_permutations_equals_measuring_each_permutation(id):
     rng = np.random.default_rng(3)
     u, v = rng.normal(size=(2, 40)), np.round(rng.normal(size=(2, 40)))
     quick = independence_floor(id, u, v, n_permutations=5, random_state=1)
@@ -180,7 +180,7 @@ FEW_STEPS = {"hgr_nn": 2, "chi2_nn": 2, "mi_mine": 2}
 
 
 @every
-def test_few_rows_have_a_value(id):
+def test_measures_are_finite_for_few_rows(id):
     one, options = REGISTRY[id], {"n_steps": FEW_STEPS[id]} if id in FEW_STEPS else {}
     rng = np.random.default_rng(0)
     for n in range(2, 41, 3 if options else 1):
@@ -201,7 +201,7 @@ def test_few_rows_have_a_value(id):
 
 @pytest.mark.parametrize("moves", [False, True])
 @pytest.mark.parametrize("id", [id for id, one in REGISTRY.items() if "weight_moves" in keywords(one.load())])
-def test_short_cut_with_weights_equals_the_long_way(id, moves):
+def test_the_fast_path_for_weighted_permutations_equals_measuring_each_permutation(id, moves):
     rng, n = np.random.default_rng(3), 200
     weight = rng.uniform(0.1, 1, size=(1, n))
     # The last order repeats rows, as groups of unlike sizes do.
@@ -217,7 +217,7 @@ def test_short_cut_with_weights_equals_the_long_way(id, moves):
 
 
 @every
-def test_bad_input_is_refused_by_name_and_never_quoted(id):
+def test_bad_input_of_measures_is_refused_with_its_cause_and_without_its_values(id):
     cases = [
         ("missing or infinite", [123.456, np.nan, 2.0], [1.0, 2.0, np.inf], {}),
         ("same rows", [1.0, 2.0, 3.0], [1.0, 2.0], {}),
@@ -235,7 +235,7 @@ def test_bad_input_is_refused_by_name_and_never_quoted(id):
 
 
 @pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.multivariate and not one.discrete])
-def test_several_sensitive_columns(id):
+def test_measures_of_several_sensitive_columns_detect_dependence_on_one_of_them(id):
     rng = np.random.default_rng(4)
     v = rng.normal(size=(300, 2))
     u = v[:, 1] ** 2 + 0.2 * rng.normal(size=300)
@@ -248,7 +248,7 @@ def test_several_sensitive_columns(id):
     close(measure(id, u[order], v[order]), together)
 
 
-def test_the_registry_is_whole():
+def test_the_registry_lists_every_measure_with_its_functions():
     names = (
         "pearson spearman kendall distance_correlation hsic chsic kcca hgr_witsenhausen hgr_kde hgr_kde_scores "
         "hgr_rdc hgr_nn hgr_spline chi2_kde chi2_nn mi_ksg mi_mine fairquant fairquant_cumulative "

@@ -21,7 +21,7 @@ def at_hand(u, v, weight=None):
     return permuted_values(u[None], v, np.empty((0, len(v)), dtype=int), weight=weight)[0, :, 0, 0]
 
 
-def test_the_least_p_value_is_ranked_among_all_orders():
+def test_the_smallest_p_value_of_the_measures_is_ranked_among_all_permutations():
     # Five orders, two measures. Shares that reach: 2/5 4/5 5/5 1/5 3/5, and 5/5 1/5 2/5 3/5 4/5.
     p_value, each = least_p(np.array([[3.0, 1, 0, -4, 2], [0, 9, 8, 7, 6]]))
     # The least ones are .4 .2 .4 .2 .6: four of five are at most .4.
@@ -31,7 +31,7 @@ def test_the_least_p_value_is_ranked_among_all_orders():
     assert least_p(np.array([[1.0, 1 - 1e-6, 0.0, 0.0]]))[0] == 0.5
 
 
-def test_the_least_p_value_that_orders_can_give_is_said():
+def test_the_independence_test_reports_the_smallest_p_value_its_permutations_can_give():
     u = np.random.default_rng(0).normal(size=200)
     found = fd.independence_test(u, u + 0.01 * u**2, n_permutations=199, random_state=0)
     assert found.p_value == pytest.approx(found.p_at_best[0]) == 1 / 200
@@ -39,7 +39,7 @@ def test_the_least_p_value_that_orders_can_give_is_said():
 
 
 @pytest.mark.parametrize("v", [[0.0, 1, 2, 3, 4], [0.0, 0, 1, 1, 2], [0.0, 0, 0, 1, 1]])
-def test_over_all_orders_of_a_tiny_table_every_level_holds_exactly(v):
+def test_the_independence_test_is_exact_at_every_level_over_all_permutations_of_five_rows(v):
     """Each of the 120 orders takes its turn as the one at hand: a p-value at most α comes to at most α."""
     u, orders = np.array([[0.3, 1.0, 1.0, 5.0, -2.0]]), np.array(list(itertools.permutations(range(5))))
     values = permuted_values(u, np.array(v), orders)[0, :, 0, 1:]
@@ -48,7 +48,7 @@ def test_over_all_orders_of_a_tiny_table_every_level_holds_exactly(v):
     assert all(np.mean(found <= level) <= level + 1e-12 for level in np.unique(found))
 
 
-def test_each_order_is_measured_as_the_pair_that_it_makes():
+def test_permuted_values_equal_the_values_of_the_permuted_pairs():
     rng = np.random.default_rng(0)
     u, v, weight = rng.normal(size=(2, 60)), np.round(rng.normal(size=60), 1), rng.exponential(size=60)
     orders = np.array([np.arange(60), *(rng.permutation(60) for _ in range(3))])
@@ -63,7 +63,7 @@ def test_each_order_is_measured_as_the_pair_that_it_makes():
     assert abs(trend - fd.measure("spearman", u[0], v)) < 0.02
 
 
-def test_scores_say_of_the_order_at_hand_what_permutations_say_and_groups_are_sums():
+def test_multiplied_values_equal_the_observed_values_and_use_group_sums():
     rng = np.random.default_rng(1)
     u, v, weight = rng.normal(size=(1, 90)), rng.normal(size=90), rng.exponential(size=90)
     signs = (2 * rng.integers(0, 2, size=(4, 30)) - 1).astype(np.int8)
@@ -83,14 +83,14 @@ def test_scores_say_of_the_order_at_hand_what_permutations_say_and_groups_are_su
 
 
 @pytest.mark.parametrize("name", [name for name in LINKS if name != "independent"])
-def test_no_link_of_the_table_is_missed(name):
+def test_the_independence_test_detects_every_kind_of_dependence_in_its_table(name):
     pairs = [LINKS[name].draw(np.random.default_rng([1, k]), 300) for k in range(12)]
     found = [fd.independence_test(u, v, n_permutations=199, random_state=0).p_value <= 0.05 for u, v in pairs]
     assert sum(found) >= 10
 
 
 @pytest.mark.parametrize("n_rows", [50, 20_001])
-def test_a_constant_has_no_link(n_rows):
+def test_the_independence_test_of_a_constant_has_a_p_value_of_one(n_rows):
     v = np.arange(float(n_rows))
     rounded = np.where(v > n_rows / 2, 0.1 + 0.2, 0.3)
     assert rounded.min() < rounded.max()
@@ -99,7 +99,7 @@ def test_a_constant_has_no_link(n_rows):
             assert fd.independence_test(*pair, n_permutations=19).p_value == 1
 
 
-def test_rows_of_weight_0_are_as_good_as_gone():
+def test_the_independence_test_ignores_rows_of_weight_zero():
     u, v = np.random.default_rng(3).normal(size=(2, 80))
     options = {"n_permutations": 59, "random_state": 0}
     whole = fd.independence_test(u, v, sample_weight=np.repeat([1.0, 0.0], 40), **options)
@@ -128,7 +128,7 @@ def test_weights_that_depend_on_one_variable_raise_no_false_alarm(depends_on):
     assert alarms(draw, 60) <= 8  # a binomial of 60 and .05 exceeds it in 0.7 % of cases
 
 
-def test_what_it_can_not_take_is_refused():
+def test_unusable_inputs_of_the_independence_test_are_refused():
     v, many = np.arange(30.0), np.arange(20_001.0)
     for words, pair, options in (
         ("one column", (v, np.ones((30, 2)) * v[:, None]), {}),
@@ -147,7 +147,7 @@ def test_the_modules_example_holds():
 
 
 @pytest.mark.variant
-def test_signs_of_blocks_hold_the_level():
+def test_random_signs_of_blocks_keep_the_level_of_the_independence_test():
     found = 0
     for seed in range(100):
         rng = np.random.default_rng([3, seed])
@@ -174,13 +174,13 @@ def found(u: np.ndarray, code: np.ndarray, **more: object) -> bool:
     return fd.independence_test(u, NAMES[code], n_permutations=199, random_state=0, **more).has_link
 
 
-def test_two_classes_are_0_and_1() -> None:
+def test_two_classes_are_tested_as_zero_and_one() -> None:
     ((u, code),) = samples(1, shift=0.3)
     two = np.where(code == 3, "yes", "no")
     assert fd.independence_test(u, two, random_state=0) == fd.independence_test(u, code == 3, random_state=0)
 
 
-def test_classes_with_groups_weights_and_many_rows() -> None:
+def test_the_independence_test_of_classes_supports_groups_weights_and_many_rows() -> None:
     ((u, code),) = samples(1, shift=0.6, n=25_000)
     test = fd.independence_test(u, NAMES[code], sample_weight=1 + u, random_state=0)
     assert (test.by_multipliers, test.has_link) == (True, True)
@@ -190,7 +190,7 @@ def test_classes_with_groups_weights_and_many_rows() -> None:
     assert not found(u, code, sample_weight=1 + (code == 1))
 
 
-def test_among_equals_each_class_stands_against_the_rest() -> None:
+def test_conditional_dependence_detects_a_difference_of_one_class_from_the_rest() -> None:
     ((u, code),) = samples(1, shift=0.6, n=1000)
     factor = (code == 3) + np.random.default_rng(0).normal(size=1000)
     assert assess_conditional_dependence(u, NAMES[code], given=factor).p_value < 0.05

@@ -45,7 +45,7 @@ def _table(*given, **options):
     return assess_predictions(*given, **({"objective": "demographic_parity", "n_permutations": 30} | options))
 
 
-def test_several_sensitive_columns_have_a_figure_each_and_one_together():
+def test_several_sensitive_columns_get_a_figure_each_and_a_joint_one():
     dataset, splits, members, predictions, alone = _assessed()
     distance = np.random.default_rng(5).normal(size=300)
     both = replace(dataset, sensitive=dataset.sensitive.assign(distance=distance))
@@ -83,7 +83,7 @@ def test_large_parts_are_measured_on_a_sample(monkeypatch):
     assert not np.allclose(sampled["hgr_kde"], plain["hgr_kde"], atol=1e-3)
 
 
-def test_nadeau_and_bengios_correction():
+def test_the_standard_error_has_the_correction_of_nadeau_and_bengio():
     variance = pd.Series([4.0])
     error = corrected_standard_error(variance, n_splits=pd.Series([5]), test_to_train=0.25)
     assert error[0] == pytest.approx(np.sqrt((1 / 5 + 1 / 4) * 4.0))
@@ -138,7 +138,7 @@ def table(cells=CELLS):
     return models, values, tidy(models, cells, values)
 
 
-def test_a_table_has_a_row_a_model_and_measure_and_comes_apart_again():
+def test_the_long_table_has_one_row_per_model_and_measure_and_converts_back():
     models, values, rows = table()
     assert len(rows) == 2 * len(CELLS)
     assert of_measure(rows, "mse")["value"].tolist() == values[:, 0, 0].tolist()
@@ -151,7 +151,7 @@ def test_a_table_has_a_row_a_model_and_measure_and_comes_apart_again():
             untidy(wrong)
 
 
-def test_the_wide_view_names_columns_where_there_are_several_and_no_name_is_taken_apart():
+def test_the_wide_table_names_several_sensitive_columns_and_never_splits_their_names():
     _, values, rows = table()
     seen = wide(rows)
     assert seen["hgr_kde[a]_floor]_edge"].tolist() == values[:, 2, FIGURES.index("edge")].tolist()
@@ -162,7 +162,7 @@ def test_the_wide_view_names_columns_where_there_are_several_and_no_name_is_take
     assert not {"mse_floor", "mse_p", "hgr_kde_by"} & {*alone}
 
 
-def test_a_key_is_one_line_and_equal_whatever_it_blends():
+def test_a_model_key_converts_to_and_from_text_and_equality_ignores_its_blend():
     assert ModelKey.parse("hgr_nn:0.1") == ModelKey("hgr_nn", 0.1, low=0.0, high=1.0, share=0.1)
     assert str(ModelKey("hgr_nn", 1 / 3)) == f"hgr_nn:{1 / 3!r}"
     assert ModelKey.parse("standard") == THE_STANDARD

@@ -76,7 +76,7 @@ def found(dataset):
     ).set_index(["method", "reading", "level"])
 
 
-def test_methods_of_everybody_are_compared_at_the_same_levels(found, dataset):
+def test_built_in_and_external_methods_are_compared_at_the_same_levels_of_dependence(found, dataset):
     assert list(dict.fromkeys(found.index.get_level_values("method"))) == [
         "standard", "hsic", "band_barycentre", "line", "fairlearn",
     ]  # fmt: skip
@@ -102,7 +102,7 @@ def test_methods_of_everybody_are_compared_at_the_same_levels(found, dataset):
     assert (set(Adversarial.seen), len(Adversarial.seen)) == ({(384, 384, "age")}, 12)
 
 
-def test_a_flat_method_reaches_every_level_without_dependence(dataset):
+def test_a_method_with_constant_predictions_has_no_dependence(dataset):
     class Flat(Line):
         def predict(self, X):
             return super().predict(X) if self.lam < 1000 else np.full(len(X), 0.7)
@@ -167,7 +167,7 @@ class Known(Line):
         return X["price"].to_numpy() if "price" in X else X.sum(axis=1).to_numpy()
 
 
-def test_readings_of_all_columns_see_a_link_with_their_crossing():
+def test_joint_dependence_measures_detect_dependence_on_a_crossing_of_columns():
     rng = np.random.default_rng(0)
     age, sex, noise = rng.normal(size=800), rng.integers(0, 2, 800), rng.normal(size=800)
     price = 100 + 8 * np.sign(age) * (2 * sex - 1) + noise
@@ -193,7 +193,7 @@ def test_readings_of_all_columns_see_a_link_with_their_crossing():
     assert set(found.loc["repair"].index) == {*READINGS, *(f"{each}_joint" for each in READINGS)}
 
 
-def test_known_means_are_what_the_error_is_of(dataset):
+def test_errors_are_measured_against_the_true_means_if_they_are_given(dataset):
     truth = dataset.features.sum(axis=1).to_numpy()
     options = {"n_splits": 1, "settings": QUICK, "others": {"sum": Known}}
     by_target = compare_methods(dataset, [], **options).set_index("method")["error"]
@@ -202,7 +202,7 @@ def test_known_means_are_what_the_error_is_of(dataset):
     assert by_target["sum"].min() > 0.02
 
 
-def test_given_weights_need_no_pilot(dataset, monkeypatch):
+def test_given_lambdas_need_no_pilot_training(dataset, monkeypatch):
     monkeypatch.setattr("fairdash.evaluation.bench.with_lams_found", None)
     rows = compare_methods(dataset, ["hsic"], n_splits=1, settings=QUICK, lams={"hsic": (0.5, 2.0)})
     assert rows.loc[rows["method"] == "hsic", "lam"].tolist() == [0.0, 0.5, 2.0]
@@ -214,7 +214,7 @@ def _prices(n=4000, seed=0):
     return 5 + 2 * s + (1 + s) * rng.normal(size=n), s
 
 
-def test_the_barycentre_of_bands_has_one_law_and_keeps_ranks():
+def test_the_band_barycentre_gives_every_band_one_distribution_and_keeps_ranks_within_bands():
     """Of Gaussians it is a Gaussian with their mean standard deviation: Chzhen et al., Theorem 2.3."""
     price, s = _prices()
     code = (s * 2).astype(float) // 1

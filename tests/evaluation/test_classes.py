@@ -31,7 +31,7 @@ def test_the_modules_example_holds() -> None:
     assert gaps.holm is classes.holm
 
 
-def test_figures_are_the_standard_formulas() -> None:
+def test_figures_of_classes_equal_the_standard_formulas() -> None:
     y, codes, weight = sample()
     found = by_group(y, codes, NAMES, sample_weight=weight, cut_off=250.0).set_index("class")
     table = pd.DataFrame({"y": y, "code": codes, "w": weight})
@@ -60,14 +60,14 @@ def test_rows_of_a_unit_count_once() -> None:
     assert np.allclose(one[columns], thrice[columns], rtol=1e-9)
 
 
-def test_what_has_no_spread_has_no_noise() -> None:
+def test_classes_without_spread_have_p_values_of_one_or_zero() -> None:
     codes = np.repeat([0, 1], 30)
     alike, apart = (by_group(y, codes, ("F", "M")) for y in (np.ones(60), codes + 1.0))
     assert (alike["p_value"].tolist(), apart["p_value"].tolist()) == ([1, 1], [0, 0])
     assert apart["ratio"].tolist() == [0.5, 2]
 
 
-def test_a_view_makes_the_cells_of_the_shown_crossing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_computes_the_cells_of_the_shown_crossing_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     sensitive = pd.DataFrame(rng.normal(size=(400, 3)), columns=["age", "income", "share"])
     every = crossings_of(sensitive)
@@ -83,7 +83,7 @@ def test_a_view_makes_the_cells_of_the_shown_crossing_alone(monkeypatch: pytest.
     assert np.array_equal(first.codes, every["age × income"].codes)
 
 
-def test_rows_of_one_policy_count_once_and_rows_without_units_each() -> None:
+def test_cells_of_a_crossing_count_policies_if_units_are_given_and_rows_otherwise() -> None:
     frame = pd.DataFrame({"sex": np.repeat([0.0, 1.0], 60), "region": np.tile(["a", "b"], 60)})
     by_row = crossed_cells.cells_of(frame, ("sex", "region"))
     by_own = crossed_cells.cells_of(frame, ("sex", "region"), units=np.arange(120))
@@ -109,7 +109,7 @@ def test_averages_of_repeated_rows_have_the_intervals_of_single_ones():
     assert_allclose(alone["error"], single["error"] / np.sqrt(TIMES), rtol=0.05)
 
 
-def test_blends_have_the_intervals_of_their_profiles_with_policies():
+def test_profiles_of_blends_have_intervals_that_count_policies():
     rng = np.random.default_rng(1)
     policy, values = np.repeat(np.arange(150), TIMES), rng.normal(size=(2, 2, 600))
     rows = np.arange(600)
@@ -133,7 +133,7 @@ def test_a_rank_correlation_of_independent_policies_stays_within_its_limit():
     assert beyond[False] >= 50
 
 
-def test_probabilities_that_are_known_by_policy_are_no_surer_by_their_rows():
+def test_the_calibration_test_of_class_probabilities_counts_each_policy_once():
     rng = np.random.default_rng(3)
     p = rng.uniform(0.1, 0.9, 400)
     known = (rng.random(400) < p**1.3).astype(int)
@@ -151,7 +151,7 @@ def test_probabilities_that_are_known_by_policy_are_no_surer_by_their_rows():
     assert by_policies > by_rows
 
 
-def test_a_column_that_knows_policies_is_suspect_only_where_they_are_parted():
+def test_a_column_that_identifies_policies_is_suspect_only_if_splits_separate_their_rows():
     rng = np.random.default_rng(4)
     policy = np.repeat(np.arange(20), 30)
     effect, number = rng.normal(size=(2, 20))[:, policy]

@@ -23,7 +23,7 @@ MEASURES = ("hgr_kde", "fairquant")
     lams=st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=30, unique=True),
     between=st.one_of(st.none(), st.integers(0, 12)),
 )
-def test_stops_rise_and_hold_every_trained_weight(lams, between):
+def test_points_of_the_curve_rise_in_lambda_and_include_every_trained_lambda(lams, between):
     way = ev.curve_points("hgr_nn", lams, between=between)
     assert [stop.lam for stop in way if stop.is_trained] == sorted({0.0, *lams})
     for stop in way:
@@ -66,7 +66,7 @@ def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
             assert own[["mse", *MEASURES]].tolist() == pytest.approx(expected)
 
 
-def test_stops_beside_a_diverged_model_are_left_out():
+def test_points_of_the_curve_next_to_a_diverged_model_are_left_out():
     _, _, members, predictions, _, path = _judged(diverged=(4,))  # λ = 0.5 in the second split
     second = path[path["split"] == 1]
     assert set(second.loc[second["share"] == 0, "lam"]) == {0.0, 2.0}
@@ -81,7 +81,7 @@ points = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_s
 
 
 @given(points)
-def test_the_hypervolume_is_the_area_that_the_points_win(found):
+def test_the_hypervolume_is_the_area_dominated_by_the_points(found):
     error, dependence = (np.array(values) for values in zip(*found, strict=True))
     # By hand: a fine grid of the box; a cell counts if some point is no worse than its lower corner.
     middle = (np.arange(200) + 0.5) / 200
@@ -97,7 +97,7 @@ def _front(error, dependence):
     return rows_of(pd.DataFrame(front), "mse", "m")
 
 
-def test_the_point_that_was_asked_for():
+def test_points_of_a_front_are_chosen_by_dependence_limit_error_growth_or_knee():
     front = _front([0.4, 0.42, 0.5, 0.7, 0.9], [0.8, 0.5, 0.3, 0.2, 0.25])
     assert ev.least_error(front, "m", at_most=0.35)[0].lam == 2
     assert ev.least_dependence(front, "m", growth=0.26)[0].lam == 2

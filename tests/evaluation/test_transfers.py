@@ -19,7 +19,7 @@ from tests.data.tables import dataset_of
 
 
 @given(seed=st.integers(0, 1000), n=st.integers(60, 400), distinct=st.integers(1, 40), weighted=st.booleans())
-def test_money_moved_adds_up_to_the_change_of_the_whole(seed, n, distinct, weighted):
+def test_transfers_by_group_add_up_to_the_total_change(seed, n, distinct, weighted):
     rng = np.random.default_rng(seed)
     s = rng.integers(0, distinct, n).astype(float)
     weight = rng.uniform(0.1, 2, n) if weighted else None
@@ -49,7 +49,7 @@ def test_merged_groups_have_enough_rows(seed, n, distinct, n_groups, fewest):
     assert (np.diff(groups[np.argsort(s, kind="stable")]) >= 0).all()
 
 
-def test_densities_are_those_of_the_thirds():
+def test_densities_are_computed_for_each_third_of_the_attribute():
     rng = np.random.default_rng(0)
     s = np.repeat([1.0, 2.0, 3.0], 2000)
     values = rng.normal(10 * s, 1.0)
@@ -61,7 +61,7 @@ def test_densities_are_those_of_the_thirds():
         assert own["x"].iloc[own["density"].argmax()] == pytest.approx(10 * (k + 1), abs=1)
 
 
-def test_no_density_falls_between_the_points_of_the_grid():
+def test_densities_narrower_than_the_grid_step_still_integrate_to_one():
     rng = np.random.default_rng(0)
     s = rng.uniform(size=600)
     nearly, spread = 5 + 1e-6 * rng.normal(size=600), rng.normal(5, 1, 600)
@@ -90,7 +90,7 @@ def portfolio(n=1200, seed=1):
     return dataset, premiums, splits
 
 
-def test_every_figure_is_that_of_test_rows_before_and_after():
+def test_the_cost_of_a_cap_is_computed_on_test_rows_before_and_after():
     dataset, premiums, splits = portfolio()
     hidden = premiums.copy()
     for j, split in enumerate(splits):
@@ -133,7 +133,7 @@ def test_a_cap_that_nobody_reaches_costs_nothing():
     assert table.loc[AFTER, ["level", "at_lower", "at_upper"]].tolist() == [1, 0, 0]
 
 
-def test_what_has_no_change_is_refused():
+def test_a_cap_is_refused_without_positive_existing_prices_and_premiums():
     dataset, premiums, splits = portfolio(400)
     first = splits[0].test[0]
     wrong = dataset.prediction.where(np.arange(400) != first, 0.0)

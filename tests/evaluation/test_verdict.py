@@ -46,7 +46,7 @@ def is_found(rows, measure="pearson"):
     return abs(rows[measure].mean()) > rows[f"{measure}_edge"].iloc[0]
 
 
-def test_a_parts_permutations_are_joint_over_the_whole_table():
+def test_permutations_of_parts_come_from_joint_permutations_of_the_whole_table():
     rng = np.random.default_rng(0)
     s = rng.normal(size=400)
     one, two = np.sort(rng.choice(400, 200, replace=False)), np.sort(rng.choice(400, 200, replace=False))
@@ -101,7 +101,7 @@ def test_predictions_that_are_constant_but_for_rounding_have_no_dependence():
     assert is_found(assessed(data, 5.0 + u, measure="hgr_rdc", n_splits=2), "hgr_rdc")
 
 
-def test_a_blends_edge_lies_between_its_neighbours_and_it_has_no_p_value():
+def test_the_noise_edge_of_a_blend_lies_between_its_neighbours_and_a_blend_has_no_p_value():
     data, u = table(0.4)
     lams = (1.0, 4.0)
     models = {"method": ["standard", "hgr_nn", "hgr_nn"] * 2, "lam": [0.0, *lams] * 2}
@@ -133,7 +133,7 @@ def several(links, *, splits=3, n=300, seed=0):
 
 
 @pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
-def test_the_verdict_is_one_test_of_each_sensitive_column(objective):
+def test_the_verdict_tests_each_sensitive_column_once_over_all_splits(objective):
     data, predictions, members, splits = several((0.0, 0.5, 0.9))
     predictions[2::3] = 7.0
     rows = rows_of(data, predictions, members, splits, objective=objective, n_permutations=19)
@@ -154,7 +154,7 @@ def test_the_verdict_is_one_test_of_each_sensitive_column(objective):
         assert of_s[2] == of_other[2] == 1
 
 
-def test_the_verdict_of_a_split_is_that_of_its_table():
+def test_the_verdict_of_a_single_split_equals_the_independence_test_of_its_test_rows():
     data, u = table(0.3)
     rows = assessed(data, u, n_splits=1, seed=4)
     (split,) = random_splits(data.n_rows, n_splits=1, random_state=0)
@@ -173,7 +173,7 @@ def test_the_verdict_of_a_split_is_that_of_its_table():
     assert "verdict_p" not in assessed(data, u, n_splits=1, n_permutations=0)
 
 
-def test_tables_of_many_rows_have_signs_instead_of_shuffles(monkeypatch):
+def test_verdicts_on_many_rows_use_random_signs_instead_of_permutations(monkeypatch):
     data, predictions, members, splits = several((0.0, 0.4), n=600)
     shuffled = frame_of(data, predictions, members, splits, n_permutations=19)
     monkeypatch.setattr("fairdash.evaluation.assess.MAX_PERMUTED_ROWS", 500)

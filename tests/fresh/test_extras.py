@@ -111,7 +111,7 @@ def first_audit(programs: Path, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("extra", TRIED)
-def test_it_is_installed_by_itself_and_works(extra: str, wheel: Path, tmp_path: Path) -> None:
+def test_the_core_and_each_extra_install_alone_and_work(extra: str, wheel: Path, tmp_path: Path) -> None:
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     python, command = (environment / "bin" / name for name in ("python", "fairdash"))

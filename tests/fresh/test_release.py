@@ -26,7 +26,9 @@ def build(place: Path, *, repository: str = "") -> None:
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, env=own)
 
 
-def test_what_would_be_uploaded_is_built_checked_installed_and_listed(tmp_path: Path, capsys) -> None:
+def test_the_release_dry_run_builds_checks_installs_and_lists_the_distributions(
+    tmp_path: Path, capsys
+) -> None:
     build(tmp_path)
     main(tmp_path)
     assert f"fairdash {__version__}: fit for a release" in capsys.readouterr().out
@@ -36,7 +38,7 @@ def test_what_would_be_uploaded_is_built_checked_installed_and_listed(tmp_path: 
     assert (tmp_path / "recipe.yaml").read_text("utf-8").startswith("# Not built")
 
 
-def test_addresses_are_a_setting_of_the_release(tmp_path: Path) -> None:
+def test_the_repository_address_is_a_setting_of_the_release(tmp_path: Path) -> None:
     about = []
     for repository in ("", "https://example.org/f"):
         place = tmp_path / f"at{len(about)}"
@@ -50,13 +52,13 @@ def test_addresses_are_a_setting_of_the_release(tmp_path: Path) -> None:
     assert "](https://example.org/f/raw/main/docs/audit.svg)" in about[1]
 
 
-def test_the_recipe_asks_for_what_the_core_needs(tmp_path: Path) -> None:
+def test_the_conda_recipe_requires_the_dependencies_of_the_core(tmp_path: Path) -> None:
     source = tmp_path / "fairdash.tar.gz"
     source.write_bytes(b"")
     run = yaml.safe_load(recipe(source))["requirements"]["run"]
     assert [each.replace(" ", "") for each in run[1:]] == core_requirements()
 
 
-def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_wheel_and_a_source_distribution_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="One wheel and one source distribution"):
         check(tmp_path)

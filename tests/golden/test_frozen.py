@@ -41,7 +41,7 @@ def carried_out(*names: str) -> dict[str, pd.DataFrame]:
 # Of the run for parity, tests/runs/test_runs.py trains such a plan to what was stored.
 @pytest.mark.parametrize("plan", few(frozen.PLANS, "residuals"))
 @pytest.mark.usefixtures("home")
-def test_frames_of_runs(plan: str, tmp_path: Path) -> None:
+def test_result_tables_of_runs_match_the_stored_ones(plan: str, tmp_path: Path) -> None:
     frames = carried_out(plan)
     assert {f"{name}.csv" for name in frames} == {path.name for path in frozen.FROZEN.glob(f"{plan}-*.csv")}
     for name, frame in frames.items():
@@ -53,13 +53,13 @@ def test_frames_of_runs(plan: str, tmp_path: Path) -> None:
 # A sweep in a shell is one in Python, whose frames stand above; a list has both runs.
 @pytest.mark.parametrize("command", few(frozen.COMMANDS, *(set(frozen.COMMANDS) - {"sweep", "runs_list"})))
 @pytest.mark.usefixtures("home")
-def test_commands(command: str) -> None:
+def test_command_outputs_match_the_stored_ones(command: str) -> None:
     carried_out(*(frozen.PLANS if command == "runs_list" else ["residuals"]))
     ((_, now),) = frozen.commands(only=command)
     assert not too_large(differences(frozen.kept(f"command-{command}"), now, command))
 
 
-def test_an_audit() -> None:
+def test_an_audit_matches_the_stored_one() -> None:
     now = frozen.settled(json.loads(frozen.audit()))
     assert not too_large(differences(frozen.kept("audit"), now, "audit"))
 
@@ -80,20 +80,22 @@ ROW = {
         ({"said": "12.3 % by 5"}, False), ({"more": 1}, False), ({"mean": None}, False),
     ],
 )  # fmt: skip
-def test_a_value_may_move_as_far_as_its_kind(changed: dict[str, object], allowed: bool) -> None:
+def test_values_may_differ_from_stored_ones_within_the_tolerance_of_their_kind(
+    changed: dict[str, object], allowed: bool
+) -> None:
     found = list(differences({"rows": [ROW, 1]}, {"rows": [ROW | changed, 1]}, ""))
     assert (len(found), not too_large(iter(found))) == (1, allowed)
     assert not list(differences({"rows": [ROW]}, json.loads(json.dumps({"rows": [ROW]})), ""))
 
 
 @pytest.mark.parametrize("text", ["names", "help"])
-def test_public_names_and_help_are_those_written_down(text: str) -> None:
+def test_public_names_and_command_help_match_the_stored_texts(text: str) -> None:
     now = {"names": public_names, "help": help_of_every_command}[text]()
     assert now == (HERE / f"{text}.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("study", committed())
-def test_a_committed_study_opens(study: str) -> None:
+def test_a_committed_study_can_be_read_and_has_tables(study: str) -> None:
     result = read_result(study)
     assert result.study == study
     assert result.tables

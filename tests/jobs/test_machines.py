@@ -149,7 +149,7 @@ def at_steps() -> set[str]:
     return {each.executor_id or "" for each in queue.active(queue.STEPS) if each.status == queue.AT_WORK}
 
 
-def test_all_machines_compute_the_steps_of_a_run_and_one_that_dies_loses_none(
+def test_all_machines_share_the_steps_of_a_run_and_a_dying_machine_loses_none(
     machine: Callable[[str], Process],
 ) -> None:
     machines = {name: machine(name) for name in ("a", "b")}
@@ -170,7 +170,7 @@ def test_all_machines_compute_the_steps_of_a_run_and_one_that_dies_loses_none(
     until(lambda: not queue.active(queue.STEPS))
 
 
-def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
+def test_a_database_outage_neither_ends_a_run_nor_changes_the_result(
     postgres: Postgres, machine: Callable[[str], Process], undisturbed: object
 ) -> None:
     machine("a")
@@ -195,7 +195,7 @@ def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
     assert wait(other).state == DONE
 
 
-def test_a_worker_that_is_told_to_end_leaves_nobody_behind(machine: Callable[[str], Process]) -> None:
+def test_a_terminated_or_killed_worker_leaves_no_child_processes(machine: Callable[[str], Process]) -> None:
     lock = queue.lock_of("long").with_name("a-long.lock")
     # Told to, it ends well; and of one that is killed outright the children notice.
     for tell, status in ((subprocess.Popen.terminate, 0), (subprocess.Popen.kill, -signal.SIGKILL)):

@@ -61,7 +61,7 @@ def children() -> set[int]:
 
 
 @pytest.mark.parametrize("count", few([1, 2, 4], 2))
-def test_any_number_of_threads_of_an_executor_finds_what_one_process_finds(count: int) -> None:
+def test_a_sweep_gives_the_same_result_with_any_number_of_executor_threads(count: int) -> None:
     dataset = source().load()
     with ThreadPoolExecutor(count) as executor:
         options = {"methods": LONGER.methods, "lams": LONGER.lams, "settings": LONGER.settings, "n_splits": 1}
@@ -90,7 +90,7 @@ class Noting(ThreadPoolExecutor):
         return super().submit(*args, **options)
 
 
-def test_the_next_step_is_the_first_of_the_program_that_is_possible_by_then(tmp_path: Path) -> None:
+def test_steps_are_started_in_program_order_as_soon_as_they_are_possible(tmp_path: Path) -> None:
     noting = Noting()
     folder = tmp_path / "units"
     compute_steps(lambda job: program(job, []), folder, step=step, executor=lambda: noting, width=lambda: 1)
@@ -113,7 +113,7 @@ class Breaking(ThreadPoolExecutor):
 
 
 @pytest.mark.parametrize("left", [3, 4, 5])
-def test_an_executor_that_breaks_is_made_again_as_long_as_steps_are_done(tmp_path: Path, left: int) -> None:
+def test_a_broken_executor_is_replaced_as_long_as_steps_make_progress(tmp_path: Path, left: int) -> None:
     expected, made = program(lambda name, compute, /: compute(), []), []
 
     def make() -> Breaking:
@@ -126,7 +126,7 @@ def test_an_executor_that_breaks_is_made_again_as_long_as_steps_are_done(tmp_pat
     assert 1 < len(made) <= 8
 
 
-def test_an_executor_that_always_breaks_ends_the_run_in_words(tmp_path: Path) -> None:
+def test_an_executor_that_always_breaks_ends_the_run_with_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="stopped repeatedly"):
         compute_steps(
             lambda job: program(job, []), tmp_path / "units", step=step, executor=lambda: Breaking(0)
@@ -134,7 +134,7 @@ def test_an_executor_that_always_breaks_ends_the_run_in_words(tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("in_parallel")
-def test_a_run_whose_steps_other_processes_compute_equals_one_of_a_single_process(
+def test_a_run_computed_by_several_processes_equals_a_run_of_a_single_process(
     undisturbed: SweepResult,
 ) -> None:
     """One of them is killed: what it was at is computed again, and nothing else."""
@@ -161,7 +161,7 @@ def test_a_request_to_stop_ends_the_processes_within_a_step() -> None:
     until(lambda: not children())
 
 
-def test_what_a_step_raises_ends_the_run_in_its_words(
+def test_an_error_raised_in_a_step_ends_the_run_with_the_same_message(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -183,7 +183,7 @@ FOUND: Found = {"rows": np.arange(3), "rule": "the smallest"}
 
 
 @pytest.mark.parametrize("altered", ["index.json", "?" * 64])
-def test_a_find_is_computed_once_and_once_more_where_it_was_altered(tmp_path: Path, altered: str) -> None:
+def test_a_checkpoint_is_computed_once_and_recomputed_after_tampering(tmp_path: Path, altered: str) -> None:
     computed = []
 
     def compute() -> Found:
@@ -202,7 +202,7 @@ def test_a_find_is_computed_once_and_once_more_where_it_was_altered(tmp_path: Pa
     assert len(computed) == 2
 
 
-def test_no_step_begins_once_the_job_is_to_stop(tmp_path: Path) -> None:
+def test_no_step_begins_after_a_stop_request(tmp_path: Path) -> None:
     def stopped() -> None:
         raise Cancelled
 
@@ -236,7 +236,7 @@ def program(unit, computed):
     return sum(gather(chains, beside, total))
 
 
-def test_all_steps_that_can_be_computed_are_named_and_each_is_computed_alone(tmp_path: Path) -> None:
+def test_a_replay_names_all_computable_steps_and_computes_only_the_requested_one(tmp_path: Path) -> None:
     expected = program(lambda name, compute, /: compute(), [])
     job, waves = Replay(tmp_path), []
     while True:

@@ -102,7 +102,7 @@ def units(run: Run) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.processes
 @pytest.mark.parametrize("kills", few([(1,), (1, 5)], (1,)), ids=str)
-def test_a_run_whose_process_is_killed_is_the_run_that_nobody_disturbed(
+def test_a_run_whose_process_is_killed_gives_the_same_result_as_an_undisturbed_run(
     undisturbed: SweepResult, kills: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process stands by and takes the run; the one after it goes on, and no rows get into the database."""
@@ -158,7 +158,7 @@ def test_a_stopped_run_resumes_after_its_last_step(undisturbed: SweepResult) -> 
     assert_equal(run.read_result(), undisturbed)
 
 
-def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_first() -> None:
+def test_runs_execute_one_at_a_time_and_previews_run_before_waiting_runs() -> None:
     first, second = start_run(SOURCE, ENDLESS), start_run(SOURCE, replace(ENDLESS, lams=(2.0,)))
     wait(first, lambda status: status.fraction > 0)
     least = replace(PLAN, methods=("standard", "pearson"), lams=(1.0,), n_splits=1)
@@ -180,7 +180,7 @@ def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_fir
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody looks by a shared lock there")
-def test_a_process_that_starts_while_somebody_looks_begins_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queue_process_starts_even_while_a_page_checks_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
     monkeypatch.setattr(queue_worker, "_work", lambda queue_name, parent: begun.append(queue_name))
     lock = queue.lock_of("long")
@@ -194,7 +194,7 @@ def test_a_process_that_starts_while_somebody_looks_begins_its_work(monkeypatch:
 
 
 @pytest.mark.processes
-def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown(done: Run) -> None:
+def test_a_damaged_database_is_reported_and_finished_runs_stay_readable(done: Run) -> None:
     data_folder("jobs.sqlite").write_bytes(b"no database" * 1000)
     assert (done.status.state, done.read_result().predictions.shape) == (DONE, (2 + 4, 200))
     with pytest.raises(StorageError, match="move it away"):
@@ -202,7 +202,7 @@ def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown(done:
 
 
 @pytest.mark.processes
-def test_a_database_that_is_away_is_named_and_pages_show_what_is_finished(
+def test_an_unreachable_database_is_reported_and_pages_still_show_finished_runs(
     done: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAIRDASH_DATABASE", "postgresql://nobody@127.0.0.1:9/fairdash")
@@ -216,7 +216,9 @@ def test_a_database_that_is_away_is_named_and_pages_show_what_is_finished(
         assert sum("waiting for the database, which can't be reached" in line for line in lines) == said
 
 
-def test_no_database_is_asked_of_what_is_over(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listing_finished_runs_does_not_query_the_database(
+    done: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first page must not wait for it."""
     monkeypatch.setattr(queue, "client", None)
     assert [run.status.state for run in list_runs().runs] == [DONE]

@@ -12,7 +12,7 @@ from fairdash.nets import ACTIVATIONS, StackedAdam, StackedMLP, side_by_side
 
 @pytest.mark.parametrize("activation", list(ACTIVATIONS))
 @pytest.mark.parametrize("widths", [[3, 1], [3, 5, 2], [2, 7, 6, 5, 1]])
-def test_the_gradient_worked_by_hand_is_autograds(widths, activation):
+def test_the_hand_written_gradient_of_stacked_networks_equals_that_of_autograd(widths, activation):
     net = StackedMLP(widths, seeds=[1, 2], activation=activation).double()
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(2, 9, widths[0], generator=generator, dtype=torch.float64, requires_grad=True)
@@ -64,7 +64,7 @@ def test_equal_seeds_start_equal_in_any_stack():
         assert not torch.equal(a[0], b[0])
 
 
-def test_xavier_bounds_and_first_layer_options():
+def test_initial_weights_are_within_xavier_bounds_and_follow_the_first_layer_options():
     net = StackedMLP([4, 8, 1], seeds=[1])
     assert net.weights[0].abs().max() <= (6 / 12) ** 0.5
     assert net.biases[0].abs().max() == 0
@@ -97,14 +97,14 @@ def _by_torch(weights, target, *, factor=lambda step: 1.0, **options):
 
 
 @pytest.mark.parametrize("weight_decay", [0.0, 0.1])
-def test_adam_equals_torchs(weight_decay):
+def test_stacked_adam_equals_the_adam_of_torch(weight_decay):
     ours, theirs, target = _start()
     _quadratic_steps(StackedAdam([ours], lr=0.05, weight_decay=weight_decay), ours, target, 30)
     _by_torch(theirs, target, weight_decay=weight_decay)
     assert torch.allclose(ours, theirs, atol=1e-6)
 
 
-def test_adam_follows_a_schedule_as_torchs_and_goes_on_from_a_number_of_steps():
+def test_stacked_adam_follows_a_schedule_like_torch_and_resumes_from_a_number_of_steps():
     factors = 0.5 * (1 + np.cos(np.pi * np.arange(30) / 30))
     ours, theirs, target = _start()
     first = StackedAdam([ours], lr=0.05)
@@ -121,12 +121,12 @@ def test_adam_follows_a_schedule_as_torchs_and_goes_on_from_a_number_of_steps():
     assert torch.allclose(ours, theirs, atol=1e-6)
 
 
-def test_both_computations_side_by_side_are_returned_in_their_order():
+def test_side_by_side_returns_both_results_in_order():
     one, two = side_by_side(lambda: torch.ones(1), lambda: 2 * torch.ones(1), device=torch.device("cpu"))
     assert (one.item(), two.item()) == (1.0, 2.0)
 
 
-def test_adam_takes_a_learning_rate_a_member_and_can_climb():
+def test_stacked_adam_takes_a_learning_rate_per_member_and_can_maximize():
     weights = nn.Parameter(torch.zeros(2, 3))
     optimiser = StackedAdam([weights], lr=torch.tensor([0.0, 0.1]), maximize=True)
     optimiser.step(torch.autograd.grad(weights.sum(), [weights]))
@@ -135,7 +135,7 @@ def test_adam_takes_a_learning_rate_a_member_and_can_climb():
 
 
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
-def test_a_member_with_a_bad_gradient_is_frozen_and_the_others_go_on(poison):
+def test_a_member_with_a_non_finite_gradient_is_frozen_and_the_others_continue(poison):
     weights = nn.Parameter(torch.ones(2, 3))
     optimiser = StackedAdam([weights], lr=0.1, weight_decay=0.1)
     _quadratic_steps(optimiser, weights, torch.zeros(2, 3), 2)

@@ -38,7 +38,7 @@ def content(away: Path) -> bytes:
 
 
 @pytest.mark.parametrize("kind", few(["networks", "tariffs", "classes"], "networks", "tariffs"))
-def test_the_archive_itself_is_taken_and_shown(kind: str, away: Path) -> None:
+def test_an_unchanged_run_archive_is_imported_and_shown(kind: str, away: Path) -> None:
     content = exported(kind, away)
     run = import_run(content).run
     look_at(run)
@@ -85,7 +85,7 @@ def test_an_archive_with_too_many_weights_is_refused(content: bytes) -> None:
 
 
 @pytest.mark.bad_input(58)
-def test_the_name_of_an_objective_is_no_path(content: bytes, tmp_path: Path) -> None:
+def test_an_objective_name_in_an_archive_is_never_used_as_a_path(content: bytes, tmp_path: Path) -> None:
     files = unpacked(content)
     assert {"result/about.json", "result/frame-demographic_parity.parquet"} <= files.keys()
     for name in (b"../../../evil", b"/etc/evil", b"x/../../../evil", b"evil"):

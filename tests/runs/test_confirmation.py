@@ -59,7 +59,7 @@ def run(result):
     return run
 
 
-def test_rows_are_set_aside_by_default_from_five_thousand_on():
+def test_confirmation_rows_are_set_aside_by_default_from_five_thousand_rows_on():
     assert (default_share(FROM_ROWS - 1), default_share(FROM_ROWS)) == (0, 0.2)
     few, many = (default_plan(fd.load_dataset("household", n=n)) for n in (500, FROM_ROWS))
     assert many.confirmation_share == 0.2
@@ -67,7 +67,7 @@ def test_rows_are_set_aside_by_default_from_five_thousand_on():
     assert len(draw(n=60_000)) == MAX_ROWS
 
 
-def test_rows_set_aside_depend_on_the_data_alone_and_are_in_no_split():
+def test_confirmation_rows_depend_only_on_the_data_and_are_in_no_split():
     data = table()
     plans = [Sweep(lams=(1.0,), random_state=seed, confirmation_share=0.2) for seed in (0, 1)]
     rows = plans[0].set_aside(data)
@@ -82,7 +82,7 @@ def test_rows_set_aside_depend_on_the_data_alone_and_are_in_no_split():
     assert sum(len(part) for part in none.splits(data)[0].parts.values()) == 400
 
 
-def test_whole_groups_are_set_aside():
+def test_confirmation_rows_are_set_aside_in_whole_groups():
     policy = np.repeat(np.arange(100), 4)
     rows = draw(group=policy)
     assert len(rows) == 80
@@ -101,7 +101,7 @@ def test_the_latest_rows_are_set_aside_for_splits_by_time():
     assert np.array_equal(draw(0.25, latest=True, time=np.repeat([2000.0, 2001.0], 200)), np.arange(200, 400))
 
 
-def test_a_share_out_of_range_or_that_leaves_too_few_rows_is_refused():
+def test_a_confirmation_share_out_of_range_or_with_too_few_rows_is_refused():
     for share in (0.01, 0.95):
         with pytest.raises(OptionError, match="set aside"):
             draw(share)
@@ -110,7 +110,7 @@ def test_a_share_out_of_range_or_that_leaves_too_few_rows_is_refused():
             Sweep(lams=(1.0,), confirmation_share=share)
 
 
-def test_nothing_is_learned_from_rows_set_aside():
+def test_training_does_not_use_confirmation_rows():
     clean = fd.load_dataset("household", n=200)
     rows = SHARED.set_aside(clean)
     target, sensitive = clean.target.copy(), clean.sensitive.copy()
@@ -125,7 +125,7 @@ def test_nothing_is_learned_from_rows_set_aside():
     assert list(found[0].set_aside.members["method"]) == ["standard", "pearson"]
 
 
-def test_with_many_rows_the_first_splits_models_predict_them(monkeypatch):
+def test_models_of_the_first_split_predict_the_confirmation_rows_of_large_tables(monkeypatch):
     data = fd.load_dataset("household", n=200)
     monkeypatch.setattr("fairdash.training.sweep.MANY_ROWS", 200)
     rows, plan = SHARED.set_aside(data), replace(SHARED, n_splits=2)
@@ -140,7 +140,7 @@ def test_with_many_rows_the_first_splits_models_predict_them(monkeypatch):
     assert not trains_for_set_aside(SHARED, 200)
 
 
-def test_the_verb_opens_them_and_counts():
+def test_confirm_opens_the_confirmation_rows_and_counts_each_opening():
     data = fd.load_dataset("household", n=300)
     options = {"methods": PLAN.methods, "lams": PLAN.lams, "settings": PLAN.settings, "n_splits": 1}
     options |= {"tariff": False, "measures": ["pearson"], "device": "cpu"}
@@ -159,7 +159,7 @@ def test_the_verb_opens_them_and_counts():
         fd.confirm(fd.sweep(data, **options), **POINT)
 
 
-def test_a_run_keeps_what_was_opened_and_believes_nothing_that_was_altered(run):
+def test_a_run_keeps_its_confirmations_and_refuses_altered_ones(run):
     assert read_confirmations(run) == ()
     found = confirm_run(run, **POINT, owner="local")
     assert found.is_first
@@ -182,14 +182,14 @@ def test_a_run_keeps_what_was_opened_and_believes_nothing_that_was_altered(run):
         confirm_run(run, method="pearson", lam=0.5, owner="local")
 
 
-def test_runs_without_rows_set_aside_and_first_looks_confirm_nothing(done):
+def test_runs_without_confirmation_rows_and_previews_cannot_be_confirmed(done):
     with pytest.raises(RunError, match="set no rows aside"):
         confirm_run(done, **POINT, owner="local")
     with pytest.raises(RunError, match="not done"):
         confirm_run(finished(SHARED, first=True), **POINT, owner="local")
 
 
-def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
+def test_the_page_opens_confirmation_rows_once_and_warns_before_a_second_opening(run):
     at = open_page("tradeoff", run=run.id, lam="1")
     assert "60 rows were set aside" in words(at)
     click(at, "Confirm on rows set aside")
@@ -205,7 +205,7 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert "does not confirm the choice" in words(at)
 
 
-def test_the_report_names_the_rows_set_aside_and_how_often_they_were_opened(run, capsys):
+def test_the_report_states_the_number_of_confirmation_rows_and_of_their_openings(run, capsys):
     def report(name):
         place = run.folder.parent / name
         assert main(["report", run.id, "--lam", "1", "--out", str(place)]) == 0
@@ -222,7 +222,7 @@ def test_the_report_names_the_rows_set_aside_and_how_often_they_were_opened(run,
     assert "60 set aside in every split" in after
 
 
-def test_a_search_leaves_them_alone(monkeypatch):
+def test_a_settings_search_does_not_use_confirmation_rows(monkeypatch):
     seen = {}
 
     def noted(dataset, plan, *, rows, **_):

@@ -55,7 +55,7 @@ def open_all(run: Run) -> None:
     again.read_result()
 
 
-def test_one_flipped_bit_is_found_and_named_wherever_it_is(run: Run) -> None:
+def test_a_flipped_bit_in_any_stored_file_is_detected_and_the_file_is_named(run: Run) -> None:
     other = create_run(SOURCE, PLAN)
     kept = [path for part in ("result", "first") for path in (run.folder / part).iterdir()]
     kept += [run.folder / "spec.json", run.folder / "status.json"]
@@ -92,7 +92,7 @@ def failing(times: int, write: Callable[..., None]) -> tuple[list[int], Callable
     return asked, attempt
 
 
-def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_retries_and_finishes_after_the_disk_was_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither while it tells how far it is, nor while it writes what it has found."""
     monkeypatch.setattr(state, "SECONDS_BETWEEN_TRIES", 0.0)
     monkeypatch.setattr(state, "SECONDS_BETWEEN_REPORTS", 0.0)
@@ -110,7 +110,7 @@ def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     }  # fmt: skip
 
 
-def test_a_disk_that_stays_full_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_fails_with_the_cause_when_the_disk_stays_full(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "SECONDS_BETWEEN_TRIES", 0.0)
     monkeypatch.setattr(state, "SECONDS_TO_RETRY", 0.0)
     run = create_run(SOURCE, LEAST)
@@ -128,7 +128,7 @@ def test_a_finished_run_is_not_trained_again(run: Run, monkeypatch: pytest.Monke
     assert run.status.state == DONE
 
 
-def test_no_state_is_told_by_the_clock() -> None:
+def test_the_state_of_a_run_does_not_depend_on_file_times() -> None:
     run = create_run(SOURCE, PLAN)
     for seconds in (-86_400, 86_400):
         then = time.time() + seconds
@@ -136,7 +136,7 @@ def test_no_state_is_told_by_the_clock() -> None:
         assert run.status.state == QUEUED
 
 
-def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_simultaneous_requests_for_the_same_run_share_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[str] = []
     monkeypatch.setattr(launch, "enqueue", lambda job: started.append(job.id))
     with ThreadPoolExecutor(10) as pool:
@@ -153,12 +153,12 @@ def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
-def test_folders_that_others_could_open_are_made_private(run: Run) -> None:
+def test_folders_readable_by_other_users_are_made_private(run: Run) -> None:
     assert make_private() == ()
     data_folder("runs").chmod(0o777)
     assert (make_private(), data_folder("runs").stat().st_mode & 0o777) == ((data_folder("runs"),), 0o700)
 
 
-def test_a_worker_that_died_after_the_result_has_done_its_work(run: Run) -> None:
+def test_a_run_counts_as_done_when_its_worker_died_after_writing_the_result(run: Run) -> None:
     write_status(run.folder, RunStatus(state=RUNNING, doing="writing the result", fraction=1.0))
     assert (run.status.state, worker.main(run.id), run.status.state) == (DONE, 0, DONE)

@@ -90,7 +90,7 @@ def loaded(content: bytes, folder: Path) -> fd.FairRegressor:
     return fd.FairRegressor.load(folder / "m.safetensors")
 
 
-def test_a_model_is_made_in_a_process_of_its_own_and_is_no_run():
+def test_a_model_is_made_in_a_separate_process_and_is_not_listed_as_a_run():
     job = start_model(SOURCE, PLAN, **ASKED, figures={"mse": 0.25})
     assert wait(job).state == DONE
     names = ["README.txt", "load_model.py", "model.json", "model.safetensors", "model_card.md"]
@@ -163,7 +163,7 @@ def test_the_model_card_has_data_settings_versions_and_figures():
         assert not re.search("HYPERLINK|policies.csv", content[name].decode())
 
 
-def test_a_model_that_cannot_be_made_says_why():
+def test_a_failed_model_job_states_the_reason():
     for options, settings, said in (
         ({"method": "magic"}, QUICK, "magic"),
         ({"lam": -1.0}, QUICK, "not a usable weight λ"),
@@ -175,7 +175,7 @@ def test_a_model_that_cannot_be_made_says_why():
 
 
 @pytest.mark.parametrize("name", ["bundle.zip", "sha256.json"])
-def test_a_damaged_bundle_is_not_handed_over(name):
+def test_a_damaged_model_bundle_is_refused_for_download(name):
     job = made()
     path = job.folder / "result" / name
     content = path.read_bytes()
@@ -187,7 +187,7 @@ def test_a_damaged_bundle_is_not_handed_over(name):
             job.bundle()
 
 
-def test_the_newest_model_of_a_place_is_found_whatever_else_is_there(monkeypatch):
+def test_the_newest_model_of_a_run_method_and_weight_is_found(monkeypatch):
     assert find_model(**ASKED) is None
     old = create_model(SOURCE, PLAN, **ASKED)
     create_model(SOURCE, PLAN, **(ASKED | {"lam": ASKED["lam"] + 1}))
@@ -203,7 +203,7 @@ def test_the_newest_model_of_a_place_is_found_whatever_else_is_there(monkeypatch
     assert find_model(**ASKED).id == new.id
 
 
-def test_with_early_stopping_the_plans_share_of_rows_tells_when(tmp_path):
+def test_early_stopping_of_a_refitted_model_uses_the_validation_share_of_the_plan(tmp_path):
     plan = replace(PLAN, validation_share=0.25, settings=replace(QUICK, n_epochs=40, patience=2))
     content = made(plan=plan).bundle()
     expected = by_hand(SOURCE, plan, method="hgr_spline", lam=1.0, validation_fraction=0.25)
@@ -212,7 +212,7 @@ def test_with_early_stopping_the_plans_share_of_rows_tells_when(tmp_path):
     assert b"but 50 used for early stopping" in opened(content)["README.txt"]
 
 
-def test_every_heading_is_filled_or_marked_and_a_user_s_texts_are_in_it(
+def test_every_model_card_heading_holds_the_user_text_or_a_marked_gap(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answers = {"purpose": "Motor *quotes*"}
@@ -230,7 +230,7 @@ def test_every_heading_is_filled_or_marked_and_a_user_s_texts_are_in_it(
             assert (f"**Yours to write:** {FIELDS[field]}" in below) == (field not in answers)
 
 
-def test_names_and_texts_are_texts() -> None:
+def test_names_and_user_texts_in_a_model_card_are_escaped() -> None:
     card = json.loads(opened(made().bundle())["model.json"])
     card["data"]["title"] = card["model"]["predicts"] = MARKUP + "\n## Intended use"
     text = model_card({**card, "governance": {"purpose": MARKUP}})
@@ -265,7 +265,7 @@ def test_each_test_row_has_the_price_of_the_first_split_that_tests_it() -> None:
     assert found.to_dict() == {0: 1.0, 2: 3.0, 3: 40.0}
 
 
-def test_the_table_of_an_audited_price_has_the_run_s_columns_and_roles(done: Run) -> None:
+def test_the_table_of_a_price_from_a_run_has_the_columns_and_roles_of_the_run(done: Run) -> None:
     made, _ = priced(done)
     result = done.read_result()
     assert made.roles == replace(SOURCE.load().roles, prediction="price")
@@ -283,7 +283,7 @@ def test_an_audited_price_is_deleted_with_the_file(uploaded: UploadSource) -> No
         load_source(made.id)
 
 
-def test_an_audited_price_is_deleted_with_its_run_alone(done: Run) -> None:
+def test_deleting_a_run_deletes_only_the_audited_prices_made_from_it(done: Run) -> None:
     other = create_run(SOURCE, PLAN)
     made, audit = priced(done)
     kept = keep_upload(b"age,price\n1,2\n", name="own.csv")

@@ -88,7 +88,7 @@ def assert_same(a, b):
         assert a == b
 
 
-def test_a_job_that_was_ended_goes_on_where_it_was(job, dataset):
+def test_an_interrupted_job_resumes_without_recomputing_finished_steps(job, dataset):
     carry_out, undisturbed, kept = job
     ended = Kept(ends_at=len(kept.asked) // 2)
     with pytest.raises(Cancelled):
@@ -117,7 +117,7 @@ def test_curves_and_progress_of_finished_steps_are_reported_at_once(dataset):
         assert len(told) < len(shares)
 
 
-def test_a_stack_that_did_not_fit_is_not_tried_again(dataset, monkeypatch):
+def test_a_resumed_run_does_not_retry_a_model_stack_that_exceeded_memory(dataset, monkeypatch):
     tried = []
     train_stack = stack.train_stack
 

@@ -48,7 +48,7 @@ def test_an_imported_run_equals_the_exported_one_and_is_imported_once(done: Run)
     assert [run.id for run in list_runs().runs] == [done.id]
 
 
-def test_a_run_is_tied_to_its_data_by_their_fingerprint(done: Run) -> None:
+def test_an_imported_run_refuses_data_with_another_fingerprint(done: Run) -> None:
     files = unpacked(export_run(done))
     shutil.rmtree(done.folder)
     spec = open_sealed_text(files["spec.json"].decode())
@@ -64,7 +64,7 @@ def test_a_run_is_tied_to_its_data_by_their_fingerprint(done: Run) -> None:
     assert "not those that this run was trained on" in model.status.message
 
 
-def test_another_run_of_its_id_stays_and_it_gets_an_id_of_its_own(content: bytes, done: Run) -> None:
+def test_an_imported_run_gets_a_new_id_when_another_run_has_the_same_id(content: bytes, done: Run) -> None:
     create_run(SOURCE, PLAN, first=PLAN).folder.rename(done.folder)
     found = import_run(content)
     assert found.run.id != done.id
@@ -81,7 +81,7 @@ def test_an_imported_run_belongs_to_the_importer_and_an_export_names_no_owner(co
     assert b"a@b.example" not in export_run(runs[1])
 
 
-def test_a_first_look_that_was_not_followed_comes_in_too() -> None:
+def test_an_unrefined_preview_can_be_exported_and_imported() -> None:
     run = finished(first=True)
     content = export_run(run)
     shutil.rmtree(run.folder)
@@ -91,7 +91,7 @@ def test_a_first_look_that_was_not_followed_comes_in_too() -> None:
 
 
 @pytest.mark.bad_input(58)
-def test_no_flipped_byte_passes(content: bytes) -> None:
+def test_an_archive_with_a_flipped_bit_is_refused(content: bytes) -> None:
     with zipfile.ZipFile(io.BytesIO(content)) as zipped:
         data = [(each.header_offset + 30 + len(each.filename), each.file_size) for each in zipped.infolist()]
     of_large = {k for start, size in data if size > 2000 for k in range(start + 50, start + size - 50)}
@@ -168,7 +168,9 @@ def attempts(content: bytes) -> dict[str, bytes]:
 
 
 @pytest.mark.bad_input(58)
-def test_what_is_no_run_is_refused_in_plain_words_and_leaves_nothing(content, tmp_path, monkeypatch) -> None:
+def test_an_invalid_run_archive_is_refused_with_a_message_and_leaves_no_files(
+    content, tmp_path, monkeypatch
+) -> None:
     for kind, attempt in attempts(content).items():
         with pytest.raises(RunError) as raised:
             import_run(attempt)
@@ -193,7 +195,7 @@ def test_an_unfinished_or_damaged_run_is_not_exported(done: Run) -> None:
         export_run(done)
 
 
-def test_a_name_is_one_line_and_no_part_of_the_evidence(done: Run) -> None:
+def test_a_run_name_is_a_single_line_and_not_covered_by_the_integrity_check(done: Run) -> None:
     assert create_run(SOURCE, PLAN).name == ""
     done.rename("  Ünïcode, with 80 characters at most ")
     assert Run(done.id).name == "Ünïcode, with 80 characters at most"

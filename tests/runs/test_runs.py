@@ -50,7 +50,7 @@ def wait(job, wanted=lambda status: status.is_over):
 
 
 @pytest.mark.parametrize("data_set", few(["costs", "claims"], "costs"))
-def test_a_sweep_in_a_notebook_gives_what_a_run_gives(data_set, monkeypatch):
+def test_a_sweep_in_a_notebook_equals_a_run_with_the_same_settings(data_set, monkeypatch):
     """Number for number: predictions, figures with their floors and verdicts, blends, baselines, references."""
     monkeypatch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: True)
     source = SOURCE if data_set == "costs" else claims_of_policies()
@@ -73,7 +73,7 @@ def test_a_sweep_in_a_notebook_gives_what_a_run_gives(data_set, monkeypatch):
     assert (here.gain, here.evaluations) == (there.gain, there.evaluations)
 
 
-def test_a_run_says_which_of_its_defaults_are_others_today():
+def test_a_run_states_which_of_its_defaults_have_changed_since():
     then = current_defaults() | {"fairdash": "0.0.9", "methods": ["standard", "hgr_nn"], "n_splits": 3}
     spec = RunSpec(source=SOURCE, plan=replace(PLAN, methods=("standard", "hgr_nn"), n_splits=7))
     assert not Run.create(replace(spec, defaults=current_defaults())).other_defaults
@@ -113,7 +113,7 @@ def test_defaults_are_the_same_in_notebook_command_and_page(monkeypatch):
     assert fd.FairRegressor().method == asked[0].methods[1]
 
 
-def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
+def test_a_job_cannot_read_a_file_uploaded_by_another_owner():
     """Whoever knows a hash, say from a run that was brought in, has not been given the file."""
     theirs, mine = 32 * "a", 32 * "b"
     content = claims(300).to_csv(index=False).encode()
@@ -137,7 +137,7 @@ def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
     assert source.load(owner=mine).n_rows == 300
 
 
-def test_a_fault_that_nobody_foresaw_is_logged_with_its_number(monkeypatch, caplog):
+def test_an_unexpected_error_in_a_run_is_logged_under_the_number_shown_to_the_user(monkeypatch, caplog):
     def break_down(*_, **__):
         raise ZeroDivisionError("secret 4711")
 
@@ -149,7 +149,7 @@ def test_a_fault_that_nobody_foresaw_is_logged_with_its_number(monkeypatch, capl
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_two_workers_do_not_meet_at_one_run(monkeypatch):
+def test_a_worker_does_not_start_a_run_locked_by_another_worker(monkeypatch):
     monkeypatch.setattr(worker, "SECONDS_FOR_THE_LOCK", 0.2)
     run = create_run(SOURCE, PLAN)
     with run.lock():
@@ -164,7 +164,7 @@ def test_an_unknown_job_is_reported_as_gone(kind):
             kind(name)
 
 
-def test_a_damaged_run_is_named_and_the_others_list():
+def test_a_damaged_run_is_named_and_the_other_runs_are_listed():
     good, bad = create_run(SOURCE, PLAN), create_run(SOURCE, PLAN)
     for name in ("status.json", "spec.json"):
         for content in ("", "{", '{"a": 1}', "[]", "\0"):
@@ -173,7 +173,7 @@ def test_a_damaged_run_is_named_and_the_others_list():
             assert ([run.id for run in found.runs], found.damaged) == ([good.id], (bad.id,))
 
 
-def test_a_damaged_result_is_said_and_nothing_half_written_is_left(done, monkeypatch):
+def test_a_damaged_result_is_reported_and_a_failed_write_leaves_no_partial_files(done, monkeypatch):
     result = done.read_result()
     (done.folder / "result" / "members.parquet").write_bytes(b"PAR1")
     with pytest.raises(RunError, match="damaged"):
@@ -189,7 +189,7 @@ def test_a_damaged_result_is_said_and_nothing_half_written_is_left(done, monkeyp
     assert sorted(path.name for path in other.folder.iterdir()) == ["spec.json", "status.json"]
 
 
-def test_runs_of_one_second_are_in_order_too():
+def test_runs_created_within_one_second_are_listed_in_order():
     asked = [create_run(SOURCE, PLAN).id for _ in range(5)]
     assert [run.id for run in list_runs().runs] == asked[::-1]
 
@@ -206,7 +206,7 @@ def test_a_list_of_runs_takes_no_lock_and_parses_each_spec_once(monkeypatch):
     assert Run(runs[0].id).spec == changed, "a file that has changed is read again"
 
 
-def test_the_folder_says_what_kind_of_job_it_is():
+def test_the_job_type_is_recognised_from_the_job_folder():
     model = create_model(SOURCE, PLAN, run="0" * 12, method="hgr_nn", lam=1.0)
     for each in (create_run(SOURCE, PLAN), create_search(SOURCE, LAM), model):
         again = worker.open_job(each.id)
@@ -231,7 +231,7 @@ LAM_PLAN = {"lams": (0.5, 2.0), "method": "hgr_spline", "n_folds": 2, "settings"
 LAM = LamSearch(target=Target.parse("mse<=+20%"), **LAM_PLAN)
 
 
-def test_a_search_goes_to_done_in_a_process_of_its_own_and_is_no_run():
+def test_a_search_finishes_in_a_separate_process_and_is_not_listed_as_a_run():
     search = start_search(SOURCE, SETTINGS)
     assert (wait(search).state, SearchJob(search.id).read_result().best.lr) == (DONE, 2e-2)
     assert list_runs().runs == ()
@@ -240,7 +240,7 @@ def test_a_search_goes_to_done_in_a_process_of_its_own_and_is_no_run():
 
 
 @pytest.mark.parametrize(("plan", "searches"), [(SETTINGS, search_settings), (LAM, search_lam)])
-def test_the_worker_finds_what_the_library_finds_on_the_training_rows_of_the_first_split(plan, searches):
+def test_a_search_job_equals_a_library_search_on_the_training_rows_of_the_first_split(plan, searches):
     search = create_search(SOURCE, plan)
     assert (search.spec.plan, worker.main(search.id)) == (plan, 0)
     rows = random_splits(200, n_splits=1, random_state=plan.random_state)[0].train

@@ -25,7 +25,9 @@ def run(done: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     return done
 
 
-def test_list_names_the_newest_first_and_the_damaged(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_list_shows_the_newest_first_and_names_damaged_runs(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     run.rename("the old one")
     newest, bad = create_run(SOURCE, PLAN), create_run(SOURCE, PLAN)
     (bad.folder / "spec.json").write_text("{")
@@ -41,7 +43,9 @@ def test_list_names_the_newest_first_and_the_damaged(run: Run, capsys: pytest.Ca
     assert {each["id"]: each["state"] for each in found["runs"]} == {run.id: "done", newest.id: "queued"}
 
 
-def test_show(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_show_prints_the_plan_and_the_models_of_a_run(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     model = create_model(SOURCE, PLAN, run=run.id, method="pearson", lam=1.0)
     assert main(["runs", "show", run.id]) == 0
     said = capsys.readouterr().out
@@ -53,14 +57,14 @@ def test_show(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["plan"]["n_splits"], found["can_go_on"]) == (2, False)
 
 
-def test_a_run_that_is_not_there_is_said_plainly(capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_commands_report_an_unknown_run_as_gone(capsys: pytest.CaptureFixture[str]) -> None:
     for command in ("show", "resume", "delete", "export"):
         for id in ("0123456789ab", "../../etc", ""):
             assert main(["runs", command, id]) == 2
             assert "This run is gone" in capsys.readouterr().err
 
 
-def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_resume_continues_a_stopped_run(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "resume", run.id]) == 2
     assert "nothing to resume" in capsys.readouterr().err
     stopped = create_run(SOURCE, PLAN)
@@ -73,7 +77,7 @@ def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFi
     assert stopped.status.state == "queued"
 
 
-def test_delete_names_what_goes_and_asks(
+def test_runs_delete_lists_what_will_be_deleted_and_asks_for_confirmation(
     run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_model(SOURCE, PLAN, run=run.id, method="pearson", lam=1.0)
@@ -91,7 +95,9 @@ def test_delete_names_what_goes_and_asks(
     assert (gone["id"], gone["deleted"], len(gone["models"]), list_runs().runs) == (run.id, True, 1, ())
 
 
-def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_runs_export_and_import_restore_a_deleted_run(
+    run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     place = tmp_path / "away" / "run.zip"
     assert main(["runs", "export", run.id, "--out", str(place), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

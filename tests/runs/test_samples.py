@@ -66,7 +66,7 @@ def test_page_and_report_name_the_sample(run: Run) -> None:
     assert f"Preview: {words}; the whole run will have all rows" in html
 
 
-def test_where_a_sample_was_too_small_to_learn_from_the_whole_is_waited_for(run: Run) -> None:
+def test_a_preview_without_gain_is_reported_as_nothing_learned_yet(run: Run) -> None:
     found = parse_comparison(run)
     blind = replace(found.result, gain=Gain(error=1.002, error_se=0.004, is_beyond_noise=False))
     said = nothing_learned(replace(found, result=blind))
@@ -76,7 +76,7 @@ def test_where_a_sample_was_too_small_to_learn_from_the_whole_is_waited_for(run:
     assert "More rows" in nothing_learned(replace(found, result=whole))
 
 
-def test_the_whole_is_what_it_is_without_one(run: Run) -> None:
+def test_the_full_result_does_not_depend_on_the_preview(run: Run) -> None:
     other = create_run(SOURCE, PLAN)
     assert worker.main(run.id) == worker.main(other.id) == 0
     one, two = Run(run.id).read_result(), Run(other.id).read_result()
@@ -100,7 +100,7 @@ def told(monkeypatch):
     return told
 
 
-def test_the_time_left_reaches_over_the_paces_of_the_last_minutes(told) -> None:
+def test_the_estimated_time_left_spans_the_speeds_of_the_last_three_minutes(told) -> None:
     context = JobContext(create_run(SOURCE, PLAN))
     assert told(context, 0.0, 0.0) is None
     assert told(context, 10.0, 0.05) == pytest.approx((190, 190))
@@ -112,7 +112,7 @@ def test_the_time_left_reaches_over_the_paces_of_the_last_minutes(told) -> None:
     assert told(context, 500.0, 0.4) is None
 
 
-def test_an_estimate_of_before_counts_until_enough_is_done(told) -> None:
+def test_an_earlier_time_estimate_is_used_until_enough_work_is_done(told) -> None:
     run = create_run(SOURCE, PLAN)
     write_status(run.folder, RunStatus(state=RUNNING, fraction=0.02, seconds_left=(686.0, 1274.0)))
     context = JobContext(run)
@@ -123,14 +123,14 @@ def test_an_estimate_of_before_counts_until_enough_is_done(told) -> None:
     assert told(context, 50.0, 0.5) == pytest.approx((50 / 0.48 * 0.5,) * 2)
 
 
-def test_the_quickest_try_tells_how_slow_a_core_is(monkeypatch) -> None:
+def test_core_slowness_is_measured_by_the_fastest_trial(monkeypatch) -> None:
     # Five tries, of 5 to 9 times what a core of usual speed takes.
     readings = iter([at for seconds in range(5, 10) for at in (0, seconds * work._SECONDS_OF_A_LAYER)])
     monkeypatch.setattr("fairdash.evaluation.work.time.perf_counter", lambda: next(readings))
     assert work.slowness() == pytest.approx(5)
 
 
-def test_the_work_is_counted_from_nothing_to_all_of_it() -> None:
+def test_reported_progress_grows_from_near_zero_to_near_one() -> None:
     told: list[float] = []
     plan = replace(FIRST, tune=True, find_lams=True)
     execute_sweep(SOURCE.load(), plan, progress=lambda _, share: told.append(share))

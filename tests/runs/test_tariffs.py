@@ -88,7 +88,7 @@ def test_fair_tariffs_are_on_the_front_and_in_the_report(run: Run) -> None:
     assert any("fair tariff" in str(note.text) for note in figure.layout.annotations)
 
 
-def test_the_files_rate_as_the_tariff_that_was_fitted(run: Run, tmp_path: Path) -> None:
+def test_downloaded_tariff_files_rate_like_the_fitted_tariff(run: Run, tmp_path: Path) -> None:
     job = find_model(run=run.id, method=FAIR_TARIFF, lam=3.0)
     assert job is not None
     table = policies()
@@ -117,7 +117,7 @@ def test_the_files_rate_as_the_tariff_that_was_fitted(run: Run, tmp_path: Path) 
     assert not np.allclose(glm["relativity"], fair["relativity"])
 
 
-def test_the_page_says_what_a_weight_costs_and_shows_the_fitted_tariff(run: Run) -> None:
+def test_the_page_states_the_cost_of_a_fairness_weight_and_shows_the_fitted_tariff(run: Run) -> None:
     at = open_page("tradeoff", run=run.id)
     assert "At λ = 0.3 the tariff's deviance" in words(at)
     assert named(at.button, "Fit this tariff on all rows")
@@ -128,7 +128,7 @@ def test_the_page_says_what_a_weight_costs_and_shows_the_fitted_tariff(run: Run)
     factor.set_value("zone").run()
 
 
-def test_a_cap_against_todays_price_has_its_cost_beside_it(run: Run) -> None:
+def test_the_page_shows_the_cost_of_a_cap_on_premium_changes(run: Run) -> None:
     at = open_page("tradeoff", run=run.id)
     at = named(at.select_slider, "λ of the tariff").set_value(3.0).run()
     most = named(at.number_input, "No premium changes by more than … % against today's price")
@@ -179,7 +179,7 @@ def preview(of: UploadSource) -> Run:
     return run
 
 
-def test_all_rows_show_what_a_sample_misses() -> None:
+def test_a_tariff_preview_on_all_rows_finds_a_gain_that_a_sample_misses() -> None:
     dataset = claims_source(20_000, slope=0.25, link=0.3).load()
     plan = preview_of(default_plan(dataset))
     assert plan.methods == ("standard", FAIR_TARIFF)
@@ -198,7 +198,7 @@ def test_all_rows_show_what_a_sample_misses() -> None:
     assert (whole.paths[plan.objective]["share"] == 0).all()
 
 
-def test_the_page_opens_on_tariffs() -> None:
+def test_the_trade_off_page_opens_with_a_preview_of_tariffs() -> None:
     run = preview(claims_source(4000, slope=0.9, link=0.6))
     at = open_page("tradeoff", run=run.id)
     assert "tariffs from a GLM to one flat premium, on all rows" in at.warning[0].value
@@ -210,7 +210,7 @@ def test_the_page_opens_on_tariffs() -> None:
 
 
 @pytest.mark.parametrize("what", few(["gain", "link"], "link"))
-def test_what_no_rows_show_is_said_with_the_rows_that_would_and_no_curve_is_drawn(what) -> None:
+def test_an_undetected_gain_or_dependence_hides_the_curve_and_states_the_rows_needed(what) -> None:
     slope = {"gain": 0.0, "link": 0.9}[what]
     run = preview(claims_source(3000, slope=slope, link=0.0))
     assert shows_nothing(parse_comparison(run))
@@ -224,7 +224,7 @@ def test_what_no_rows_show_is_said_with_the_rows_that_would_and_no_curve_is_draw
 
 
 @pytest.mark.variant
-def test_networks_are_measured_against_a_tariff_as_fair() -> None:
+def test_networks_are_compared_with_an_equally_fair_tariff() -> None:
     settings = TrainingSettings(hidden=(8,), batch_size=512, n_epochs=8, warm_up_epochs=1, loss="poisson")
     of = claims_source(3000, slope=0.9, link=0.6)
     plan = default_plan(of.load(), methods=["standard", "hgr_spline"], lams=[1.0, 10.0], settings=settings)

@@ -79,7 +79,9 @@ def _holds(value: object) -> bool:
     )
 
 
-def test_the_way_of_lam_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lambda_passes_through_few_records_and_files_from_plan_to_front(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(launch, "enqueue", lambda job: None)
     # Not the length of the way, but how often it is gone.
     monkeypatch.setattr("fairdash.evaluation.execute_sweep.N_PERMUTATIONS", 39)

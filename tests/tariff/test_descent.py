@@ -25,7 +25,7 @@ def _rosenbrock(x, which):
     return np.array([rosen(row) for row in x]), np.array([rosen_der(row) for row in x])
 
 
-def test_problems_of_a_stack_are_minimised_each_as_if_it_were_alone():
+def test_problems_minimised_together_have_the_same_solutions_as_when_minimised_alone():
     start = np.array([[-1.2, 1.0, 0.5], [3.0, -2.0, 1.0], [1.0, 1.0, 1.0]])
     x, n_iter, converged = minimise(_rosenbrock, start, tol=1e-12)
     assert x == pytest.approx(np.ones((3, 3)), abs=1e-4)
@@ -37,7 +37,7 @@ def test_problems_of_a_stack_are_minimised_each_as_if_it_were_alone():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_slope_of_a_loss_is_that_of_its_deviance(loss):
+def test_the_slope_of_a_loss_is_the_gradient_of_its_deviance(loss):
     rng = np.random.default_rng(0)
     y = torch.tensor(rng.gamma(2, 1, size=20))
     eta = torch.tensor(rng.normal(size=(3, 20)), requires_grad=True)
@@ -58,7 +58,9 @@ def test_the_slope_of_a_loss_is_that_of_its_deviance(loss):
         *product(["averages"], ["demographic_parity"], [False], [False, True]),
     ],
 )
-def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fixed):
+def test_the_gradient_of_the_joint_tariff_objective_matches_finite_differences(
+    penalty, objective, balanced, fixed
+):
     table, claims, years, age = policies(200)
     x = np.column_stack([design(choose_terms(table, years, OF_TERMS), table), np.ones(200)])
     how = {"objective": objective, "penalty": penalty, "balance": balanced, "penalty_rows": 100}
@@ -84,7 +86,7 @@ def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fix
         assert ((ahead - behind) / 2e-6) == pytest.approx(slope[:, place], rel=1e-4, abs=1e-8 * size)
 
 
-def test_a_tariffs_own_penalty_sees_the_links_that_the_networks_see():
+def test_the_averages_penalty_of_tariffs_equals_the_canonical_penalty_of_networks():
     """Its R is CanonicalPenalty's, value and slope, whose slope torch knows."""
     from fairdash.tariff.averages import AveragesPenalty
     from fairdash.training.penalties.closed_forms import CanonicalPenalty
@@ -105,7 +107,7 @@ def test_a_tariffs_own_penalty_sees_the_links_that_the_networks_see():
     assert found[1] == pytest.approx(slope[:, :, 0].numpy(), rel=1e-7, abs=1e-12)
 
 
-def test_many_rows_begin_nearer_and_end_where_few_do(monkeypatch):
+def test_faster_starts_for_many_rows_lead_to_the_same_solution_in_fewer_steps(monkeypatch):
     """The GLM on a sample, then on all; the parabola, then what is minimised: starts, and no other ends."""
     table, claims, years, age = policies(3000)
     x = design(choose_terms(table, years, TermOptions(n_breakpoints=5)), table)
@@ -140,7 +142,7 @@ def _named(figure, name):
     return [trace for trace in figure.data if trace.name == name]
 
 
-def test_points_are_the_relativities_and_curves_go_through_them(tables):
+def test_factor_figures_plot_the_relativities_and_interpolate_between_them_as_premiums_do(tables):
     before, after = tables
     value = "relativity" if "relativity" in after else "points"
     figure, zone, bands = (

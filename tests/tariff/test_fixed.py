@@ -45,7 +45,7 @@ def product_of(table):
 
 
 @pytest.mark.parametrize("loss", few(["poisson", "gamma", "tweedie"], "poisson"))
-def test_at_lambda_zero_they_are_the_offset_of_a_glm(loss):
+def test_fixed_relativities_are_the_offset_of_a_glm_at_lambda_zero(loss):
     table, claims, years, _ = fixed_policies()
     y, alpha = _target(loss, claims), 1e-3
     model = fd.FairTariff(
@@ -78,7 +78,7 @@ def test_at_lambda_zero_they_are_the_offset_of_a_glm(loss):
 
 @pytest.mark.parametrize("base", ["level", "average"])
 @pytest.mark.parametrize("way", ["csv", "xlsx"])
-def test_the_exported_table_marks_them_and_gives_the_same_premiums(way, base, tmp_path):
+def test_an_exported_tariff_marks_fixed_relativities_and_gives_the_same_premiums(way, base, tmp_path):
     table, claims, years, age = fixed_policies()
     table.loc[3, "region"] = None
     given = {"region": {**REGION, None: 1.7}, "class": CLASS}
@@ -141,7 +141,7 @@ def test_rows_without_a_relativity_are_named_in_fit_and_predict():
         (FIXED, {"loss": "squared_error"}, "premiums of this loss add up"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_fixed_is_refused(fixed, options, says):
+def test_invalid_fixed_relativities_are_refused(fixed, options, says):
     table, claims, _, _ = fixed_policies(60)
     with pytest.raises(OptionError) as caught:
         fd.FairTariff(lam=0, fixed=fixed, **options).fit(table, claims)
@@ -149,7 +149,7 @@ def test_what_cannot_be_fixed_is_refused(fixed, options, says):
 
 
 @pytest.mark.parametrize("shrink", [False, True])
-def test_many_tariffs_take_them_as_one_does(shrink):
+def test_tariffs_fitted_together_apply_fixed_relativities_as_a_single_tariff_does(shrink):
     table, claims, years, age = fixed_policies()
     table = table[["bonus", "value", *FIXED]]
     dataset = dataset_of(table, {"claims": claims}, {"age": age}, weight={"years": years})
@@ -189,7 +189,7 @@ def portfolio(n=500, seed=0):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("max_change", [0.01, 0.3, 1.5])
 @pytest.mark.parametrize("factor", [1.0, 1.009, 0.991])
-def test_the_income_stays_and_every_premium_lies_within(max_change, factor, weighted):
+def test_capped_premiums_keep_the_total_income_and_lie_within_the_limits(max_change, factor, weighted):
     premiums, existing, years = portfolio()
     premiums = premiums * factor
     weight = years if weighted else np.ones_like(years)
@@ -209,7 +209,7 @@ def test_the_income_stays_and_every_premium_lies_within(max_change, factor, weig
     assert [found.at_lower, found.at_upper] == pytest.approx(held)
 
 
-def test_a_weight_is_a_number_of_rows():
+def test_capping_with_weights_equals_capping_repeated_rows():
     premiums, existing, _ = portfolio(60)
     times = np.random.default_rng(1).integers(0, 4, size=60)
     existing = existing * (times @ premiums) / (times @ existing)
@@ -220,7 +220,7 @@ def test_a_weight_is_a_number_of_rows():
     assert numbers[0] == pytest.approx(numbers[1])
 
 
-def test_in_closed_form_where_two_are_held():
+def test_capped_premiums_equal_the_closed_form_where_two_of_three_reach_a_limit():
     # The first is held at 80, the second at 120; the third has what is left of 300.
     found = fd.cap_premiums([50.0, 160.0, 90.0], [100.0, 100.0, 100.0], max_change=0.2)
     assert found.premiums == pytest.approx([80.0, 120.0, 100.0], rel=1e-12)
@@ -228,7 +228,7 @@ def test_in_closed_form_where_two_are_held():
     assert (found.at_lower, found.at_upper) == pytest.approx((1 / 3, 1 / 3))
 
 
-def test_no_change_at_all_is_the_existing_price_where_its_income_is_the_same():
+def test_a_cap_of_zero_returns_the_existing_premiums_if_their_income_is_the_same():
     premiums, existing, years = portfolio()
     found = fd.cap_premiums(premiums, existing, max_change=0, sample_weight=years)
     assert found.premiums == pytest.approx(existing, rel=1e-12)
@@ -237,7 +237,7 @@ def test_no_change_at_all_is_the_existing_price_where_its_income_is_the_same():
 
 
 @pytest.mark.parametrize("income", [89.0, 111.0])
-def test_an_income_out_of_reach_is_refused_with_what_can_be_reached(income):
+def test_an_income_unreachable_under_the_cap_is_refused_with_the_reachable_range(income):
     with pytest.raises(DataError) as caught:
         fd.cap_premiums([income - 5, income + 5], [100.0, 100.0], max_change=0.1)
     assert str(caught.value) == (
@@ -260,6 +260,6 @@ def test_an_income_out_of_reach_is_refused_with_what_can_be_reached(income):
         *(({"max_change": each}, "max_change") for each in (-0.1, np.nan, "10 %", True)),
     ],
 )
-def test_what_is_no_premium_or_no_share_is_refused(given, says):
+def test_invalid_premiums_weights_or_caps_are_refused(given, says):
     with pytest.raises(OptionError if "max_change" in given else DataError, match=says):
         fd.cap_premiums(**({"premiums": [1.0, 2.0], "existing": [1.0, 2.0], "max_change": 0.1} | given))

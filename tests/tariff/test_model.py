@@ -41,7 +41,7 @@ def _with_checks(*options):
     {"loss": "poisson"},
 )
 @pytest.mark.filterwarnings("ignore:The tariff did not converge")
-def test_scikit_learns_contract_holds(estimator, check):
+def test_a_fair_tariff_passes_the_estimator_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -81,7 +81,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "squared_error"])
-def test_at_lambda_zero_it_is_scikit_learns_glm_on_the_same_columns(loss):
+def test_a_tariff_at_lambda_zero_equals_the_glm_of_scikit_learn_on_the_same_columns(loss):
     table, claims, years, _ = policies()
     y, alpha, family = _target(loss, claims), 1e-3, find_loss(loss)
     model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, smooth=0, credibility=0, balance=False, **OPTIONS)
@@ -100,7 +100,7 @@ def test_at_lambda_zero_it_is_scikit_learns_glm_on_the_same_columns(loss):
     assert (own, model.predict(table)) == (pytest.approx(theirs, abs=1e-6), pytest.approx(expected, rel=2e-3))
 
 
-def test_the_terms_are_those_that_were_asked_for():
+def test_the_terms_of_a_tariff_follow_its_options_and_the_data():
     table, claims, years, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims, sample_weight=years)
     kinds = dict.fromkeys(["zone", "gender", "group"], LEVEL)
@@ -122,7 +122,7 @@ def test_the_terms_are_those_that_were_asked_for():
     assert np.bincount(places, years) / years.sum() == pytest.approx(terms["zone",].shares)
 
 
-def test_breakpoints_and_bases_of_ones_own():
+def test_user_defined_breakpoints_and_base_levels_are_used():
     table, claims, _, _ = policies()
     bases = {"bonus": 4, "zone": "C", "group": 3}
     model = fd.FairTariff(lam=0, breakpoints={"bonus": [2, 4, 8]}, base_levels=bases).fit(table, claims)
@@ -156,7 +156,7 @@ def test_the_dependence_falls_with_lambda(penalty, objective):
 
 
 @pytest.mark.parametrize("loss", few(["poisson", "gamma"], "gamma"))
-def test_balance_does_not_bring_back_what_residuals_have_lost(loss):
+def test_balancing_premiums_does_not_restore_the_removed_dependence_of_residuals(loss):
     """Premiums that are scaled afterwards have other residuals than those whose dependence was lowered."""
     table, claims, years, age = policies(1000)
     y = _target(loss, claims + 0.1 * (age - 45).clip(0))
@@ -169,7 +169,7 @@ def test_balance_does_not_bring_back_what_residuals_have_lost(loss):
     assert abs(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])) < 2e-3
 
 
-def test_what_was_not_there_in_training_counts_as_the_base_and_is_counted():
+def test_values_unseen_in_training_are_rated_as_the_base_with_a_warning_that_counts_them():
     table, claims, _, _ = policies()
     model = fd.FairTariff(lam=0).fit(table, claims)
     bonus = dict(zip(model.columns_, model.terms_, strict=True))["bonus"]
@@ -206,13 +206,13 @@ def test_data_that_cannot_be_used_is_named():
         fd.FairTariff().fit(table, claims)
 
 
-def test_a_descent_cut_short_warns():
+def test_a_fit_stopped_before_convergence_warns():
     table, claims, _, age = policies()
     with pytest.warns(ConvergenceWarning, match="did not converge in 2 steps"):
         fd.FairTariff(lam=3, max_iter=2).fit(table, claims, sensitive_features=age)
 
 
-def test_averages_of_classes_and_of_a_number_beside_them_become_one():
+def test_a_fair_tariff_equalises_mean_premiums_across_classes_also_beside_a_numeric_attribute():
     rng, n = np.random.default_rng(0), 3000
     region, sex = rng.choice(list("abcd"), n, p=[0.5, 0.3, 0.17, 0.03]), rng.choice(["F", "M"], n)
     age = rng.uniform(18, 80, n)

@@ -58,7 +58,7 @@ def test_the_table_alone_gives_the_premiums_of_the_model(loss, base, way, tmp_pa
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_hostile_levels_and_names_rate_as_they_are(way, tmp_path):
+def test_levels_and_names_with_special_characters_are_rated_correctly_after_export(way, tmp_path):
     rng = np.random.default_rng(0)
     x = pd.DataFrame({"=evil()": HOSTILE * 6, "-b": rng.choice(["x", None], size=6 * len(HOSTILE))})
     y = rng.gamma(2, 1 + np.arange(len(x)) % len(HOSTILE))
@@ -71,7 +71,7 @@ def test_hostile_levels_and_names_rate_as_they_are(way, tmp_path):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_number_comes_back_to_its_last_bit(way, tmp_path):
+def test_exported_numbers_are_read_back_exactly(way, tmp_path):
     rng = np.random.default_rng(0)
     numbers = [*np.exp(rng.normal(0, 20, 300)), 5e-324, 1.7976931348623157e308, 0.1 + 0.2, 1 / 3, 1e16]
     table = pd.DataFrame({"factor": "km", "kind": "breakpoint", "from": numbers, "relativity": numbers})
@@ -81,7 +81,7 @@ def test_every_number_comes_back_to_its_last_bit(way, tmp_path):
     pd.testing.assert_frame_equal(again, table[["relativity", "from"]], check_exact=True)
 
 
-def test_no_cell_of_a_file_is_a_formula_or_a_link(tmp_path):
+def test_an_exported_tariff_contains_no_formula_or_link(tmp_path):
     x = pd.DataFrame({"=evil()": HOSTILE * 3})
     model = fd.FairTariff(lam=0).fit(x, np.arange(len(x)) % 7)
     model.export(tmp_path / "t.xlsx")
@@ -95,7 +95,7 @@ def test_no_cell_of_a_file_is_a_formula_or_a_link(tmp_path):
     assert all(np.isfinite(float(cell)) for cell in cells if cell.startswith("-"))
 
 
-def test_what_a_table_has_no_relativity_for_is_named_with_its_rows_or_counts_as_the_base():
+def test_cells_without_a_relativity_are_refused_with_their_rows_or_rated_as_the_base():
     table, claims, _, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims)
     relativities = model.relativities()
@@ -131,7 +131,7 @@ def _changed(**cells):
     return table
 
 
-def test_a_table_written_by_hand_rates():
+def test_a_handwritten_table_of_relativities_can_be_used_for_rating():
     rows = pd.DataFrame({"zone": ["A", "B", "B"], "age": [40.0, 90.0, 20.0], "value": [9.99, 10.0, 5.0]})
     expected = [100 * 2**0.5, 100 * 1.5 * 1 * 3, 100 * 1.5 * 2]
     assert fd.rate(_changed(), rows) == pytest.approx(expected)
@@ -151,12 +151,12 @@ def test_a_table_written_by_hand_rates():
         ({"factor": (4, "zone")}, "several kinds"),
     ],
 )  # fmt: skip
-def test_a_table_that_cannot_rate_says_why(cells, says):
+def test_an_invalid_table_of_relativities_is_refused_with_the_reason(cells, says):
     with pytest.raises(DataError, match=says):
         fd.rate(_changed(**cells), pd.DataFrame({"zone": ["A"], "age": [30.0], "value": [1.0]}))
 
 
-def test_other_tables_and_files_are_refused(tmp_path):
+def test_tables_and_files_that_are_not_tariffs_are_refused(tmp_path):
     with pytest.raises(DataError, match="“relativity” or one called “points”"):
         fd.rate(pd.DataFrame({"factor": ["a"], "kind": ["base"]}), pd.DataFrame({"a": [1]}))
     with pytest.raises(OptionError, match=r"\.csv or an \.xlsx"):
@@ -193,7 +193,7 @@ for path in sys.argv[1:]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
-def test_a_cell_in_the_last_corner_takes_no_memory(tmp_path):
+def test_an_oversized_tariff_file_is_refused_within_limited_memory(tmp_path):
     far = tmp_path / "far.xlsx"
     _book(far, {(0, 0): "factor", (2**20 - 1, 2**14 - 1): 1})
     assert far.stat().st_size < 10_000
@@ -216,7 +216,7 @@ def test_a_cell_in_the_last_corner_takes_no_memory(tmp_path):
         (["factor", "kind", "relativity"], ["\\" + "[" * 30_000, "base", 1], "column “factor”"),
     ],
 )
-def test_junk_is_no_tariff(header, row, says, tmp_path):
+def test_tariff_files_with_wrong_columns_or_cells_are_refused(header, row, says, tmp_path):
     """A table without the columns of a tariff was read as an empty one."""
     rows = [header] if row is None else [header, row]
     _book(tmp_path / "t.xlsx", {(k, j): cell for k, row in enumerate(rows) for j, cell in enumerate(row)})
@@ -264,7 +264,9 @@ def rated(rates: pd.DataFrame, name: str, cells: list[object], **options: str) -
         (["18-24", "25+"], [18, 24, 25, 99], [200, 200, 100, 100]),
     ],
 )
-def test_intervals_hold_numbers_with_their_ends(levels: list[str], ages: list, premiums: list) -> None:
+def test_interval_levels_include_numbers_according_to_their_open_or_closed_ends(
+    levels: list[str], ages: list, premiums: list
+) -> None:
     rates = table("age", levels, [2.0, 1.0])
     assert (rated(rates, "age", ages), rated(rates, "age", levels)) == (premiums, [200, 100])
 
@@ -276,7 +278,7 @@ def test_bands_that_overlap_are_refused_and_a_band_may_hold_one_number() -> None
         rated(table("age", ["18-24", "20-30"], [2.0, 1.0]), "age", [18, 20])
 
 
-def test_numbers_outside_all_intervals_are_named_or_at_the_base() -> None:
+def test_numbers_outside_all_intervals_are_refused_with_their_rows_or_rated_as_the_base() -> None:
     rates, frame = table("age", ["[18,25]", "(25,90]"], [2.0, 1.5]), pd.DataFrame({"age": [17, 20, 91]})
     with pytest.raises(DataError, match="rows 1, 3"):
         fd.rate(rates, frame)
@@ -291,7 +293,7 @@ def test_levels_that_match_nothing_are_refused(unknown: str) -> None:
         fd.rate(table("bonus", [".L", ".Q"], [0.7, 0.9]), pd.DataFrame({"bonus": ["low"]}), unknown=unknown)
 
 
-def test_a_single_new_value_and_a_few_new_ones_are_at_the_base() -> None:
+def test_a_few_unknown_levels_are_rated_as_the_base_if_the_user_allows_it() -> None:
     rates = table("zone", ["A", "B"], [1.5, 2.0])
     assert rated(rates, "zone", ["new"], unknown="base") == [100]
     assert rated(rates, "zone", ["A", "x", "y"], unknown="base") == [150, 100, 100]
@@ -307,7 +309,7 @@ def test_the_kind_of_a_row_is_recognised_by_its_cells(base: str | None) -> None:
     assert rated(rates, "zone", ["B", "A"]) == [120, 100]
 
 
-def test_the_names_of_coefficients_are_refused_with_the_way() -> None:
+def test_a_table_of_coefficient_names_is_refused_with_advice_to_split_them() -> None:
     coefficients = pd.DataFrame({"term": ["(Intercept)", "zoneB"], "relativity": [100.0, 1.2]})
     with pytest.raises(DataError, match="split a coefficient's name such as zoneB"):
         fd.rate(coefficients, pd.DataFrame({"zone": ["B"]}))

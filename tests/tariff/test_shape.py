@@ -44,7 +44,7 @@ def turns(values):
     return int((signs[1:] * signs[:-1] < 0).sum())
 
 
-def test_smoothed_relativities_are_nearer_to_a_smooth_truth_and_turn_less_often():
+def test_smoothed_relativities_are_closer_to_a_smooth_effect_and_change_direction_less_often():
     def effect(wear):
         return 0.8 * np.sin(2.5 * wear)
 
@@ -64,7 +64,7 @@ def test_smoothed_relativities_are_nearer_to_a_smooth_truth_and_turn_less_often(
 
 
 @pytest.mark.parametrize("loss", few(["poisson", "gamma", "squared_error"], "poisson"))
-def test_no_smoothness_is_the_ridge_and_more_of_it_ends_at_a_line(loss):
+def test_zero_smoothing_equals_the_ridge_fit_and_strong_smoothing_gives_straight_lines(loss):
     table, claims, years, _ = policies()
     y = _target(loss, claims)
     terms = choose_terms(table, years, TermOptions(bands={"value": 6}))
@@ -92,7 +92,7 @@ HELD = {"bonus": 1, "value": -1}
 
 @pytest.mark.parametrize("loss", few(["poisson", "gamma", "squared_error"], "poisson", "squared_error"))
 @pytest.mark.parametrize(("lam", "smooth"), [(0, 0), (0.3, "auto")])
-def test_monotone_relativities_are_so_exactly(loss, lam, smooth, tmp_path):
+def test_monotone_constraints_on_relativities_hold_exactly(loss, lam, smooth, tmp_path):
     table, claims, years, age = policies()
     y = _target(loss, claims)
     how = {"loss": loss, "lam": lam, "smooth": smooth, "random_state": 0}
@@ -153,7 +153,7 @@ def test_the_cost_of_monotone_curves_is_shown():
         ({"smooth": {"zone": 1}}, "“zone” is not a numeric feature"),
     ],
 )
-def test_what_cannot_be_shaped_is_named_with_what_to_do(options, said):
+def test_invalid_smoothing_and_monotone_options_are_refused_with_advice(options, said):
     table, claims, _, _ = policies(120)
     with pytest.raises(OptionError, match=said) as caught:
         fd.FairTariff(**({"lam": 0} | options)).fit(table, claims)
@@ -174,7 +174,7 @@ def weak_claims(n: int = 2000) -> Dataset:
     return dataset_of(numbers, {"claims": claims}, {"age": age.astype(float)}, weight={"years": years})
 
 
-def test_test_rows_take_no_part_and_the_same_seed_gives_the_same() -> None:
+def test_tariff_fits_ignore_test_rows_and_are_reproducible() -> None:
     data = weak_claims(600)
     splits = random_splits(data.n_rows, n_splits=1, random_state=0, validation_share=0.25)
     poisoned = data.target.copy()
@@ -207,7 +207,7 @@ def relativity(model: fd.FairTariff, level: str) -> float:
     return float(rows.loc[level, "relativity"])
 
 
-def test_a_level_without_claims_counts_those_of_the_base():
+def test_a_level_without_claims_is_shrunk_towards_the_base():
     table, claims = rare()
     alone = fd.FairTariff(**PLAIN | {"alpha": 1e-5}, credibility=0).fit(table, claims)
     assert relativity(alone, "C") < 0.05
@@ -226,7 +226,7 @@ def test_a_level_without_claims_counts_those_of_the_base():
     assert "Each gets 10 additional claims" in model.formula()
 
 
-def test_levels_with_enough_claims_are_those_of_the_glm():
+def test_credibility_leaves_levels_with_enough_claims_unchanged():
     table, claims = rare(rows=0)
     one, other = (fd.FairTariff(**PLAIN, credibility=each).fit(table, claims) for each in (0, 10))
     np.testing.assert_array_equal(one.predict(table), other.predict(table))
@@ -234,7 +234,7 @@ def test_levels_with_enough_claims_are_those_of_the_glm():
 
 
 @pytest.mark.parametrize("loss", ["poisson", "squared_error"])
-def test_many_small_levels_are_nearer_to_the_truth(loss):
+def test_credibility_brings_many_small_levels_closer_to_their_true_effects(loss):
     rng = np.random.default_rng(1)
     levels = np.append(np.repeat(np.arange(60), 15), np.full(900, 99))
     true = np.append(rng.normal(0, 0.3, 60), np.zeros(40))
@@ -249,7 +249,7 @@ def test_many_small_levels_are_nearer_to_the_truth(loss):
     assert away[1] < 0.75 * away[0]
 
 
-def test_bands_pairs_and_missing_cells_count_as_levels_do():
+def test_bands_interactions_and_missing_cells_are_shrunk_as_levels_are():
     table, claims = rare()
     table["km"] = np.where(table["zone"] == "C", 99.0, np.arange(len(table)) % 50)
     table["age"] = np.where(table["zone"] == "C", np.nan, np.arange(len(table)) % 60)
@@ -263,7 +263,7 @@ def test_bands_pairs_and_missing_cells_count_as_levels_do():
         assert counted in model.formula()
 
 
-def test_levels_of_a_text_are_held_in_their_order(tmp_path):
+def test_relativities_of_text_levels_follow_a_given_monotone_order(tmp_path):
     table, claims = rare()
     rng = np.random.default_rng(2)
     age = 40 - 20 * (table["bonus"] == "new") + rng.normal(0, 8, len(table))
@@ -285,6 +285,6 @@ def test_levels_of_a_text_are_held_in_their_order(tmp_path):
         (["best", "good", "new", "new"], "appears twice"),
     ],
 )  # fmt: skip
-def test_an_order_that_is_none_is_refused(order, says):
+def test_invalid_monotone_orders_of_levels_are_refused(order, says):
     with pytest.raises(OptionError, match=says):
         fd.FairTariff(lam=0, monotone={"bonus": order}).fit(*rare())

@@ -134,7 +134,7 @@ def test_a_step_that_can_not_be_recorded_is_launched_and_a_note_says_so(monkeypa
     assert torch.equal(weights(refused), weights(launched))
 
 
-def test_the_note_is_among_those_of_a_run_and_a_warning_of_a_fit(monkeypatch):
+def test_a_step_that_cannot_be_recorded_adds_a_note_to_a_sweep_and_a_warning_to_a_fit(monkeypatch):
     monkeypatch.setattr(capture, "RECORDERS", {"cpu": refuse})
     dataset = fd.load_dataset("household", n=300)
     plan = Sweep(lams=(0.5, 1.0), n_splits=2, settings=replace(SETTINGS, n_epochs=3), device="cpu")
@@ -145,7 +145,7 @@ def test_the_note_is_among_those_of_a_run_and_a_warning_of_a_fit(monkeypatch):
         model.fit(x, (x + s).ravel(), sensitive_features=s)
 
 
-def test_too_little_memory_is_no_refusal(monkeypatch):
+def test_running_out_of_memory_while_recording_a_step_is_raised(monkeypatch):
     def full(step):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
@@ -154,7 +154,7 @@ def test_too_little_memory_is_no_refusal(monkeypatch):
         train("hgr_spline")
 
 
-def test_the_tape_notices_a_number_that_is_read():
+def test_recording_a_step_fails_if_it_reads_a_number_from_a_tensor():
     total = torch.ones(1)
     with pytest.raises(RuntimeError, match="not permitted"):
         record(lambda: total.add_(float(total)))
@@ -165,7 +165,7 @@ def test_the_tape_notices_a_number_that_is_read():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-8])
-def test_the_leading_pair_of_a_gpu_is_lapacks(scale, monkeypatch):
+def test_the_leading_eigenpair_on_a_gpu_equals_that_of_lapack(scale, monkeypatch):
     generator = torch.Generator().manual_seed(0)
     root = torch.randn(500, 8, 10, generator=generator)
     square = scale * root.transpose(1, 2) @ root

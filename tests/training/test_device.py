@@ -49,7 +49,9 @@ def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
 
 @pytest.mark.parametrize("shape", few(SHAPES, "as a run", "many columns"))
 @pytest.mark.parametrize("method", few_methods(METHODS))
-def test_it_is_what_the_allocator_hands_out(method: str, shape: str) -> None:
+def test_the_predicted_memory_of_a_stack_is_close_to_what_the_allocator_hands_out(
+    method: str, shape: str
+) -> None:
     settings, n_inputs, n_rows = SHAPES[shape]
     model = StackedModel(method, 1.0, settings, 0, seed=1)
     foretold = StackMemory.of(method, settings, n_inputs=n_inputs, n_rows=n_rows, n_sensitive=1)
@@ -57,7 +59,7 @@ def test_it_is_what_the_allocator_hands_out(method: str, shape: str) -> None:
     assert 0.8 < share < 1.35
 
 
-def test_a_stack_is_cut_to_what_a_gpu_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stack_is_cut_to_the_free_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = fd.load_dataset("household", n=2_000)
     splits = draw_splits(dataset, "random", n_splits=2, random_state=0)
     trainer = StackTrainer(
@@ -79,7 +81,7 @@ def test_a_stack_is_cut_to_what_a_gpu_has_left(monkeypatch: pytest.MonkeyPatch) 
     assert foretold.bytes_of(n_models, n_splits=2) <= SHARE_OF_GPU * free
 
 
-def test_auto_leaves_a_gpu_alone_where_the_training_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_device_auto_uses_the_cpu_when_training_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     small, large = (resolve_device("auto", seconds=factor * MIN_SECONDS_FOR_GPU) for factor in (0.9, 1.0))
     assert (small.name, large.name, large.note) == ("cpu", "cuda", "")
@@ -92,7 +94,7 @@ def test_auto_leaves_a_gpu_alone_where_the_training_is_small(monkeypatch: pytest
     assert resolve_device("auto", seconds=0.1) == Device("cpu")
 
 
-def test_the_whole_plan_of_a_run_decides_about_its_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_the_whole_plan_decides_the_device_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     refined = Sweep(methods=("standard", "hgr_spline", "hgr_nn"), lams=LAMS)
     assert (refined.device_for(2_000).name, preview_of(refined).device_for(2_000).name) == ("cuda", "cpu")

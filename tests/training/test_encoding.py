@@ -48,7 +48,7 @@ def test_encoding_equals_scikit_learns_transformers():
 
 
 @pytest.mark.parametrize("embedding", [None, *EMBEDDINGS])
-def test_rounding_noise_is_no_feature_and_no_target(embedding):
+def test_columns_that_vary_by_rounding_alone_are_treated_as_constant(embedding):
     rounded = np.where(np.arange(60) % 2, 0.1 + 0.2, 0.3)
     encoder = FeatureEncoder.fit(pd.DataFrame({"x": rounded}), embedding=embedding)
     assert encoder.transform(pd.DataFrame({"x": rounded})) == pytest.approx(0, abs=1e-12)
@@ -58,7 +58,7 @@ def test_rounding_noise_is_no_feature_and_no_target(embedding):
 
 
 @pytest.mark.parametrize("embedding", [None, *EMBEDDINGS])
-def test_a_weight_of_two_is_a_row_twice_and_functions_of_numbers_stand_in_their_columns_block(embedding):
+def test_the_encoder_counts_a_row_of_weight_two_twice_and_keeps_each_column_in_one_block(embedding):
     frame = _frame()
     weight = np.random.default_rng(1).integers(1, 5, size=len(frame))
     repeated = frame.loc[frame.index.repeat(weight)]
@@ -78,7 +78,7 @@ def test_a_weight_of_two_is_a_row_twice_and_functions_of_numbers_stand_in_their_
     assert encoded.shape[1] == max(block.stop for block in one.blocks.values())
 
 
-def test_scores_are_normal_whatever_the_numbers_are_and_keep_their_order():
+def test_normal_score_features_are_normal_for_any_distribution_and_keep_the_order():
     x = np.random.default_rng(0).lognormal(sigma=2, size=2000)
     frame = pd.DataFrame({"x": x})
     _, scores = FeatureEncoder.fit(frame, embedding="scores").transform(frame).T
@@ -90,7 +90,7 @@ def test_scores_are_normal_whatever_the_numbers_are_and_keep_their_order():
     np.testing.assert_allclose(far, [scores.min(), scores.max()])
 
 
-def test_bins_rise_one_after_the_other_between_quantiles():
+def test_each_bin_feature_rises_between_its_two_quantiles():
     frame = pd.DataFrame({"x": np.arange(801.0)})
     _, *bins = FeatureEncoder.fit(frame, embedding="bins").transform(frame).T
     assert len(bins) == 8
@@ -180,7 +180,7 @@ def test_importance_equals_a_loop_over_permuted_cells(monkeypatch, loss):
     pd.testing.assert_frame_equal(result.importance[names], expected, rtol=2e-3, atol=2e-5, check_dtype=False)
 
 
-def test_other_models_change_nothing_and_another_seed_does(found, monkeypatch):
+def test_feature_importance_depends_on_the_seed_but_not_on_the_other_models(found, monkeypatch):
     # Alone in its stack, and with no other split; float32 sums in another order.
     monkeypatch.setattr(device, "MAX_MODELS_PER_STACK", 1)
     alone = train_sweep(table(), replace(PLAN, methods=("hgr_spline",), lams=(1.0,)), importance=True)
@@ -192,7 +192,7 @@ def test_other_models_change_nothing_and_another_seed_does(found, monkeypatch):
     assert not np.allclose(other["importance"], first["importance"])
 
 
-def test_test_rows_alone_are_drawn_and_of_many_some():
+def test_feature_importance_is_computed_on_test_rows_or_a_sample_of_them():
     splits = random_splits(15_000, n_splits=2, random_state=0)
     draws = PermutationPlan.of(splits, random_state=4)
     for split, rows in zip(splits, draws.rows, strict=True):

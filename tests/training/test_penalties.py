@@ -107,7 +107,7 @@ def test_the_adversarys_gradient_equals_finite_differences(method):
 
 
 @pytest.mark.parametrize("method", [each for each in PENALTIES if each not in ("chi2_kde", "gdp", "eipm")])
-def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(method, monkeypatch):
+def test_penalties_count_a_row_of_weight_two_twice_and_ignore_a_row_of_weight_zero(method, monkeypatch):
     """Three are left out: their bandwidths narrow with the number of rows, by Kish's formula under weights."""
     monkeypatch.setattr(adversarial, "_PAIRS", 60)
     u, s = _gaussian(0.6, 30)
@@ -123,7 +123,7 @@ def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(method, monkeypatch):
 
 @WEIGHTED
 @every_penalty
-def test_units_of_u_s_and_weights_do_not_matter(method, weighted):
+def test_penalties_do_not_depend_on_the_units_of_predictions_attributes_and_weights(method, weighted):
     u, s = _gaussian(0.6, 60)
     penalty, v = _penalty(method, s, [1, 2, 3])
     weight = _weights(u) if weighted else None
@@ -172,7 +172,9 @@ def _degenerate(kind, s):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("kind", ["constant at 1e12", "rounding", "two values", "1e12"])
 @every_penalty
-def test_degenerate_predictions(method, kind, dtype, monkeypatch):
+def test_penalties_and_their_gradients_are_finite_for_degenerate_predictions(
+    method, kind, dtype, monkeypatch
+):
     # With all pairs, the product of the margins has the weighted margins themselves, not by chance alone.
     monkeypatch.setattr(adversarial, "_PAIRS", 64)
     _, s = _gaussian(0.0, 64, dtype=dtype)
@@ -193,7 +195,7 @@ def test_degenerate_predictions(method, kind, dtype, monkeypatch):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_gradients_of_hgr_nn_by_hand_are_autograds(weighted):
+def test_the_hand_written_gradients_of_hgr_nn_equal_those_of_autograd(weighted):
     u, s = _gaussian(0.5, 64)
     u[2] = 3.0  # a constant
     penalty, v = _penalty("hgr_nn", s, [0, 1, 2])
@@ -208,7 +210,7 @@ def test_the_gradients_of_hgr_nn_by_hand_are_autograds(weighted):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_constant_has_no_link_left_by_rounding(weighted):
+def test_the_spline_penalty_of_a_constant_prediction_is_exactly_zero(weighted):
     _, s = _gaussian(0.0, 256, dtype=torch.float32)
     penalty, v = _penalty("hgr_spline", s, [1, 2, 3])
     u = torch.full_like(s, 0.7).requires_grad_()
@@ -219,7 +221,7 @@ def test_a_constant_has_no_link_left_by_rounding(weighted):
 
 
 @every_penalty
-def test_one_value_of_s_in_a_batch_has_no_dependence(method):
+def test_penalties_are_zero_for_a_batch_with_one_value_of_the_attribute(method):
     """A rare group may be missing from a batch, though not from the training rows."""
     u, s = _gaussian(0.0, 64)
     penalty, v = _penalty(method, (s > 1).double(), [1, 2, 3])
@@ -261,7 +263,7 @@ def test_a_member_that_diverges_leaves_the_others_alone(method, bad):
 @pytest.mark.parametrize(
     "method", [m for m in MULTIVARIATE if METHODS[m].together > 1 and not METHODS[m].adversarial]
 )
-def test_a_link_with_two_columns_together_is_seen(method):
+def test_penalties_detect_dependence_on_two_columns_jointly(method):
     """Old women and young men pay more than the mean: neither column alone has a link."""
     generator = torch.Generator().manual_seed(0)
     age = torch.randn((1, 1000, 1), generator=generator)
@@ -274,7 +276,7 @@ def test_a_link_with_two_columns_together_is_seen(method):
     assert seen > 2 * alone
 
 
-def test_classes_of_one_attribute_have_no_products():
+def test_the_spline_encoding_adds_no_products_between_classes_of_one_attribute():
     region = torch.nn.functional.one_hot(torch.arange(300) % 4).float()[None]
     _, v = _penalty("hgr_spline", region, [0])
     assert v.shape == (1, 300, 4)
@@ -317,7 +319,7 @@ def _written_out(u, s, *, together):
 
 @pytest.mark.parametrize("id", ["jdcov", "ccdcov"])
 @pytest.mark.parametrize(("kind", "off"), [("classes", 1e-7), ("mixed", 0.05), ("three", 0.13)])
-def test_a_penalty_is_the_distance_covariance_of_the_batch(id, kind, off):
+def test_the_joint_penalties_equal_the_distance_covariances_written_out(id, kind, off):
     rng = np.random.default_rng(0)
     age, income, sex = *rng.normal(size=(2, 500)), (rng.random(500) < 0.4).astype(float)
     region = np.eye(3)[rng.integers(0, 3, 500)]
@@ -334,7 +336,7 @@ def test_a_penalty_is_the_distance_covariance_of_the_batch(id, kind, off):
     assert v.shape[2] <= 32
 
 
-def test_a_planted_crossing_is_lowered_at_no_more_error_than_the_repairs():
+def test_jdcov_training_removes_a_planted_crossing_at_about_the_error_of_a_repair_or_less():
     """Gap between the averages of ten bands of age by sex, and mean squared error, on new rows."""
     both = ["age", "sex"]
     (table, y), (new, of_new) = people(0), people(1)

@@ -81,7 +81,7 @@ def test_spline_penalties_are_the_canonical_correlations_of_their_functions(
     assert own.item() == pytest.approx(of_squares(squares), rel=1e-6)
 
 
-def test_splines_are_uncorrelated_on_the_training_rows_and_fewer_where_ties_leave_fewer():
+def test_spline_functions_are_uncorrelated_on_training_rows_and_fewer_under_ties():
     _, s = _table(n=500)
     train = torch.arange(400)
     v = SplineHGRPenalty.encode(s, [train])[0, :400].numpy()
@@ -95,14 +95,14 @@ def test_splines_are_uncorrelated_on_the_training_rows_and_fewer_where_ties_leav
 
 
 @pytest.mark.parametrize("rank_based", ["hgr_spline", "cca_spline", "chi2_kde", "chi2_nn", "mine"])
-def test_penalties_of_ranks_are_the_same_for_any_increasing_map_of_s(rank_based):
+def test_rank_based_penalties_are_unchanged_by_increasing_maps_of_the_attribute(rank_based):
     _, s = _table(n=200)
     encode = METHODS[rank_based].penalty_class().encode
     train = [torch.arange(200)]
     assert torch.allclose(encode(s, train), encode(torch.exp(2 * s), train), atol=1e-9)
 
 
-def test_a_smooth_function_of_s_counts_for_more_than_a_rough_one():
+def test_the_canonical_penalty_counts_smooth_functions_more_than_rough_ones():
     """A correlation of about one with the j-th function of S counts 1 / (1 + .3 j²)."""
     _, s = _table(n=2000)
     functions = SplineHGRPenalty.encode(s, [torch.arange(2000)])
@@ -144,7 +144,7 @@ def test_the_kde_penalty_is_the_divergence_of_the_smoothed_law(weighted):
     assert own == pytest.approx(measured, rel=2e-2)
 
 
-def test_an_outlier_of_u_leaves_the_kde_penalty_finite():
+def test_the_kde_penalty_is_finite_for_an_outlying_prediction():
     u, s = _table(n=256)
     penalty, v = _built(KDEPenalty, s)
     assert torch.isfinite(penalty(torch.where(u == u.max(), 1e6, u), v)).all()
@@ -176,7 +176,7 @@ def test_the_mine_penalty_is_the_bound_of_donsker_and_varadhan():
     assert penalty(u, v).item() == pytest.approx(expected.item(), abs=1e-7)
 
 
-def test_no_pair_of_the_product_of_the_margins_is_a_row_itself():
+def test_pairs_from_the_product_of_the_margins_never_match_a_row_with_itself():
     """Else the dependence of the row would count as chance."""
     for b in (5, 8, 31, 256):
         u = torch.arange(float(b))[None, :, None]
@@ -191,7 +191,7 @@ def test_no_pair_of_the_product_of_the_margins_is_a_row_itself():
 
 
 @pytest.mark.parametrize(("name", "cls"), [("gedi", GeDIPenalty), ("gdp", GDPPenalty)])
-def test_penalties_of_others_equal_their_authors_code(name, cls):
+def test_published_penalties_equal_the_code_of_their_authors(name, cls):
     for seed, expected in enumerate(json.loads(VALUES.read_text())[name]):
         u, s = (torch.from_numpy(each) for each in sample(seed))
         penalty, v = _built(cls, s[None, :, None])
@@ -230,7 +230,7 @@ def test_kernel_penalties_equal_their_kernel_matrices(weighted):
     assert own == pytest.approx(density @ np.sqrt(squares), rel=1e-4)
 
 
-def test_means_that_follow_s_are_seen_by_all_and_a_spread_by_the_mmd_alone():
+def test_all_penalties_detect_dependent_means_and_only_the_mmd_detects_a_dependent_spread():
     """For Gaussians E|ρ S| = ρ √(2 / π), which the kernels' width lowers, and α = ρ on S alone."""
     s, noise = torch.from_numpy(RNG(0).normal(size=(2, 1, 20_000, 1)))
     follows, spreads = 0.6 * s + 0.8 * noise, s.abs() * noise
@@ -250,7 +250,7 @@ def rows(n=400, rho=0.8):
     return rho * s + math.sqrt(1 - rho**2) * noise, s
 
 
-def test_pearson_is_the_measure():
+def test_the_pearson_loss_equals_the_pearson_measure():
     u, s = rows()
     assert fd.losses.pearson(u, -s).item() == pytest.approx(abs(fd.measure("pearson", u, s)), rel=1e-4)
     weight = torch.rand(400, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -258,7 +258,7 @@ def test_pearson_is_the_measure():
     assert fd.losses.pearson(u, s, sample_weight=weight).item() == pytest.approx(expected, rel=1e-3)
 
 
-def test_u_shapes_are_seen_by_all_but_the_linear_term():
+def test_losses_other_than_pearson_detect_u_shaped_dependence():
     _, s = rows()
     u = s**2
     assert fd.losses.hgr_spline(u, s).item() > 0.9
@@ -266,7 +266,7 @@ def test_u_shapes_are_seen_by_all_but_the_linear_term():
     assert fd.losses.pearson(u, s).item() < 0.3
 
 
-def test_several_columns_where_the_term_takes_them():
+def test_losses_accept_several_sensitive_columns_where_supported():
     u, s = rows()
     both = torch.stack([s, torch.from_numpy(np.random.default_rng(1).normal(size=400))], dim=1)
     for name in ("hgr_spline", "pearson"):
@@ -284,6 +284,6 @@ def test_several_columns_where_the_term_takes_them():
         (torch.zeros(3), torch.arange(3.0), torch.tensor([1.0, -1.0, 1.0]), "sample_weight"),
     ],
 )
-def test_unusable_rows_are_refused(u, s, weight, words):
+def test_losses_refuse_unusable_rows(u, s, weight, words):
     with pytest.raises(OptionError, match=words):
         fd.losses.hgr_spline(u, s, sample_weight=weight)

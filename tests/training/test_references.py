@@ -41,7 +41,7 @@ def settings(n_epochs, **more):
     return fd.TrainingSettings(n_epochs=n_epochs, **given)
 
 
-def test_gaussian_laws_are_moved_to_their_mean_at_the_price_of_its_spread():
+def test_the_barycentre_of_gaussians_matches_its_closed_form_and_price_of_independence():
     y, s, _ = gaussian_rows(20_000, seed=0)
     fitted = fit_barycentre(y, s)
     y_new, s_new, exact = gaussian_rows(4_000, seed=1)
@@ -69,7 +69,7 @@ def test_price_of_independence_is_near_zero_without_dependence():
         ([0.3, 0.25, 0.15, 0.1, 0.1, 0.07, 0.03], {"classes": True}, 0.05),
     ],
 )
-def test_few_values_and_classes_take_the_mean_of_their_quantiles_at_each_level(shares, options, close):
+def test_the_barycentre_of_groups_averages_their_quantiles_at_each_level(shares, options, close):
     rng = np.random.default_rng(13)
     s = rng.choice(len(shares), 4_000, p=shares)
     y = rng.gamma(2 + s % 3, 1 + 0.3 * (s == 6), 4_000)
@@ -82,7 +82,7 @@ def test_few_values_and_classes_take_the_mean_of_their_quantiles_at_each_level(s
         assert np.abs(np.sort(fair[s == k]) - expected)[inner].max() < close
 
 
-def test_an_atom_takes_the_common_quantile_at_its_middle():
+def test_equal_predictions_map_to_the_common_quantile_at_their_middle_level():
     # Among s = 0 half the rows are at 0; the other group is uniform on (10, 11).
     s, k = np.repeat([0.0, 1.0], 2_000), np.arange(2_000)
     y = np.concatenate([np.where(k < 1_000, 0.0, 1 + k / 2_000), 10 + (k + 0.5) / 2_000])
@@ -103,7 +103,7 @@ def rows():
     return y, s
 
 
-def test_strengths_are_linear_between_the_identity_and_the_barycentre_and_keep_the_mean(rows):
+def test_repair_strengths_interpolate_from_the_prediction_to_the_barycentre_and_keep_the_mean(rows):
     y, s = rows
     fitted = fit_barycentre(y, s)
     path = fitted.predict(y, s, [0.0, 0.25, 1.0])
@@ -128,7 +128,7 @@ def test_a_weight_of_two_counts_as_two_rows_and_zero_as_none(rows):
     assert by_share.bandwidth == pytest.approx(fit_barycentre(y, s, sample_weight=weight).bandwidth)
 
 
-def test_constant_predictions_and_constant_s_are_unchanged(rows):
+def test_the_barycentre_leaves_predictions_unchanged_if_they_or_the_attribute_are_constant(rows):
     y, s = rows
     constant_s = np.ones(len(y))
     assert fit_barycentre(y, constant_s).predict(y, constant_s) == pytest.approx(y, abs=1e-6)
@@ -146,7 +146,7 @@ def test_constant_predictions_and_constant_s_are_unchanged(rows):
         {"bandwidth": 0.0},
     ],
 )
-def test_what_can_not_be_fitted_is_refused_at_its_option(change):
+def test_invalid_options_of_a_barycentre_are_refused_by_name(change):
     options = {"y_pred": [1.0, 2.0, 3.0, 4.0], "s": [1.0, 2.0, 3.0, 4.0], **change}
     with pytest.raises(OptionError) as caught:
         fit_barycentre(options.pop("y_pred"), options.pop("s"), **options)
@@ -158,7 +158,7 @@ def test_what_can_not_be_fitted_is_refused_at_its_option(change):
 # --- the discrimination-free premium
 
 
-def test_few_values_of_s_are_averaged_exactly():
+def test_the_discrimination_free_premium_averages_exactly_over_few_attribute_values():
     rng = np.random.default_rng(13)
     s, x = rng.choice([1.0, 2.0, 9.0], 500), rng.normal(size=500)
     weight = rng.uniform(size=500)
@@ -167,7 +167,7 @@ def test_few_values_of_s_are_averaged_exactly():
     assert premium == pytest.approx(everyone)
 
 
-def test_many_values_of_s_are_averaged_within_the_stated_error():
+def test_the_discrimination_free_premium_of_many_attribute_values_has_the_stated_error():
     rng = np.random.default_rng(14)
     s, x = rng.normal(size=5_000), rng.normal(size=300)
     everyone = np.cos(x[:, None] + 2 * s).mean(axis=1)
@@ -182,7 +182,7 @@ def test_many_values_of_s_are_averaged_within_the_stated_error():
     assert np.abs(jumps - (s > x[:, None]).mean(axis=1)).max() <= 2 / 50
 
 
-def test_predictors_that_do_not_answer_row_by_row_are_refused():
+def test_predictors_without_one_finite_prediction_a_row_are_refused():
     nodes = sensitive_nodes([1.0, 2.0])
     for predict in (lambda x, s: s[:1], lambda x, s: np.ones((3, 2)), lambda x, s: s * np.nan):
         with pytest.raises(OptionError, match="predict"):
@@ -216,7 +216,7 @@ def ridge(dataset, splits):
     return np.stack(predictions)
 
 
-def test_the_barycentre_of_a_data_set_is_calibrated_on_rows_that_the_model_did_not_see():
+def test_the_barycentre_of_a_data_set_is_calibrated_on_out_of_fold_predictions():
     dataset, calls = made_up(2_000), []
 
     def train(dataset, folds):
@@ -241,7 +241,7 @@ def test_the_barycentre_of_a_data_set_is_calibrated_on_rows_that_the_model_did_n
         assert dependence[2] < 0.15  # 1/√400 = 0.05
 
 
-def test_the_target_of_the_test_rows_can_not_matter():
+def test_the_barycentre_does_not_depend_on_the_targets_of_test_rows():
     dataset = made_up()
     (split,) = random_splits(600, n_splits=1, random_state=0)
     changed = dataset.target.copy()
@@ -252,7 +252,7 @@ def test_the_target_of_the_test_rows_can_not_matter():
     )
 
 
-def test_the_discrimination_free_premium_of_a_data_set():
+def test_the_discrimination_free_premium_of_a_data_set_averages_over_its_training_rows():
     dataset = made_up()
     splits = random_splits(600, n_splits=2, random_state=0)
     s = dataset.sensitive["s"].to_numpy()
@@ -266,7 +266,7 @@ def test_the_discrimination_free_premium_of_a_data_set():
         discrimination_free_predictions(dataset, splits, predictors=predictors[:1])
 
 
-def test_references_of_three_classes_are_the_same_for_each():
+def test_references_along_three_classes_equalise_their_means():
     dataset, rng = made_up(900), np.random.default_rng(3)
     region = classes_of(rng.choice(["a", "b", "c"], 900, p=[0.5, 0.4, 0.1]))
     is_b = (region.codes == 1).astype(float)
@@ -303,7 +303,7 @@ def _mixed(n=400):
     return table_of({"proxy": proxy, "own": own}, own + proxy + age + 0.1 * rng.normal(size=n), age)
 
 
-def test_references_start_from_standard_networks_with_s():
+def test_references_start_from_standard_networks_that_see_the_attribute():
     dataset, same = _mixed(), {"n_splits": 1, "settings": settings(30, lr=1e-2)}
     result = fd.references(dataset, strengths=(0.0, 0.5, 1.0), measures=("hgr_kde",), **same)
     told = replace(dataset, features=dataset.features.assign(years=dataset.sensitive["s"]))
@@ -326,7 +326,7 @@ def test_references_start_from_standard_networks_with_s():
     assert result.price.mean() == pytest.approx(4 / 5.25, abs=0.2)
 
 
-def test_with_a_log_link_no_reference_falls_to_zero():
+def test_references_with_a_log_link_stay_positive():
     rng = np.random.default_rng(20)
     s, x, years = rng.normal(size=800), rng.normal(size=800), rng.choice([0.05, 0.3, 1.0], 800)
     counts = rng.poisson(0.3 * np.exp(0.5 * s + 2 * x) * years)
@@ -340,7 +340,7 @@ def test_with_a_log_link_no_reference_falls_to_zero():
 
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.2])
-def test_the_base_is_the_network_that_was_tuned_where_it_has_learned_from_the_same_rows(validation_share):
+def test_references_reuse_the_tuned_network_as_base_when_it_was_trained_on_the_same_rows(validation_share):
     rng = np.random.default_rng(2)
     x, s = rng.normal(size=(2, 200))
     dataset = dataset_of({"x": x}, {"y": x + s}, {"age": s})

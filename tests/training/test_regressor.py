@@ -30,7 +30,7 @@ CHECKED = TINY | {"method": "hgr_spline", "lam": 1.0, "hidden": (4,), "n_epochs"
 # Of other methods only the penalty is another, and test_penalties.py holds that weights count rows there.
 @pytest.mark.every_case
 @parametrize_with_checks([fd.FairRegressor(sensitive_columns=[0], **CHECKED)])
-def test_scikit_learns_contract_holds(estimator, check):
+def test_fair_regressor_passes_the_estimator_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -89,7 +89,7 @@ def test_the_predictor_does_not_see_the_sensitive_column(fitted):
     assert list(model.feature_names_in_) == list(table.columns)
 
 
-def test_the_forms_of_s_are_one():
+def test_the_regressor_accepts_the_sensitive_column_in_any_form():
     x, y, s = _arrays()
     forms = [s, s.tolist(), s[:, None], pd.Series(s, index=range(7, 207)), pd.DataFrame({"age": s})]
     first, *others = (_model().fit(x, y, sensitive_features=form).predict(x) for form in forms)
@@ -110,7 +110,7 @@ def test_a_method_for_one_column_refuses_two(monkeypatch):
         _model(method="hgr_nn").fit(x, y, sensitive_features=np.column_stack([s, s]))
 
 
-def test_weights_count_rows_with_missing_cells_and_categories():
+def test_the_regressor_counts_row_weights_with_missing_cells_and_categories():
     """A weight of 2 is a row twice, and 0 no row, for a table of every kind of column in one batch."""
     table, y = _table(80)
     weight = np.arange(80) % 3
@@ -120,7 +120,7 @@ def test_weights_count_rows_with_missing_cells_and_categories():
     assert model.fit(table.loc[repeated], y[repeated]).predict(table) == pytest.approx(weighted, rel=1e-7)
 
 
-def test_a_loss_with_a_log_link_and_balance():
+def test_a_gamma_loss_with_balance_gives_positive_predictions_with_the_total_of_the_target():
     x, y, s = _arrays()
     y = np.exp((y - y.mean()) / y.std())
     weight = np.random.default_rng(2).uniform(0.5, 2, size=len(y))
@@ -191,7 +191,7 @@ def test_a_saved_model_predicts_the_same_to_the_last_bit(fitted, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["numbers", "text", "poisson", "NumPy's options"])
-def test_other_models_are_saved_and_loaded(kind, tmp_path):
+def test_models_with_text_poisson_loss_or_numpy_options_are_saved_and_loaded(kind, tmp_path):
     x, y, s = _arrays()
     params = {}
     if kind == "text":
@@ -258,7 +258,7 @@ def test_a_newer_damaged_or_foreign_file_is_refused(change, message, fitted, tmp
         fd.FairRegressor.load(path)
 
 
-def test_files_that_cannot_be_read_or_written(fitted, tmp_path):
+def test_files_that_cannot_be_read_or_written_raise_storage_errors(fitted, tmp_path):
     for path in (tmp_path / "nothing", tmp_path):
         with pytest.raises(StorageError, match="can't be read"):
             fd.FairRegressor.load(path)
@@ -287,7 +287,7 @@ def test_options_are_refused_by_name_in_fit_and_not_before(params, option):
         model.fit(x, y, sensitive_features=None if "sensitive_columns" in params else s)
 
 
-def test_lambda_without_s_s_twice_and_a_target_that_the_loss_does_not_take_are_refused():
+def test_fit_refuses_a_missing_or_doubled_sensitive_column_and_an_unsuitable_target():
     x, y, s = _arrays(30)
     with pytest.raises(OptionError, match="sensitive_features="):
         _model(lam=0.1).fit(x, y)

@@ -18,7 +18,7 @@ FOLDS = {"check_sample_weight_equivalence_on_dense_data": "its folds go by rows"
     expected_failed_checks=lambda _: FOLDS,
     xfail_strict=True,
 )
-def test_scikit_learns_contract_holds(estimator, check):
+def test_fair_postprocessor_passes_the_estimator_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
@@ -31,7 +31,7 @@ def priced(n=3_000, *, seed=0, follows=1.0):
     return table, age, table["price"].to_numpy() - 10 * follows * age
 
 
-def test_a_column_a_function_and_a_fitted_model_are_repaired_alike_and_as_the_closed_form_says():
+def test_a_price_column_a_function_and_a_fitted_model_are_repaired_as_the_closed_form():
     table, age, _ = priced()
     new, new_age, exact = priced(seed=1)
     x = ["x", "z"]
@@ -51,7 +51,7 @@ def test_a_column_a_function_and_a_fitted_model_are_repaired_alike_and_as_the_cl
 
 
 @pytest.mark.parametrize("follows", [0.3, 1.0, 3.0])
-def test_the_share_of_the_repair_reached_without_s_is_estimated(follows):
+def test_the_share_of_a_repair_reached_without_the_attribute_is_estimated_correctly(follows):
     table, age, _ = priced(follows=follows)
     # The change is −10 a age, and x = a age + noise tells a² / (1 + a²) of its variance.
     share = follows**2 / (1 + follows**2)
@@ -64,12 +64,12 @@ def test_the_share_of_the_repair_reached_without_s_is_estimated(follows):
     assert factors.fit(table, sensitive_features=age).share_without_s_ == pytest.approx(share, abs=0.1)
 
 
-def test_without_rows_to_hold_out_the_share_is_not_known():
+def test_the_share_reached_without_the_attribute_is_nan_if_rows_are_too_few_to_hold_out():
     table, age, _ = priced(150)
     assert np.isnan(fd.FairPostprocessor("price").fit(table, sensitive_features=age).share_without_s_)
 
 
-def test_two_numbers_are_repaired_together():
+def test_a_price_is_repaired_along_two_numeric_attributes_jointly():
     """A price that is 16 higher where both numbers lie on the same side, and follows one of them, too."""
 
     def drawn(seed):
@@ -93,7 +93,7 @@ def test_two_numbers_are_repaired_together():
     assert told.mean() == pytest.approx(of_new.mean(), abs=0.5)
 
 
-def test_classes_have_one_mean_and_a_new_class_counts_with_the_last():
+def test_a_repair_along_classes_equalises_means_and_treats_a_new_class_as_the_last():
     table, _, _ = priced()
     region = np.random.default_rng(2).choice(["east", "north", "south"], len(table), p=[0.7, 0.2, 0.1])
     table["price"] += 30 * (region == "north") + 5 * (region == "south")
@@ -105,7 +105,7 @@ def test_classes_have_one_mean_and_a_new_class_counts_with_the_last():
     assert first == last
 
 
-def test_a_number_and_a_class_are_repaired_together():
+def test_a_price_is_repaired_along_a_number_and_a_class_jointly():
     """With the age's effect reversed between the sexes, neither alone shows the link: their crossing does."""
 
     def people(seed):
@@ -129,7 +129,7 @@ def test_a_number_and_a_class_are_repaired_together():
     assert abs(fd.measure("pearson", left[of_new["sex"] == "F"], of_new["age"][of_new["sex"] == "F"])) > 0.6
 
 
-def test_nothing_is_moved_where_s_is_independent():
+def test_a_repair_hardly_changes_a_price_that_is_independent_of_the_attribute():
     table, _, _ = priced()
     s = np.random.default_rng(4).normal(size=len(table))
     repair = fd.FairPostprocessor("price", random_state=0).fit(table, sensitive_features=s)
@@ -137,7 +137,7 @@ def test_nothing_is_moved_where_s_is_independent():
         assert np.std(told - table["price"]) < 0.1 * table["price"].std()
 
 
-def test_errors_are_equal_on_average_along_s_and_keep_the_spread_of_the_target():
+def test_a_repair_of_residuals_equalises_their_mean_along_the_attribute_and_keeps_their_spread():
     table, age, _ = priced()
     y = table["price"] + 8 * age**2 + np.random.default_rng(5).normal(size=len(age)) * (1 + 5 * (age > 0))
     repair = fd.FairPostprocessor("price", objective="equalized_residuals")
@@ -151,7 +151,7 @@ def test_errors_are_equal_on_average_along_s_and_keep_the_spread_of_the_target()
 
 
 @pytest.mark.parametrize("projection", ["trees", "factors"])
-def test_without_s_a_price_is_as_fair_as_x_is_able_to_tell(projection):
+def test_a_repair_without_the_attribute_lowers_dependence_as_far_as_the_features_allow(projection):
     table, age, _ = priced(follows=2.0)
     new, new_age, _ = priced(seed=1, follows=2.0)
     repair = fd.FairPostprocessor("price", projection=projection, random_state=0)
@@ -171,7 +171,7 @@ def test_without_s_a_price_is_as_fair_as_x_is_able_to_tell(projection):
 
 
 @pytest.mark.parametrize(("loss", "shift"), [("poisson", 0.0), ("squared_error", -200.0)])
-def test_a_network_repairs_without_s_to_any_level(loss, shift):
+def test_a_network_projection_repairs_without_the_attribute_to_any_level(loss, shift):
     table, age, _ = priced(1_000, follows=0.8)
     table = table.assign(price=table["price"] + shift)
     new, new_age, _ = priced(seed=1, follows=0.8)
@@ -193,7 +193,7 @@ def test_a_network_repairs_without_s_to_any_level(loss, shift):
         repair.predict(new, alpha=0.3)
 
 
-def test_factors_are_a_table_that_rates_by_itself(tmp_path):
+def test_exported_repair_factors_reproduce_the_repaired_prices(tmp_path):
     table, age, _ = priced()
     repair = fd.FairPostprocessor("price", projection="factors", alpha=0.5, random_state=0)
     repair.fit(table, sensitive_features=age)
@@ -202,14 +202,14 @@ def test_factors_are_a_table_that_rates_by_itself(tmp_path):
     assert repair.predict(table) == pytest.approx(rated.to_numpy())
 
 
-def test_monotone_trees_never_fall_with_the_original_price():
+def test_monotone_repaired_prices_never_fall_with_the_original_price():
     table, age, _ = priced()
     repair = fd.FairPostprocessor("price", monotone=True, random_state=0).fit(table, sensitive_features=age)
     row = pd.concat([table[:1]] * 50).assign(price=np.linspace(60, 140, 50))
     assert np.diff(repair.predict(row)).min() >= 0
 
 
-def test_what_can_not_be_used_is_named():
+def test_unusable_options_and_tables_of_a_repair_are_refused_by_name():
     table, age, _ = priced(300)
     for options in (
         {"alpha": 1.5},

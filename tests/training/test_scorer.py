@@ -50,7 +50,7 @@ def test_a_score_is_minus_the_measure_of_the_predictions(measure, objective):
     assert weighed == pytest.approx(-abs(fd.measure(measure, u, x["age"], sample_weight=weight)))
 
 
-def test_a_search_over_lam_by_error_and_dependence():
+def test_grid_search_over_lam_scores_error_and_dependence():
     x, y = policies()
     scoring = {"error": "neg_mean_squared_error", "fairness": fd.make_scorer("hgr_kde", sensitive="age")}
     model = fd.FairRegressor(sensitive_columns=["age"], **QUICK)
@@ -67,7 +67,7 @@ def test_a_search_over_lam_by_error_and_dependence():
     assert routed.cv_results_["mean_test_score"] == pytest.approx(found["mean_test_fairness"])
 
 
-def test_what_a_scorer_can_not_do_is_said():
+def test_scorers_refuse_unsupported_requests_with_the_reason():
     x, y = policies()
     numbers = x[["claims", "area"]]
     model = LinearRegression().fit(numbers, y)
@@ -106,6 +106,6 @@ def test_polars_and_arrow_tables_give_what_pandas_gives(of):
     assert scorer(fitted, features, table["cost"]) == pytest.approx(scorer(fitted, x, y))
 
 
-def test_missing_cells_of_polars_are_counted():
+def test_missing_cells_of_polars_series_are_refused():
     with pytest.raises(OptionError, match="missing"):
         fd.measure("pearson", pl.Series([1.0, None, 2.0]), pl.Series([1.0, 2.0, 3.0]))

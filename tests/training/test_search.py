@@ -48,7 +48,7 @@ def poisoned(dataset, rows):
     return replace(dataset, target=target, features=features, sensitive=age)
 
 
-def test_the_loss_is_the_one_trained_on_weighted_by_exposure(household):
+def test_cross_validation_reports_the_training_loss_weighted_by_exposure(household):
     rng = np.random.default_rng(0)
     exposure = rng.uniform(0.1, 1, 300)
     counts = pd.Series(rng.poisson(2 + (exposure > 0.5)).astype(float), name="claims")
@@ -65,7 +65,7 @@ def test_the_loss_is_the_one_trained_on_weighted_by_exposure(household):
 
 
 @pytest.mark.parametrize(("lam", "best"), [(0.1, 2e-2), (2.0, 1e-6)])
-def test_a_larger_weight_chooses_the_fairer_candidate(household, monkeypatch, lam, best):
+def test_a_larger_lambda_makes_the_search_choose_the_fairer_candidate(household, monkeypatch, lam, best):
     """One candidate is accurate and gives age away, the other is neither: λ is what decides."""
     rng = np.random.default_rng(0)
     telling = household.sensitive["Age"].to_numpy() + rng.normal(size=300)
@@ -79,7 +79,7 @@ def test_a_larger_weight_chooses_the_fairer_candidate(household, monkeypatch, la
     assert result.frame.set_index("lr")["excess"][2e-2] > 0.5
 
 
-def test_rows_left_out_are_never_touched(household):
+def test_searches_do_not_use_rows_outside_the_given_ones(household):
     split = random_splits(300, n_splits=1, random_state=5)[0]
     there, gone = household, poisoned(household, split.test)
     a, b = (search_settings(each, SEARCH, rows=split.train) for each in (there, gone))
@@ -177,14 +177,14 @@ def front(**columns):
         ("mse<=+1%", 1.0, False, "Try smaller weights"),
     ],
 )
-def test_the_weight_is_chosen_by_the_rule(target, lam, reached, words):
+def test_lambda_is_chosen_by_the_rule_of_the_target(target, lam, reached, words):
     chosen = choose_lam(front(), replace(LAMS, target=Target.parse(target)))
     assert chosen[:2] == (lam, reached)
     assert words in chosen[2]
     assert f"{lam:g}" in chosen[2] or lam == 0
 
 
-def test_weights_that_diverged_are_not_chosen():
+def test_lambdas_whose_training_diverged_are_not_chosen():
     plan = replace(LAMS, target=Target.parse("hgr_kde<=0.3"))
     assert choose_lam(front(diverged=[False, True, False, False, False]), plan)[0] == 2.0
     with pytest.raises(OptionError, match="standard model diverged"):
@@ -193,7 +193,7 @@ def test_weights_that_diverged_are_not_chosen():
         choose_lam(front(diverged=[False, True, True, True, True]), plan)
 
 
-def test_a_second_round_looks_between_the_neighbours(household, chosen):
+def test_refining_a_search_tries_lambdas_between_the_neighbours_of_the_best(household, chosen):
     costs = chosen.frame.set_index("lam")["increase"]
     # A budget that the second weight breaks and the first keeps.
     target = Target(kind="error", at_most=float((costs[0.5] + costs[2.0]) / 2))
@@ -203,7 +203,7 @@ def test_a_second_round_looks_between_the_neighbours(household, chosen):
     assert finer.frame.set_index("lam")["increase"][finer.lam] <= target.at_most
 
 
-def test_a_budget_smaller_than_any_weights_cost_is_met_further_down(household, chosen):
+def test_refining_a_search_tries_smaller_lambdas_if_every_lambda_exceeds_the_budget(household, chosen):
     costs = chosen.frame.set_index("lam")["increase"]
     target = Target(kind="error", at_most=float(costs[2.0] / 2))
     plan = replace(LAMS, lams=(2.0, 8.0), target=target)
@@ -213,7 +213,7 @@ def test_a_budget_smaller_than_any_weights_cost_is_met_further_down(household, c
     assert finer.frame["lam"].tolist() == pytest.approx([0, 0.5, 1, 1.5, 2, 8])
 
 
-def test_of_several_sensitive_columns_the_worst_counts_and_of_residuals_theirs(household):
+def test_a_search_counts_the_worst_sensitive_column_and_measures_residuals_if_asked(household):
     rng = np.random.default_rng(0)
     age = household.sensitive["Age"].to_numpy()
     two = replace(household, sensitive=pd.DataFrame({"noise": rng.normal(size=300), "Age": age}))
@@ -240,7 +240,7 @@ def of_folds(household, predictions, n_folds):
     return dependence_out_of_fold(household, found, **PEARSON)
 
 
-def test_dependence_that_differs_from_fold_to_fold_is_not_hidden_by_pooling(household):
+def test_pooling_folds_does_not_hide_dependence_that_differs_between_them(household):
     age = household.sensitive["Age"].to_numpy()
     age = age - age.mean()
     turned = age * np.where(np.arange(300) % 4 < 2, 1.0, -1.0)
@@ -267,7 +267,7 @@ def test_dependence_that_differs_from_fold_to_fold_is_not_hidden_by_pooling(hous
     ],
 )  # fmt: skip
 @pytest.mark.every_case
-def test_a_search_that_makes_no_sense_is_refused_at_its_option(household, look, options, column):
+def test_invalid_search_options_are_refused_by_name(household, look, options, column):
     own = {"grid": GRID} if look is fd.search else {"target": "mse<=+10%"}
     with pytest.raises(OptionError) as caught:
         look(household, **own | options)

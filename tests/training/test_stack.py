@@ -131,7 +131,7 @@ def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, mon
             assert gradient[index].item() == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-8)
 
 
-def test_nothing_is_pushed_where_the_adversary_reads_below_zero():
+def test_the_predictor_gets_no_penalty_gradient_when_the_adversary_reads_below_zero():
     players = _players(1.0)
     batch = _batch()
     with torch.no_grad():
@@ -167,7 +167,7 @@ def _train_options(data, settings, *, lams=(0.0, 1.0), method="hgr_nn", **option
 
 
 @pytest.mark.parametrize("power", [0, 1, 1.3, 2])
-def test_the_deviance_is_scikit_learns(power):
+def test_deviances_of_losses_equal_those_of_scikit_learn(power):
     from sklearn.metrics import mean_tweedie_deviance
 
     loss = replace(LOSSES["tweedie"], power=power)
@@ -185,7 +185,7 @@ def test_the_deviance_is_scikit_learns(power):
 
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=lambda loss: loss.id)
-def test_a_relative_loss_is_what_the_mean_leaves_unexplained(loss):
+def test_the_relative_loss_is_one_minus_the_explained_deviance(loss):
     generator = np.random.default_rng(2)
     y, y_pred, weight = generator.gamma(2.0, size=(3, 80))
     every = np.arange(80)

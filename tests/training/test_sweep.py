@@ -37,7 +37,7 @@ def small_dataset(n=200, seed=0):
 
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.25])
-def test_splits_hold_every_row_once_and_keep_the_first_ones(validation_share):
+def test_random_splits_contain_every_row_once_and_stay_the_same_when_more_are_drawn(validation_share):
     options = {"random_state": 3, "validation_share": validation_share}
     few, more = (random_splits(100, n_splits=k, **options) for k in (2, 5))
     sizes = {"train": 60, "validation": 20, "test": 20} if validation_share else {"train": 80, "test": 20}
@@ -52,7 +52,7 @@ def test_splits_hold_every_row_once_and_keep_the_first_ones(validation_share):
     assert not np.array_equal(more[0].test, random_splits(100, n_splits=1, random_state=4)[0].test)
 
 
-def test_several_attributes_are_trained_by_every_default_method_that_takes_them():
+def test_default_methods_for_several_attributes_are_those_that_take_several():
     one = small_dataset()
     several = replace(one, sensitive=one.sensitive.assign(income=1.0 * np.arange(one.n_rows)))
     assert default_methods(one) == ("standard", "hgr_spline", "chi2_kde", "hgr_nn")
@@ -77,7 +77,7 @@ def test_members_share_seeds_within_a_split_only():
         ({"lams": (1.0,), "objective": "luck"}, "objective"),
     ],
 )  # fmt: skip
-def test_a_plan_that_makes_no_sense_is_refused_at_its_option(options, column):
+def test_invalid_sweep_options_are_refused_by_name(options, column):
     with pytest.raises(OptionError) as caught:
         Sweep(**options)
     assert caught.value.problems[0].column == column
@@ -219,7 +219,7 @@ def test_progress_grows_to_one_and_may_cancel():
         train_sweep(dataset, plan, progress=stop)
 
 
-def test_a_column_that_is_empty_in_training_rows_keeps_its_input():
+def test_a_column_that_is_empty_in_training_rows_still_becomes_an_input():
     frame = pd.DataFrame({"a": [1.0, 3.0, np.nan, 100.0], "empty": [np.nan, np.nan, np.nan, 1.0]})
     encoded = FeatureEncoder.fit(frame, rows=np.arange(3)).transform(frame)
     assert encoded.shape == (4, 2)
@@ -228,7 +228,7 @@ def test_a_column_that_is_empty_in_training_rows_keeps_its_input():
     assert encoded[:3, 0] == pytest.approx([-(1.5**0.5), 1.5**0.5, 0.0])
 
 
-def test_devices():
+def test_devices_are_resolved_by_name_and_unknown_names_are_refused():
     import torch
 
     assert resolve_device("cpu").name == "cpu"
@@ -298,7 +298,7 @@ def test_by_time_training_comes_before_validation_before_test(validation_share):
     assert time[more[0].test].max() == time.max()
 
 
-def test_years_are_never_parted_and_there_are_only_so_many_windows():
+def test_splits_by_time_keep_equal_times_together_and_refuse_more_splits_than_windows():
     data = over_years()
     splits = draw_splits(data, "time", n_splits=2, random_state=0)
     for split in splits:
@@ -312,7 +312,7 @@ def test_years_are_never_parted_and_there_are_only_so_many_windows():
         draw_splits(always, "time", n_splits=1, random_state=0)
 
 
-def test_a_kind_needs_its_column():
+def test_splits_by_group_or_time_are_refused_without_their_column():
     data = replace(over_years(), group=None, time=None)
     for kind in ("group", "time"):
         with pytest.raises(OptionError, match=f"Splits by {kind}|splits by {kind}"):
@@ -346,7 +346,7 @@ def test_out_of_fold_predictions_are_by_models_that_saw_none_of_the_group():
     assert sum(map(len, inside)) == len(set.union(*inside)) == 60
 
 
-def test_verdicts_of_a_sweep_follow_the_groups():
+def test_verdicts_of_a_sweep_take_groups_into_account():
     data = replace(over_years(), time=None)
     options = {"lams": [1.0], "methods": ["standard"], "n_splits": 2, "settings": QUICK, "device": "cpu"}
     options |= {"measures": ["hgr_kde"], "references": False, "importance": False, "tariff": False}
@@ -363,7 +363,7 @@ def test_verdicts_of_a_sweep_follow_the_groups():
     assert (grouped.frame.loc[tested, "hgr_kde_edge"] > by_row.loc[tested, "hgr_kde_edge"]).all()
 
 
-def test_a_run_by_time_is_written_read_and_worded(tmp_path):
+def test_a_sweep_split_by_time_is_written_and_read_back(tmp_path):
     data = over_years()
     plan = Sweep(methods=("standard",), lams=(), split="time", n_splits=2, settings=QUICK, device="cpu")
     result = execute_sweep(data, plan, references=False)

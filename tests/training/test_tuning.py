@@ -85,7 +85,7 @@ def test_a_sweep_is_tuned_unless_its_settings_are_given():
 
 
 @pytest.mark.parametrize("name", few(sorted(LOSSES), "squared_error", "poisson"))
-def test_the_trees_follow_the_loss_and_a_link_that_no_line_has(name):
+def test_baselines_follow_the_loss_and_trees_fit_a_nonlinear_effect(name):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(1500, 3))
     mean = np.exp(0.8 * np.abs(x[:, 0]))
@@ -117,7 +117,7 @@ def test_the_trees_follow_the_loss_and_a_link_that_no_line_has(name):
     assert np.allclose(in_money, price if loss.has_log_link else 500 * price)
 
 
-def test_trees_end_where_held_out_rows_have_long_been_best(monkeypatch):
+def test_boosted_trees_stop_early_with_the_result_of_training_to_the_end(monkeypatch):
     rng = np.random.default_rng(3)
     x, noise = rng.normal(size=(2, 600))
     dataset = dataset_of({"x": x}, {"y": x + 2 * noise}, {"age": rng.normal(size=600)})
@@ -133,14 +133,14 @@ def test_trees_end_where_held_out_rows_have_long_been_best(monkeypatch):
     assert np.array_equal(train_baselines(dataset, splits, loss=loss)[1], brief)
 
 
-def test_an_existing_price_that_a_deviance_can_not_judge_is_refused_before_training():
+def test_an_existing_price_without_a_defined_deviance_is_refused_before_training():
     dataset = replace(claims(200), prediction=pd.Series(np.r_[-1.0, 0.0, np.ones(198)], name="old price"))
     options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu", "measures": ()}
     with pytest.raises(DataError, match=r"old price.*2 places"):
         sweep(dataset, settings=replace(QUICK, loss="poisson"), **options)
 
 
-def test_gain_over_the_mean_is_noise_for_noise_and_seen_for_a_signal():
+def test_the_gain_over_the_mean_is_significant_for_a_signal_and_rarely_for_noise():
     rng = np.random.default_rng(0)
     n, false_alarms, found = 300, 0, 0
     loss = LOSSES["squared_error"]
@@ -177,7 +177,7 @@ def test_a_plan_takes_the_budget_of_its_training_rows():
     assert plan.batch_size == budget_of(training_rows(20_000))["batch_size"] == 512
 
 
-def test_weak_claims_are_no_constant_by_default():
+def test_default_settings_learn_a_weak_signal_in_claims():
     """One gain in a hundred of the deviance: 3 % of weight decay left nothing of it."""
     rng = np.random.default_rng(1)
     x, years = rng.normal(size=(12_000, 3)), rng.uniform(0.1, 1, 12_000)
@@ -196,7 +196,7 @@ PILOT_QUICK = TrainingSettings(hidden=(8,), n_epochs=12, warm_up_epochs=2, lr=0.
 
 
 @pytest.mark.parametrize("middle", [0.01, 0.1, 1.0, 8.0])
-def test_a_logistic_fall_is_cut_in_equal_steps(middle):
+def test_lambdas_are_spread_so_that_dependence_falls_in_equal_steps(middle):
     """Against the closed form: dependence .8 / (1 + λ / m), floor .1."""
     found = spread(TRIED, 0.8 / (1 + TRIED / middle), 0.1, count=8)
     reached = 0.8 / (1 + found[:-1] / middle)
@@ -210,7 +210,9 @@ def test_a_logistic_fall_is_cut_in_equal_steps(middle):
 )
 @example([5e-324] + [0.0] * (len(TRIED) - 1), 0.0, 4)
 @example([0.5, 1e-310] + [0.0] * (len(TRIED) - 2), 0.0, 4)
-def test_whatever_was_measured_there_are_as_many_different_weights(values, floor, count):
+def test_spreading_lambdas_gives_the_requested_number_of_distinct_ones_for_any_measurements(
+    values, floor, count
+):
     found = spread(TRIED, np.array(values), floor, count=count)
     assert len(found) == count == len(set(found.tolist()))
     assert (found > 0).all()
@@ -226,7 +228,7 @@ def linked(n=1_500, *, share=0.8, seed=0):
     return dataset_of(features, {"y": share * s + own + 0.3 * rng.normal(size=n)}, {"s": s})
 
 
-def test_weights_are_found_on_rows_that_are_no_test_rows():
+def test_lambdas_are_found_without_the_test_rows():
     dataset = linked(900)
     plan = replace(default_plan(dataset, device="cpu", settings=PILOT_QUICK), n_splits=1)
     found = with_lams_found(dataset, plan)
@@ -238,13 +240,13 @@ def test_weights_are_found_on_rows_that_are_no_test_rows():
     assert with_lams_found(replace(dataset, target=changed), plan).lams == found.lams
 
 
-def test_nothing_is_found_where_there_is_no_link():
+def test_lambdas_stay_at_their_defaults_without_dependence():
     noise = pd.DataFrame({"s": np.random.default_rng(9).normal(size=1_500)})
     dataset = replace(linked(share=0.0), sensitive=noise)
     assert with_lams_found(dataset, default_plan(dataset, device="cpu", settings=PILOT_QUICK)).lams == LAMS
 
 
-def test_given_weights_and_a_standard_model_alone_need_no_pilot():
+def test_given_lambdas_and_a_standard_model_alone_need_no_pilot_training():
     dataset = linked()
     for asked in ({"lams": (0.5,)}, {"methods": ("standard",)}):
         plan = default_plan(dataset, device="cpu", settings=PILOT_QUICK, **asked)
@@ -254,7 +256,7 @@ def test_given_weights_and_a_standard_model_alone_need_no_pilot():
         default_plan(dataset, lams="all")
 
 
-def test_a_result_keeps_the_weights_that_it_found(tmp_path):
+def test_a_stored_result_keeps_the_lambdas_it_found(tmp_path):
     few = {"methods": ["standard", "hgr_spline"], "n_splits": 1, "measures": ["pearson"]}
     few |= {"references": False, "importance": False, "tariff": False}
     result = fd.sweep(linked(600), settings=PILOT_QUICK, device="cpu", **few)
@@ -268,7 +270,7 @@ def test_a_result_keeps_the_weights_that_it_found(tmp_path):
         read_result(tmp_path, replace(planned, lams=(1.0,)))
 
 
-def test_a_search_for_a_weight_finds_the_ones_to_try():
+def test_a_search_for_lambda_finds_its_own_candidates():
     options = {"target": "hgr_spline<=1", "method": "hgr_spline", "n_folds": 2, "device": "cpu"}
     settings = TrainingSettings(hidden=(4,), n_epochs=3, batch_size=64, warm_up_epochs=1)
     found = fd.find_lam(linked(400), settings=settings, **options)
@@ -279,7 +281,7 @@ def test_a_search_for_a_weight_finds_the_ones_to_try():
         fd.find_lam(linked(400), lams="all", **options)
 
 
-def test_tariffs_have_weights_of_their_own_dependence():
+def test_tariffs_get_lambdas_spread_over_their_own_dependence():
     """On claims the networks' usual weights would all lie at the floor; without a link the plan keeps its own."""
     from fairdash.tariff.fit import FitOptions
     from fairdash.tariff.path import fit_tariffs
@@ -303,7 +305,7 @@ def test_tariffs_have_weights_of_their_own_dependence():
             assert -np.diff(reached).min() < 0.6 * (reached[0] - reached[-1])
 
 
-def test_a_pilot_takes_its_own_rows_alone():
+def test_a_pilot_uses_a_sample_of_training_rows_and_all_validation_rows():
     dataset = linked(600)
     (split,) = replace(default_plan(dataset, device="cpu"), n_splits=1, validation_share=0.2).splits(dataset)
     own, place = rows_of_pilot(dataset, split, 0, most=100)
@@ -314,7 +316,7 @@ def test_a_pilot_takes_its_own_rows_alone():
     assert own.target.iloc[place.validation].tolist() == target[split.validation].tolist()
 
 
-def test_a_tariff_of_a_large_table_sees_some_of_its_rows(monkeypatch):
+def test_a_tariff_of_a_large_table_is_fitted_on_a_reproducible_sample_of_its_rows(monkeypatch):
     from fairdash.tariff import path
     from fairdash.tariff.fit import FitOptions
     from fairdash.training.losses import LOSSES
@@ -330,7 +332,7 @@ def test_a_tariff_of_a_large_table_sees_some_of_its_rows(monkeypatch):
     assert min(np.corrcoef(a, b)[0, 1] for a, b in zip(some, whole, strict=True)) > 0.95
 
 
-def test_a_leg_goes_on_with_the_rows_that_the_one_before_encoded(monkeypatch):
+def test_a_resumed_part_of_training_reuses_the_encoded_rows_of_the_previous_part(monkeypatch):
     from fairdash.training import models
     from fairdash.training.device import resolve_device
     from fairdash.training.penalties.closed_forms import SplineHGRPenalty

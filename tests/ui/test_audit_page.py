@@ -95,7 +95,7 @@ def asked(source: UploadSource, *questions: int) -> AuditJob:
     return done(create_audit(source, plan, owner=LOCAL))
 
 
-def test_from_the_form_to_the_answers(source: UploadSource) -> None:
+def test_an_audit_started_from_the_form_shows_all_answers(source: UploadSource) -> None:
     audit = done(started(calm(click(open_page("audit", dataset=source.id), "Audit this price"))))
     columns = audit.spec.plan.columns
     assert (columns.price, columns.sensitive, columns.outcome) == ("<b>premium</b>", "age", "claims")
@@ -114,7 +114,7 @@ def test_from_the_form_to_the_answers(source: UploadSource) -> None:
     assert len(numbers(curve["x"])) == (result.curve["kind"] == "curve").sum()
 
 
-def test_price_and_attribute_are_all_that_a_table_of_ones_own_needs() -> None:
+def test_auditing_an_uploaded_table_requires_only_the_price_and_the_sensitive_attribute() -> None:
     """Parts of the price are no factors, and the rows of a policy count as one."""
     rng = np.random.default_rng(0)
     policy = np.repeat(rng.permutation(900)[:400], 2)
@@ -142,7 +142,7 @@ def test_price_and_attribute_are_all_that_a_table_of_ones_own_needs() -> None:
     assert "Another table" in labels(click(at, "Another audit").button)
 
 
-def test_every_option_of_the_plan_is_on_the_form(source: UploadSource) -> None:
+def test_the_audit_form_offers_every_option_of_the_plan(source: UploadSource) -> None:
     at = calm(open_page("audit", dataset=source.id))
     shown = {label for kind in (at.radio, at.number_input, at.text_input) for label in labels(kind)}
     asked = {each.metadata["label"] for each in options_of(AuditPlan).values()} - {""}
@@ -165,7 +165,7 @@ def with_a_model(source: UploadSource, name: str, content: bytes) -> AppTest:
     return at.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
 
 
-def test_a_model_that_names_its_inputs_is_taken_by_name(source: UploadSource) -> None:
+def test_a_model_with_named_inputs_is_matched_to_columns_by_name(source: UploadSource) -> None:
     table = b"factor,level,relativity\nbase,,100\nage,18-40,1.5\nage,41+,1\n"
     at = calm(with_a_model(source, "tariff.txt", table))
     assert not [label for label in labels(at.multiselect) if label.startswith("Input columns")]
@@ -183,7 +183,7 @@ def test_a_model_that_names_its_inputs_is_taken_by_name(source: UploadSource) ->
     assert button(at, "Audit this price").disabled
 
 
-def test_a_model_is_audited_as_on_the_command_line_and_repaired(source: UploadSource) -> None:
+def test_an_audit_of_a_model_equals_that_of_the_library_and_can_be_repaired(source: UploadSource) -> None:
     options = {"model_columns": ("power", "age"), "customer": 7}
     audit = done(of_a_model(source, onnx_bytes(n=2), **options))
     result = audit.read_result()
@@ -205,7 +205,7 @@ def test_a_model_is_audited_as_on_the_command_line_and_repaired(source: UploadSo
     assert not kept[0].exists()
 
 
-def test_a_model_s_file_that_can_t_be_used_is_refused_in_words(source: UploadSource) -> None:
+def test_an_unusable_model_file_is_refused_with_the_reason(source: UploadSource) -> None:
     altered = of_a_model(source, onnx_bytes(n=2))
     (altered.folder / "model.onnx").write_bytes(b"")
     for audit, why in ((of_a_model(source, b"PK"), "it is not a self-contained"), (altered, "model.onnx")):
@@ -216,13 +216,13 @@ def test_a_model_s_file_that_can_t_be_used_is_refused_in_words(source: UploadSou
         of_a_model(source, bytes(50 * 10**6 + 1))
 
 
-def test_another_owner_s_audit_is_gone(source: UploadSource) -> None:
+def test_an_audit_of_another_owner_is_reported_as_gone(source: UploadSource) -> None:
     audit = create_audit(source, AuditPlan(columns=Columns(price="claims", sensitive="age")), owner="0" * 32)
     at = open_page("audit", audit=audit.id)
     assert "is gone" in at.error[0].value
 
 
-def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSource) -> None:
+def test_the_audit_page_compares_the_price_with_the_nearest_points_of_a_front(source: UploadSource) -> None:
     audit = asked(source, 1, 8)
     at = calm(open_page("audit", audit=audit.id))
     assert "No front has been trained" in words(at)
@@ -261,7 +261,7 @@ def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
     assert made_from(source.sha256, owner=LOCAL).jobs[RepairJob] == (job.folder,)
 
 
-def test_a_run_s_own_price_stands_with_its_front() -> None:
+def test_an_audit_of_the_prediction_of_a_run_is_compared_with_the_front_of_the_run() -> None:
     run = finished(source=CatalogueSource(dataset="household", options={"n": 400}))
     calm(click(open_page("tradeoff", run=run.id), "Audit this price"))
     kept = [load_source(path.stem, owner=LOCAL) for path in sources_folder(LOCAL).glob("*.json")]
@@ -276,7 +276,7 @@ def test_a_run_s_own_price_stands_with_its_front() -> None:
     assert len(table) == 4
 
 
-def test_audits_of_before_are_opened_again_and_held_beside(source: UploadSource) -> None:
+def test_earlier_audits_can_be_reopened_and_compared(source: UploadSource) -> None:
     assert not any("against" in label for label in labels(calm(open_page("audit", dataset=source.id)).button))
     dearer = policies().assign(**{"<b>premium</b>": lambda t: t["<b>premium</b>"] + 3 * (t["age"] - 18)})
     first, second = asked(source), asked(uploaded(dearer, "next.csv"))
@@ -292,7 +292,9 @@ def test_audits_of_before_are_opened_again_and_held_beside(source: UploadSource)
     assert finished_audits(owner="0" * 32) == []
 
 
-def test_texts_of_a_filing_stay_with_their_audit_and_are_offered_to_the_next(source: UploadSource) -> None:
+def test_filing_texts_are_stored_with_the_audit_and_suggested_for_the_next_audit(
+    source: UploadSource,
+) -> None:
     first, second = asked(source, 1), asked(source, 2)
     at = calm(open_page("audit", audit=first.id))
     calm(named(at.text_area, FIELDS["purpose"]).set_value("Motor: “own damage”").run())

@@ -42,7 +42,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", few(DAMAGE, "cut off", "a column that is none"))
-def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(home, finished_run, damage):
+def test_a_damaged_source_is_reported_only_on_pages_that_request_it(home, finished_run, damage):
     bad = "0123456789abcdef"
     save_source(SOURCE)
     (home / "sources" / f"{bad}.json").write_bytes(DAMAGE[damage])
@@ -107,7 +107,7 @@ def read_only(home: Path) -> Iterator[None]:
         _ReadOnly.home = ""
 
 
-def test_what_is_in_a_home_that_cant_be_written_is_shown(home: Path, finished_run: Run) -> None:
+def test_pages_show_stored_runs_when_the_data_folder_is_read_only(home: Path, finished_run: Run) -> None:
     waiting = create_run(SOURCE, PLAN)
     with read_only(home):
         with pytest.raises(StorageError):
@@ -123,7 +123,7 @@ def test_what_is_in_a_home_that_cant_be_written_is_shown(home: Path, finished_ru
 
 
 @pytest.mark.parametrize("value", ["", "x"])
-def test_an_address_that_names_nothing_gets_the_default(finished_run: Run, value: str) -> None:
+def test_invalid_address_parameters_fall_back_to_defaults(finished_run: Run, value: str) -> None:
     names = ("objective", "model", "measure", "lam", "sensitive", "against")
     at = open_page("tradeoff", run=finished_run.id, **dict.fromkeys(names, value))
     assert not at.error

@@ -105,7 +105,7 @@ REFUSED = [
 
 
 @pytest.mark.bad_input(6, 7, 8, 9, 11, 12, 15, 22, 23, 55)
-def test_a_file_that_can_not_be_read_says_why() -> None:
+def test_an_unreadable_file_is_refused_with_the_reason() -> None:
     at = open_page("data")
     for content, told in REFUSED:
         at = choose_upload(at, content)
@@ -129,7 +129,7 @@ READ = [
 
 
 @pytest.mark.bad_input(3, 14, 18, 19, 31, 32, 33)
-def test_what_is_read_otherwise_than_it_looks_is_said() -> None:
+def test_automatic_conversions_and_unusual_values_in_a_file_are_reported() -> None:
     at = open_page("data")
     for content, *told in READ:
         at = choose_upload(at, content)
@@ -152,7 +152,7 @@ def test_the_sheet_of_a_workbook_is_chosen() -> None:
 
 
 @pytest.mark.bad_input(1, 2, 4, 5, 17)
-def test_how_a_text_is_read_can_be_changed() -> None:
+def test_missing_value_marks_encoding_and_separator_of_a_text_file_can_be_changed() -> None:
     at = upload(changed(country=["NA", "FR"] * 60))
     assert "60 marked" in said(at)
     field = named(at.text_input, "Marks")
@@ -199,7 +199,7 @@ FIXED = {
 
 @pytest.mark.bad_input(13, 16, 19, 25, 28, 29, 30)
 @pytest.mark.parametrize("fault", FIXED)
-def test_a_problem_is_mended_by_a_click_which_can_be_taken_back(fault: str) -> None:
+def test_a_data_problem_is_fixed_by_one_click_and_the_fix_can_be_undone(fault: str) -> None:
     content, sensitive, problem, label, words = FIXED[fault]
     at = upload(content)
     at = roles_set(at, sensitive=sensitive) if sensitive else at
@@ -217,7 +217,7 @@ def test_a_problem_is_mended_by_a_click_which_can_be_taken_back(fault: str) -> N
 
 
 @pytest.mark.bad_input(26, 27, 28)
-def test_what_is_left_out_can_be_brought_in_by_a_click() -> None:
+def test_excluded_columns_can_be_included_by_one_click() -> None:
     columns = {"name": [f"person {k}" for k in range(120)], "nothing": np.nan}
     at = roles_set(upload(changed(start=pd.date_range("2001-01-01", periods=120), **columns)))
     at = named(at.multiselect, "Features").set_value(["power", "name", "start", "nothing"]).run()
@@ -254,7 +254,7 @@ def further(at, *columns: str):
     return named(at.multiselect, "Further sensitive attributes").set_value(list(columns)).run()
 
 
-def test_several_sensitive_columns_each_in_view() -> None:
+def test_each_of_several_sensitive_columns_can_be_viewed() -> None:
     at = further(upload(csv(two_sensitive())), "income")
     assert "2 features · sensitive: age, income · target: cost" in said(at)
     assert box(at, "Sensitive attribute").value == "age"
@@ -269,7 +269,7 @@ def test_several_sensitive_columns_each_in_view() -> None:
     assert len(further(again).segmented_control) == 1, "one alone needs no choice"
 
 
-def test_a_file_is_parsed_once_whatever_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_uploaded_file_is_parsed_only_once_while_roles_change(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed, read = [], uploads.read_content
     monkeypatch.setattr(uploads, "read_content", lambda *given: parsed.append(given) or read(*given))
     more = {"exposure": np.arange(1, 301) / 300, "claims": np.arange(300) % 3}
@@ -291,7 +291,7 @@ def test_a_file_is_parsed_once_whatever_is_chosen(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.bad_input(10, 20, 21)
-def test_files_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_beyond_the_size_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     # Another test's same table may be in memory.
     st.cache_resource.clear()
     uploads.forget_tables()
@@ -324,7 +324,7 @@ def test_a_hostile_files_name_and_headers_stay_plain_text() -> None:
 # Exposure.
 
 
-def test_the_sentence_on_the_link_counts_rows_by_exposure() -> None:
+def test_the_dependence_shown_on_the_data_page_is_weighted_by_exposure() -> None:
     dataset = build_dataset(claims(), Roles(**(vars(ROLES) | {"rate": False})), name="claims")
     y, s = dataset.target.to_numpy(), dataset.sensitive["DrivAge"].to_numpy()
     options = {"evaluation": "corrected", "sample_weight": dataset.weight.to_numpy()}
@@ -385,7 +385,7 @@ def test_targets_of_pricing_are_offered_by_name(label: str) -> None:
 @pytest.mark.parametrize(
     "label", few(["Use them as they are", "Count them as 0", "Leave these rows out"], "Leave these rows out")
 )
-def test_amounts_below_zero_are_asked_about_before_a_price_is_made(label: str) -> None:
+def test_negative_claim_amounts_require_a_decision_before_they_are_used_as_target(label: str) -> None:
     frame = tariff().drop(columns="ClaimNb")
     free = frame.index[frame["ClaimAmount"] == 0]
     frame.loc[free[:7], "ClaimAmount"] = -120.5
@@ -406,7 +406,7 @@ def test_amounts_below_zero_are_asked_about_before_a_price_is_made(label: str) -
     assert "below zero" in said_in_errors(click(at, f"{label}: ClaimAmount"))
 
 
-def test_what_looks_too_good_is_warned_of_beside_the_roles_and_one_click_leaves_it_out() -> None:
+def test_a_suspiciously_predictive_feature_triggers_a_warning_and_is_excluded_by_one_click() -> None:
     """Missing cells carry a leak as values do; what may only be one stays a feature until somebody
     decides."""
     frame = tariff(3000).drop(columns="ClaimAmount")
@@ -439,7 +439,7 @@ def test_leaving_a_feature_out_does_not_check_the_table_again(monkeypatch) -> No
     assert (features(click(at, "Leave out calls")).value, len(checked)) == (["VehPower"], 1)
 
 
-def test_parts_of_the_price_are_left_out_together_and_one_click_brings_them_back() -> None:
+def test_components_of_the_price_are_excluded_together_and_included_again_by_one_click() -> None:
     frame = tariff(900).drop(columns="ClaimNb")
     rng = np.random.default_rng(1)
     frame["TPL"], frame["Hull"] = rng.gamma(9, 20, (2, 900)).round(2)

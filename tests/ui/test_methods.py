@@ -13,7 +13,7 @@ from tests.ui.conftest import calm, charts, open_page, words
 
 
 @pytest.mark.parametrize("address", [{}, {"data": "household", "reading": "gap"}, {"data": "crossing"}])
-def test_the_page_shows_the_committed_results(address):
+def test_the_methods_page_shows_the_committed_results(address):
     at = calm(open_page("methods", **address))
     table = read_methods()
     data = address.get("data", table["data"].iloc[0])
@@ -41,7 +41,7 @@ def made(errors, **columns):
     return pd.DataFrame(rows).assign(**(same | columns))
 
 
-def test_ranks_are_means_over_the_sets_that_all_methods_have():
+def test_mean_ranks_cover_only_data_sets_with_results_of_all_methods():
     table = made({DEFAULT_METHOD: [0.2, 0.3], "hsic": [0.1, 0.4], "gdp": [0.3, np.nan]})
     assert mean_ranks(table)[0.5].to_dict() == {DEFAULT_METHOD: 1.5, "hsic": 1.5, "gdp": 3.0}
     without = table[(table["method"] != "gdp") | (table["data"] != "b")]
@@ -51,7 +51,7 @@ def test_ranks_are_means_over_the_sets_that_all_methods_have():
     assert best_at_half(table)["method"].tolist() == ["hsic", DEFAULT_METHOD]
 
 
-def test_what_is_certain_is_counted():
+def test_the_summary_counts_significant_differences():
     table = made({DEFAULT_METHOD: [0.2, 0.3], "hsic": [0.1, 0.4]})
     table.loc[6, ["more_low", "more_high"]] = -0.2, -0.05
     table.loc[9, ["more_low", "more_high"]] = -0.1, 0.3
@@ -59,7 +59,7 @@ def test_what_is_certain_is_counted():
     assert "in 2 cases. It lies above 0 in 0 and below 0 in 1, on 1 of 2 sets" in said
 
 
-def test_no_method_lacks_a_set_without_a_reason():
+def test_a_reason_is_given_for_every_missing_method_result():
     table = read_methods()
     reasons = missing(table)
     for name, own in table.groupby("method"):

@@ -69,7 +69,7 @@ def addresses(made: tuple) -> list[tuple[str, dict[str, str]]]:
 
 
 @pytest.mark.slow
-def test_every_address_of_another_s_is_gone(annes: tuple, become: Become) -> None:
+def test_every_address_of_another_owner_is_reported_as_gone(annes: tuple, become: Become) -> None:
     for name, address in addresses(annes):
         become(ANNE)
         assert not re.search("is gone|not stored here", said(open_page(name, **address))), (name, address)
@@ -81,7 +81,7 @@ def test_every_address_of_another_s_is_gone(annes: tuple, become: Become) -> Non
         assert said(open_page(name, **unknown)) == foreign, (name, address)
 
 
-def test_home_and_the_data_page_list_one_s_own(annes: tuple, become: Become) -> None:
+def test_home_and_the_data_page_list_only_data_of_the_current_user(annes: tuple, become: Become) -> None:
     def listed() -> list[bool]:
         data = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
         return ["secret" in said(each) for each in (open_page("home"), data)]
@@ -91,7 +91,7 @@ def test_home_and_the_data_page_list_one_s_own(annes: tuple, become: Become) -> 
     assert listed() == [False, False]
 
 
-def test_downloads_are_made_for_their_owner_and_noted(annes: tuple, become: Become) -> None:
+def test_downloads_are_created_for_their_owner_and_logged(annes: tuple, become: Become) -> None:
     source, run, *_ = annes
     at = open_page("tradeoff", run=run.id)
     keys = [
@@ -111,7 +111,7 @@ def test_downloads_are_made_for_their_owner_and_noted(annes: tuple, become: Beco
     assert "is gone" in str(last.failure())
 
 
-def test_who_is_not_signed_in_sees_the_way_in_and_nothing_else(annes: tuple, monkeypatch) -> None:
+def test_a_visitor_who_is_not_signed_in_sees_only_the_sign_in_page(annes: tuple, monkeypatch) -> None:
     monkeypatch.setattr(access, "get_secrets_auth_section", lambda: {"cookie_secret": "x"})
     for name, address in [("home", {}), *addresses(annes)]:
         at = open_page(name, **address)
@@ -120,14 +120,16 @@ def test_who_is_not_signed_in_sees_the_way_in_and_nothing_else(annes: tuple, mon
         assert "secret" not in said(at)
 
 
-def test_a_header_that_is_missing_is_refused_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_without_the_user_header_is_refused_with_an_explanation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv(access.USER_HEADER, "X-Forwarded-User")
     at = open_page("home")
     assert "does not identify you" in said(at)
     assert not at.button
 
 
-def test_owners_are_hashes_that_tell_names_and_issuers_apart() -> None:
+def test_owner_ids_are_hashes_that_differ_by_user_name_and_issuer() -> None:
     found = [access._id_of(*who) for who in (("oidc", "i", "s"), ("oidc", "is", "s"), ("header", "s"))]
     assert len(set(found)) == 3
     assert all(re.fullmatch("[0-9a-f]{32}", each) for each in found)
@@ -137,7 +139,7 @@ def test_owners_are_hashes_that_tell_names_and_issuers_apart() -> None:
             access._id_of("header", nobody)
 
 
-def test_a_server_that_nobody_visits_forgets_what_was_deleted() -> None:
+def test_an_idle_server_drops_deleted_data_from_memory() -> None:
     source = upload_for(LOCAL)
     cached.dataset_of(source)
 

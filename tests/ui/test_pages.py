@@ -44,7 +44,7 @@ from tests.websocket import receive, run_page, session, until_run
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_opens_with_nothing_there(name):
+def test_every_page_opens_when_no_data_exist(name):
     at = open_page(name)
     assert not at.error
     assert len(at.title) == 1
@@ -53,13 +53,13 @@ def test_every_page_opens_with_nothing_there(name):
 @pytest.mark.parametrize(
     ("name", "kind"), [("train", "run"), ("tradeoff", "run"), ("train", "search"), ("audit", "audit")]
 )
-def test_what_is_gone_is_said_plainly(name, kind):
+def test_an_unknown_job_in_the_address_is_reported_as_gone(name, kind):
     at = open_page(name, **{kind: "0123456789ab"})
     assert f"This {kind} is gone" in at.error[0].value
     assert not at.run().error, "the next look must not stumble over it again"
 
 
-def test_a_grid_that_makes_no_sense_is_refused_at_the_field():
+def test_an_invalid_grid_of_weights_is_refused_with_the_reason():
     at = open_page("train").selectbox(key=GRID).set_value("My own").run()
     refused = {
         "-1 2": "negative", "": "empty", "1 1": "repeated", "one two": "numbers", "nan": "negative or not",
@@ -106,7 +106,7 @@ def choose(at, dataset):
     ("name", "told", "can_fetch"),
     [("census", "not on this machine.*kaggle", False), ("motor", "not on this machine yet", True)],
 )
-def test_a_set_that_is_not_here_says_how_it_comes(name, told, can_fetch, monkeypatch, tmp_path):
+def test_a_missing_data_set_shows_how_to_obtain_it(name, told, can_fetch, monkeypatch, tmp_path):
     monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
     at = calm(choose(open_page("data"), name))
     assert re.search(told, at.info[0].value, flags=re.DOTALL)
@@ -114,7 +114,7 @@ def test_a_set_that_is_not_here_says_how_it_comes(name, told, can_fetch, monkeyp
 
 
 @pytest.mark.data
-def test_a_set_that_must_be_brought_can_be_handed_over(real_data, monkeypatch, tmp_path):
+def test_a_data_set_that_cannot_be_downloaded_can_be_uploaded(real_data, monkeypatch, tmp_path):
     content = (real_data / "census" / "acs2015_county_data.csv").read_bytes()
     monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
     at = choose(open_page("data"), "census_county")
@@ -173,7 +173,7 @@ def test_settings_found_are_shown_and_taken_over_by_one_click():
     assert at.segmented_control(key=OBJECTIVE).value == "equalized_residuals"
 
 
-def test_a_weight_found_is_shown_and_taken_over_by_one_click():
+def test_a_fairness_weight_found_by_a_search_is_shown_and_applied_by_one_click():
     search = searched(LAM)
     lam = search.read_result().lam
     at = open_page("train", search=search.id)
@@ -188,7 +188,7 @@ def test_a_weight_found_is_shown_and_taken_over_by_one_click():
     assert (plan.lams, plan.methods, plan.settings) == ((lam,), ("standard", "hgr_spline"), SHORT)
 
 
-def test_a_search_is_what_the_form_asks_for(monkeypatch):
+def test_a_search_uses_the_options_chosen_on_the_form(monkeypatch):
     monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     at = open_page("train").multiselect(key=METHOD).set_value(["hgr_spline"]).run()
     at = field(at, "Epochs").set_value(2).run()
@@ -199,7 +199,7 @@ def test_a_search_is_what_the_form_asks_for(monkeypatch):
     assert len(plan.grid.candidates(plan.settings)) == 12
 
 
-def test_a_target_is_put_together_in_plain_words_and_may_be_cancelled():
+def test_a_search_target_is_set_by_form_fields_and_the_search_can_be_cancelled():
     at = open_page("train")
     at = field(at, "Epochs").set_value(2000).run()
     at = at.radio[0].set_value("excess").run()
@@ -225,7 +225,7 @@ def source() -> UploadSource:
     return made
 
 
-def test_each_class_is_shown_and_a_run_of_classes_opens(source: UploadSource) -> None:
+def test_a_run_with_sensitive_classes_opens_and_the_data_page_shows_each_class(source: UploadSource) -> None:
     at = calm(open_page("data", dataset=source.id))
     assert "Origin: A" in words(at).replace("\\", "")
     calm(open_page("train", dataset=source.id))
@@ -235,7 +235,7 @@ def test_each_class_is_shown_and_a_run_of_classes_opens(source: UploadSource) ->
     calm(open_page("tradeoff", run=run.id))
 
 
-def test_the_audit_page_takes_classes(source: UploadSource) -> None:
+def test_the_audit_page_accepts_a_categorical_sensitive_attribute(source: UploadSource) -> None:
     chosen = box(calm(open_page("audit", dataset=source.id)), "Sensitive attribute")
     assert chosen.value == "region"
     assert "sex" in chosen.options
@@ -253,7 +253,7 @@ NO_WIDGETS = ("sorted", "min", "max", "sort_values")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_key_of_a_widget_the_session_or_the_address_is_written_by_hand(path: Path):
+def test_widget_session_and_address_keys_are_never_string_literals(path: Path):
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     for call in calls:
@@ -274,14 +274,14 @@ def test_no_key_of_a_widget_the_session_or_the_address_is_written_by_hand(path: 
             assert not isinstance(node.slice, ast.Constant | ast.JoinedStr), f"line {node.lineno}"
 
 
-def test_two_files_never_have_the_same_keys(tmp_path):
+def test_two_source_files_cannot_share_a_widget_key_prefix(tmp_path):
     Keys(str(tmp_path / "ui" / "here" / "part.py"))("refit")
     Keys(str(tmp_path / "ui" / "here" / "part.py"))  # a page's script runs at every look
     with pytest.raises(ValueError, match="keys of here"):
         Keys(str(tmp_path / "elsewhere" / "ui" / "here" / "part.py"))
 
 
-def test_the_examples_hold():
+def test_the_docstring_examples_of_the_keys_module_pass():
     assert doctest.testmod(keys).failed == 0
 
 
@@ -311,7 +311,7 @@ def page(*, presented: bool) -> AppTest:
     return at.run()
 
 
-def test_a_short_table_is_as_large_as_the_text_and_shows_its_cells_as_they_are():
+def test_a_short_table_is_drawn_in_large_text_with_escaped_cells_in_presentation_mode():
     shown = page(presented=True)
     assert not shown.exception
     (large,) = shown.table
@@ -341,7 +341,7 @@ def rerun(page: str, part: str = "") -> BackMsg:
     return message
 
 
-def test_a_part_of_the_page_that_was_left_runs_no_more(address: str) -> None:
+def test_an_auto_refresh_of_a_page_already_left_does_not_run(address: str) -> None:
     """It would take the browser back to the page that was left, empty, and the new page's parts nowhere."""
     with session(address) as connection:
         said = run_page(connection, "data")

@@ -10,7 +10,7 @@ from tests.serving import ROOT
 from tests.ui.conftest import calm, charts, open_page, words
 
 
-def test_the_answer_is_counted_from_the_committed_cells():
+def test_the_counts_on_the_paper_page_match_the_committed_results():
     found = count(read_result("table1_crime"), "crime")
     at = open_page("paper")
     said = words(at)
@@ -38,7 +38,7 @@ def test_the_answer_is_counted_from_the_committed_cells():
         ("motor_all", "HGR_NN of 0.361 here and of 0.201 in the paper"),
     ],
 )
-def test_what_is_not_comparable_is_shown_with_the_reason_and_not_counted(name, reason):
+def test_results_not_comparable_with_the_paper_are_shown_with_the_reason_and_not_counted(name, reason):
     at = open_page("paper", data=name)
     said = at.markdown[2].value
     assert [part for part in ("not comparable, and not counted", reason) if part not in said] == []
@@ -49,7 +49,7 @@ def test_what_is_not_comparable_is_shown_with_the_reason_and_not_counted(name, r
     assert not ours.apply(lambda column: column.str.contains("lower|higher")).any(axis=None)
 
 
-def test_the_command_that_makes_a_result_again_is_named():
+def test_the_paper_page_shows_the_command_that_reproduces_a_result():
     (code,) = open_page("paper").code
     command = read_result("table1_crime").command
     whole, first = code.value.splitlines()[:2]
@@ -58,7 +58,7 @@ def test_the_command_that_makes_a_result_again_is_named():
 
 
 @pytest.mark.parametrize("part", ["fig1", "fig2", "fig3", "household"])
-def test_every_figure_is_drawn(part):
+def test_every_figure_of_the_paper_page_is_drawn(part):
     assert part in committed()
     at = calm(open_page("paper", part=part))
     (title,) = charts(at)
@@ -74,7 +74,7 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize(("address", "key", "known"), ADDRESSES)
-def test_the_address_holds_ids_of_which_the_unknown_are_named(address, key, known):
+def test_an_unknown_id_in_the_address_is_named_with_the_known_ids(address, key, known):
     at = open_page("paper", **address)
     if not known:
         assert not at.warning

@@ -100,7 +100,7 @@ def test_the_address_names_the_run_and_follows_the_choice(runs):
     assert at.query_params["run"] in (runs["one"].id, [runs["one"].id])
 
 
-def test_an_address_that_leads_nowhere_is_said_once(runs):
+def test_an_unknown_run_in_the_address_is_reported_once(runs):
     for address in ("../../etc/passwd", EVIL, "", "x" * 5000):
         at = open_page("runs", run=address)
         assert "This run is gone" in at.error[0].value
@@ -108,7 +108,7 @@ def test_an_address_that_leads_nowhere_is_said_once(runs):
         calm(at.run())
 
 
-def test_a_name_is_given_shown_as_it_is_and_taken_away(runs):
+def test_a_run_name_can_be_set_shown_as_plain_text_and_removed(runs):
     at = open_page("runs", run=runs["one"].id)
     at = calm(named(at.text_input, "Name").set_value(EVIL).run())
     assert Run(runs["one"].id).name == EVIL
@@ -118,7 +118,7 @@ def test_a_name_is_given_shown_as_it_is_and_taken_away(runs):
     assert Run(runs["one"].id).name == ""
 
 
-def test_a_run_is_run_again(runs):
+def test_run_again_starts_a_new_run_with_the_same_plan(runs):
     at = calm(click(open_page("runs", run=runs["one"].id), "Run again"))
     (again,) = {run.id for run in list_runs().runs} - {run.id for run in runs.values()}
     assert Run(again).spec.plan == PLAN
@@ -127,7 +127,7 @@ def test_a_run_is_run_again(runs):
     assert Run(again).status.state == "cancelled"
 
 
-def test_deleting_names_what_goes_and_leaves_nothing(runs):
+def test_the_runs_page_states_what_a_deletion_removes_and_deletes_it_completely(runs):
     at = open_page("runs", run=runs["one"].id)
     assert "This deletes this run from this machine" in words(at).replace("\\", "")
     at = calm(click(at, "Delete permanently"))
@@ -139,7 +139,7 @@ def test_deleting_names_what_goes_and_leaves_nothing(runs):
     assert list_runs().runs == ()
 
 
-def test_a_run_that_was_taken_away_is_brought_in(runs):
+def test_an_exported_run_can_be_imported_on_the_runs_page(runs):
     content = export_run(runs["one"])
     delete_run(runs["one"])
     at = calm(bring_in(calm(open_page("runs")), content))
@@ -152,7 +152,7 @@ def test_a_run_that_was_taken_away_is_brought_in(runs):
     assert len(list_runs().runs) == 3
 
 
-def test_a_run_without_its_file_is_shown_and_says_what_can_not_be_done():
+def test_a_run_whose_data_file_was_deleted_is_shown_with_unavailable_actions_disabled():
     upload = keep_upload(claims(200).to_csv(index=False).encode(), name="claims.csv")
     run = finished(source=UploadSource(sha256=upload.sha256, name="claims.csv", roles=ROLES))
     delete_upload(upload.sha256)

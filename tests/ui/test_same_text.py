@@ -53,7 +53,9 @@ def in_document(document: bytes, table: Table) -> bool:
     return any(texts[k : k + len(cells)] == cells for k in range(len(texts)))
 
 
-def test_an_audit_says_the_same_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_command_line_report_and_csv_give_the_same_text_for_an_audit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     audit = asked(uploaded(policies()), 1, 5)
     result = audit.read_result()
     sentence, table = result.answers[0].text, verdicts_of(result)
@@ -81,7 +83,7 @@ def test_an_audit_says_the_same_everywhere(tmp_path: Path, capsys: pytest.Captur
     assert [in_document(each, table) for each in (report, filing)] == [True, True]
 
 
-def test_a_front_says_the_same_everywhere(finished_run, tmp_path, capsys):
+def test_page_command_line_report_and_csv_give_the_same_text_for_a_front(finished_run, tmp_path, capsys):
     found = parse_comparison(finished_run)
     sentence, table = content.summary(found)[0], tables.measures(found)
     number = table.rows[0][-2]

@@ -102,7 +102,7 @@ def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, an
     assert any("column Age" in each.proto.help.replace("\\", "") for each in at.caption)
 
 
-def test_the_address_brings_back_the_view_of_another_objective_than_the_trained_one(finished_run):
+def test_the_address_restores_a_view_of_an_objective_other_than_the_trained_one(finished_run):
     address = {
         "lam": "2.3", "measure": "FairQuant", "objective": "Equalized residuals", "against": "hgr_nn:4",
     }  # fmt: skip
@@ -115,7 +115,7 @@ def test_the_address_brings_back_the_view_of_another_objective_than_the_trained_
     assert button(at, "Train models for equalized residuals")
 
 
-def test_a_point_is_kept_and_compared_with_everywhere(finished_run):
+def test_a_point_kept_for_comparison_appears_in_charts_and_tables(finished_run):
     at = click(move(open_page("tradeoff", run=finished_run.id), 4.0), "Compare with this point")
     assert at.query_params["against"] == "hgr_nn:4"
     at = move(at, 0.5)
@@ -167,7 +167,7 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     assert button(at, "Show this point").disabled
 
 
-def test_what_can_t_be_reached_or_chosen_is_said(finished_run, another_result):
+def test_an_unreachable_limit_and_missing_validation_rows_are_reported(finished_run, another_result):
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
     limit = at.number_input(key='tradeoff.comparison limit "hgr_spline" "demographic_parity"')
     assert "Not reached here" in words(limit.set_value(0.0).run())
@@ -182,7 +182,7 @@ def test_what_can_t_be_reached_or_chosen_is_said(finished_run, another_result):
 
 
 @pytest.mark.usefixtures("drawn_once")
-def test_a_first_look_starts_by_itself_and_is_refined():
+def test_a_preview_starts_automatically_and_stays_usable_if_refinement_is_cancelled():
     source = CatalogueSource(dataset="household", options={"n": 300})
     at = open_page("tradeoff", dataset=save_source(source))
     (run,) = list_runs().runs
@@ -200,7 +200,7 @@ def test_a_first_look_starts_by_itself_and_is_refined():
     assert "What fairness costs" in str(list(charts(at)))
 
 
-def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
+def test_a_quicker_run_is_offered_in_place_of_a_long_one(monkeypatch):
     plan = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), n_splits=4)
     run = create_run(SOURCE, plan, first=preview_of(PLAN))
     worker.preview(run, JobContext(run, ends=False), at_once)
@@ -227,7 +227,7 @@ def test_beside_a_long_run_a_quicker_one_is_offered(monkeypatch):
     ("objective", "a"),
     [("demographic_parity", ModelKey("standard", 0.0)), ("equalized_residuals", ModelKey("hgr_nn", 4.0))],
 )
-def test_each_stop_shows_what_the_comparison_finds_there(finished_run, objective, a):
+def test_each_slider_position_shows_the_values_of_the_comparison_at_that_point(finished_run, objective, a):
     found = replace(compared(finished_run, 1.0, a=a), objective=objective)
     stops = stops_of(found)
     for k, point in enumerate(stops.points):
@@ -245,7 +245,7 @@ def curve():
     return json.loads(files("fairdash.ui").joinpath("home_curve.json").read_text(encoding="utf-8"))
 
 
-def test_home_says_what_its_numbers_say(curve):
+def test_the_sentences_on_the_home_page_match_the_numbers_behind_them(curve):
     at = open_page("home")
     assert sentence(curve, stage(at)["slider"]["at"]) in words(at)
     end = len(curve["lam"]) - 1
@@ -262,7 +262,7 @@ def test_home_says_what_its_numbers_say(curve):
 
 
 @pytest.mark.parametrize("name", list(THEMES))
-def test_the_picture_of_home_is_made_of_its_numbers(curve, name):
+def test_the_chart_on_the_home_page_matches_the_stored_numbers(curve, name):
     assert json.loads(json.dumps(picture(curve, THEMES[name]))) == curve[name]
 
 
@@ -270,7 +270,7 @@ def press(at, label):
     return named(at.download_button, label).click().run()
 
 
-def test_a_damaged_model_is_said_on_the_page(run_of_two_methods):
+def test_a_damaged_model_is_reported_on_the_trade_off_page(run_of_two_methods):
     run = run_of_two_methods
     job = create_model(run.spec.source, run.spec.plan, run=run.id, method="hgr_spline", lam=1.0)
     assert worker.main(job.id) == 0
@@ -281,7 +281,7 @@ def test_a_damaged_model_is_said_on_the_page(run_of_two_methods):
     assert "damaged" in at.error[0].value
 
 
-def test_a_file_is_made_once_whoever_asks_first():
+def test_a_download_file_is_created_once_for_simultaneous_requests():
     times = []
     making = Making(lambda: times.append(1) or b"content")
     with ThreadPoolExecutor(4) as pool:
@@ -289,7 +289,7 @@ def test_a_file_is_made_once_whoever_asks_first():
     assert (making.failure(), len(times)) == (None, 1)
 
 
-def test_the_download_itself_fails_without_the_cause():
+def test_a_failed_download_does_not_reveal_the_original_error():
     def make():
         raise ValueError("could not convert string to float: 'Zoe'")
 
@@ -300,7 +300,7 @@ def test_the_download_itself_fails_without_the_cause():
     assert caught.value.__context__ is None
 
 
-def test_the_file_that_was_clicked_for_is_kept_until_the_browser_asks(run_of_two_methods, monkeypatch):
+def test_a_clicked_download_is_kept_until_the_browser_fetches_it(run_of_two_methods, monkeypatch):
     """The button is drawn anew, and the old file forgotten, only after that."""
     at, seen = calm(open_page("tradeoff", run=run_of_two_methods.id)), []
     monkeypatch.setattr(Making, "wait_until_asked", lambda making, seconds: seen.append(making))
@@ -325,7 +325,7 @@ def crossed_run(light_runs):
     return made
 
 
-def test_dependence_on_each_on_the_crossing_and_on_all_together_and_the_chosen_one_opens_the_slider(
+def test_the_trade_off_page_offers_each_sensitive_attribute_their_crossing_and_all_jointly(
     crossed_run,
 ):
     result = crossed_run.read_result()

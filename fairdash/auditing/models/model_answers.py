@@ -194,9 +194,9 @@ def ask_model(
 
     Its tables are ``flips``, with a row for each column that the model knows: the change as shares of the
     mean price, the share of rows beyond the threshold, and the mean price at low and at high s;
-    ``partial_dependence``, the mean price with a column set to each of several values in turn; and, for a `customer` (a
-    label of the frame's index), ``customer`` and ``customer_columns``. `tell` is called before each column
-    and may raise an error to stop.
+    ``partial_dependence``, the mean price with a column set to each of several values in turn; and, for a
+    `customer` (a label of the frame's index), ``customer`` and ``customer_columns``. `tell` is called before
+    each column and may raise an error to stop.
     """
     name, delta, mean = result.plan.columns.sensitive, result.plan.max_gap, result.mean_price
     price = result.plan.columns.price

@@ -331,7 +331,7 @@ def say_what_tells_the_target(
     unsaid = max(len(lines) - MAX_SAID, 0) + max(len(suspect) - MAX_SAID, 0)
     if unsaid:
         more = counted(unsaid, "more column")
-        st.caption(f"{more} may reveal the target, or hold codes instead of amounts. They are listed among the features.")
+        st.caption(f"{more} may reveal the target, or hold codes. They are listed among the features.")
 
 
 def _say(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:

@@ -39,7 +39,7 @@ def numbers(said: str) -> list[float]:
 
 
 @pytest.mark.parametrize("name", few(CURVES, "hump", "bent"))
-def test_scene_1_says_the_exact_values_of_its_curve(name) -> None:
+def test_scene_1_states_the_exact_values_of_its_curve(name) -> None:
     points = CURVES[name]
     pearson, hgr = numbers(lesson.curve_sentence(points))[:2]
     shape = lesson.curve_scene(points).named
@@ -50,7 +50,7 @@ def test_scene_1_says_the_exact_values_of_its_curve(name) -> None:
     assert pearson == pytest.approx(fd.measure("pearson", u, v), abs=0.012)
 
 
-def test_scene_1_begins_with_no_correlation_and_a_strong_link() -> None:
+def test_scene_1_begins_with_no_correlation_and_strong_dependence() -> None:
     pearson, hgr = lesson.dials(lesson.HUMP)
     assert abs(pearson) < 1e-9
     assert hgr > 0.9
@@ -59,7 +59,7 @@ def test_scene_1_begins_with_no_correlation_and_a_strong_link() -> None:
     assert "nearly straight" in lesson.curve_sentence(CURVES["line"])
 
 
-def test_scene_2_goes_from_pearson_to_hgr() -> None:
+def test_scene_2_transforms_the_data_until_pearson_equals_hgr() -> None:
     u, v = (values[0] for values in lesson.curve_scene(lesson.HUMP).draw())
     assert numbers(lesson.straight_sentence(lesson.HUMP, 0))[0] == round(fd.measure("pearson", u, v), 2)
     slope, _, hgr, ada, ben = numbers(lesson.straight_sentence(lesson.HUMP, 1))
@@ -75,7 +75,7 @@ def test_scene_2_goes_from_pearson_to_hgr() -> None:
 
 
 @pytest.mark.parametrize("state", few([(50, 20), (100, 50), (200, 10)], (50, 20)))
-def test_scene_3_says_what_the_library_reads(state: tuple[int, int]) -> None:
+def test_scene_3_states_the_values_measured_by_the_library(state: tuple[int, int]) -> None:
     n, steps = state
     u, v = lesson.independent_rows(n)
     own, new = (
@@ -87,7 +87,7 @@ def test_scene_3_says_what_the_library_reads(state: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("frozen", [False, True])
-def test_scene_4_says_where_the_game_stands(frozen: bool) -> None:
+def test_scene_4_states_penalty_error_and_prices_at_each_training_step(frozen: bool) -> None:
     states = lesson.duel_states(frozen).set_index("step")
     assert list(states.index) == list(lesson.DUEL_STEPS)
     for step in (0, lesson.FROZEN_AT, 400):
@@ -99,7 +99,7 @@ def test_scene_4_says_where_the_game_stands(frozen: bool) -> None:
         assert prices.min() - 1 < said[5] < prices.max() + 1
 
 
-def test_scene_4_shows_what_its_notes_say() -> None:
+def test_scene_4_data_support_the_claims_of_its_notes() -> None:
     end = {frozen: lesson.duel_states(frozen).iloc[-1] for frozen in (False, True)}
     assert end[True]["fresh"] > 0.75
     # With the adversary at work what comes back is hunted down: on 20,000 new policies the price at the last
@@ -114,13 +114,13 @@ def test_scene_4_shows_what_its_notes_say() -> None:
     assert one[one["step"] <= lesson.FROZEN_AT].equals(other[other["step"] <= lesson.FROZEN_AT])
 
 
-def test_scene_4_begins_again_as_it_was() -> None:
+def test_the_committed_values_of_scene_4_can_be_reproduced() -> None:
     again, committed = maker.duel(games=(False,), steps=(0, 10))["duel"], lesson.duel_states(False)[:2]
     both = (each.drop(columns="frozen").astype(float) for each in (again, committed))
     np.testing.assert_allclose(*both, atol=1e-4)
 
 
-def test_scene_5_says_who_pays() -> None:
+def test_scene_5_states_who_pays_more_and_who_pays_less() -> None:
     after, before = (lesson.payers_by_age("demographic_parity", lam).set_index("age") for lam in (3.0, 0.0))
     said = lesson.payers_sentence("demographic_parity", 3.0)
     assert numbers(said)[1:3] == [30, round(after.loc[30, "price"] - before.loc[30, "price"])]
@@ -165,7 +165,7 @@ def said_of_the_error(plan: Sweep, result: SweepResult, method: str) -> dict[str
     return {name: re.findall(error, text)[0] for name, text in texts.items()}
 
 
-def test_home_lesson_and_trade_off_say_the_error_in_the_same_words(shared, monkeypatch) -> None:
+def test_home_lesson_and_trade_off_pages_word_the_error_alike(shared, monkeypatch) -> None:
     monkeypatch.setenv("FAIRDASH_HOME", str(shared("front")))
     (run,) = list_runs().runs
     said = said_of_the_error(run.spec.plan, run.read_result(), "hgr_nn")

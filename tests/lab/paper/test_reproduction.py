@@ -43,7 +43,7 @@ def pairs(rho, *, n=399, count=8, seed=0):
     return u, rho * u + np.sqrt(1 - rho**2) * rest
 
 
-def test_the_printed_table_is_whole():
+def test_the_transcribed_table_of_the_paper_is_complete():
     table = table1()
     assert len(table) == 3 * len(METHODS) * len(OBJECTIVES)
     assert table.notna().all(axis=None)
@@ -52,12 +52,12 @@ def test_the_printed_table_is_whole():
     assert row_of("crime", "hgr_spline", "demographic_parity")["mse"] == 0.781
 
 
-def test_a_constant_prediction_is_fair_by_both_networks():
+def test_both_published_networks_give_zero_for_a_constant_prediction():
     u, v = np.zeros((1, 50)), np.arange(50.0)[None]
     assert (hgr_nn_published(u, v, n_steps=3), chi2_nn_published(u, v, n_steps=3)) == (0, 0)
 
 
-def test_cumulative_fairquant_is_what_the_protocol_has_and_the_text_is_done_right():
+def test_paper_scoring_uses_cumulative_fairquant_and_corrected_scoring_the_textual_definition():
     from fairdash.dependence import fairquant
 
     u, v = pairs(0.0, count=1)  # noise: cumulative groups average it away
@@ -90,7 +90,7 @@ FAIR, DIVERGED = {"mse": 0.77, "hgr_kde": 0.05}, {"mse": 0.1, "diverged": True}
         ([{"mse": 0.7}, FAIR], "hgr_nn", 0.5, (0, True)),
     ],
 )
-def test_the_choice_of_a_model(rows, method, margin, expected):
+def test_a_model_is_chosen_by_the_protocol_of_the_paper(rows, method, margin, expected):
     paper = row_of("crime", method, "demographic_parity")
     chosen, reached = choose(tried(rows), method, paper, margin=margin)
     assert (chosen["candidate"], reached) == expected
@@ -100,7 +100,7 @@ def cell(ours, *, paper=0.3, error=0.01, floor=0.2, q95=0.25, measure="hgr_nn"):
     return Cell(measure=measure, paper=paper, ours=ours, error=error, floor=floor, floor_q95=q95)
 
 
-def test_a_cell_is_compared_to_the_digits_that_the_paper_prints():
+def test_a_cell_is_compared_at_the_precision_printed_in_the_paper():
     assert [cell(ours).words for ours in (0.25, 0.30049, 0.301, 0.35)] == [
         "lower", "same", "higher", "higher",
     ]  # fmt: skip
@@ -109,7 +109,7 @@ def test_a_cell_is_compared_to_the_digits_that_the_paper_prints():
     assert [cell(ours).at_floor for ours in (0.24, 0.26)] == [True, False]
 
 
-def test_cells_count_only_at_an_error_that_is_no_larger():
+def test_cells_count_as_reached_only_if_the_error_is_not_larger_than_in_the_paper():
     error, worse = cell(0.7, paper=0.78, measure="mse"), cell(0.8, paper=0.78, measure="mse")
     fair, unfair, hopeless = cell(0.2), cell(0.4), cell(0.4, paper=0.1)
     good = Count({"a": "x"}, {"a": [error, fair, unfair, hopeless]})
@@ -137,7 +137,7 @@ def fig2_values(**of):
     return pd.DataFrame(rows, columns=columns), exact.set_axis(["pattern", "noise", "hgr"], axis=1)
 
 
-def test_the_papers_sentences_can_hold():
+def test_claims_of_the_paper_are_confirmed_by_values_that_support_them():
     values, exact = fig2_values(
         hgr_nn_0=0.99, hgr_kde_0=[0.97, 0.9, 0.5, 0.2], hgr_rdc_0=[0.97, 0.9, 0.6, 0.3],
         hgr_nn_1=0.89, hgr_kde_1=[0.8, 0.7, 0.3, 0.05], hgr_rdc_1=[0.8, 0.7, 0.3, 0.05],
@@ -145,7 +145,7 @@ def test_the_papers_sentences_can_hold():
     assert [one.holds for one in sentences(values, exact)] == [True] * 5
 
 
-def test_the_papers_sentences_can_fail():
+def test_claims_of_the_paper_are_rejected_by_values_that_contradict_them():
     values, exact = fig2_values(
         hgr_nn_0=[0.9, 0.9, 0.9, 0.3], hgr_kde_0=0.97, hgr_rdc_0=0.95,
         hgr_nn_1=0.95, hgr_kde_1=0.96, hgr_rdc_1=0.97,
@@ -156,7 +156,7 @@ def test_the_papers_sentences_can_fail():
     assert "in 4 of 8 places, by up to 0.05" in exceeds.finding
 
 
-def test_a_small_household_end_to_end():
+def test_the_household_study_is_reproduced_end_to_end_at_small_size():
     settings = replace(SETTINGS, n_epochs=4, warm_up_epochs=1, hidden=(4,), adversary_steps=1, batch_size=128)
     reading = Reading(features_seen="surface", rooms=5)
     assert reading.study == "household_surface_5"
@@ -172,7 +172,7 @@ def test_a_small_household_end_to_end():
     assert set(result.tables["profile"]["method"]) == {"standard", "hgr_nn", "chi2_nn", "chi2_kde"}
 
 
-def test_what_flows_through_the_picture_adds_up():
+def test_losses_in_figure_3_add_up_and_gradients_are_positive():
     result = reproduce_fig3(n=300, epochs=(0, 2))
     flow, lam = result.tables["flow"], result.options["lam"]
     assert list(flow["epoch"]) == [0, 2]
@@ -183,20 +183,22 @@ def test_what_flows_through_the_picture_adds_up():
     assert (flow[gradients] > 0).all(axis=None)
 
 
-def test_the_command_writes_where_it_is_told(tmp_path, capsys):
+def test_the_reproduce_command_writes_to_the_given_folder(tmp_path, capsys):
     assert main(["reproduce", "fig3", "--out", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["tables"], told["folder"].startswith(str(tmp_path))) == (["flow"], True)
     assert committed(folder=tmp_path) == ("fig3",)
 
 
-def test_an_installed_package_says_where_the_studies_are(tmp_path, monkeypatch, capsys):
+def test_the_reproduce_command_of_an_installed_package_states_where_the_studies_are(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr("fairdash.cli.serving._ABOVE", tmp_path)
     assert main(["reproduce", "fig3", "--out", str(tmp_path)]) == 2
     assert "in a checkout of fairdash, whose folder benchmarks/paper has them" in capsys.readouterr().err
 
 
-def test_a_study_that_an_earlier_version_has_queued_ends_and_its_folder_stays():
+def test_a_paper_study_queued_by_an_earlier_version_is_ended_and_its_folder_kept():
     """The page made studies again in the background once, in folders of the user's own."""
     old = data_folder("paper") / "0123456789ab"
     (old / "result").mkdir(parents=True)
@@ -208,18 +210,18 @@ def test_a_study_that_an_earlier_version_has_queued_ends_and_its_folder_stays():
     assert not (data_folder("runs") / "0123456789ab").exists()
 
 
-def test_what_can_not_be_reproduced_is_said(tmp_path, capsys):
+def test_unknown_studies_and_options_are_refused_with_the_available_choices(tmp_path, capsys):
     for arguments in (["table7"], ["table1", "--dataset", "household"], ["household", "--rooms", "9"]):
         assert main(["reproduce", *arguments, "--out", str(tmp_path)]) == 2
         assert "Choose" in capsys.readouterr().err
 
 
-def test_a_result_that_is_not_there_says_how_to_make_it(tmp_path):
+def test_a_missing_result_is_refused_with_the_command_that_creates_it(tmp_path):
     with pytest.raises(DataError, match="reproduce table1 --dataset motor"):
         read_result("table1_motor", tmp_path)
 
 
-def test_what_the_page_shows_is_what_the_committed_studies_say():
+def test_the_committed_judgements_of_the_page_match_the_committed_studies():
     texts = json.loads((COMMITTED / JUDGED).read_text("utf-8"))
     for study in committed():
         tables, said = judge(study)
@@ -247,7 +249,7 @@ def trial(dataset, split, candidates=TRIED, **options):
     return Trial(dataset=dataset, split=split, candidates=candidates, **options)
 
 
-def test_test_rows_take_no_part_in_the_choice(small):
+def test_test_rows_do_not_affect_the_choice_of_a_model_in_the_reproduction(small):
     """Other targets and ages on a split's test rows change neither its choice nor its predictions there."""
     dataset, splits = small
     rows = splits[0].test
@@ -265,7 +267,7 @@ def test_test_rows_take_no_part_in_the_choice(small):
     np.testing.assert_array_equal(predicted, again)
 
 
-def test_every_weight_and_the_blends_between_neighbours_are_compared(small):
+def test_every_lambda_and_the_blends_between_neighbours_are_compared(small):
     dataset, (split, _) = small
     frame = trial(dataset, split).compared()
     assert len(frame) == 3 + 2 * len(BLENDS)
@@ -283,7 +285,7 @@ def with_shift(result, table, column, by):
     return replace(result, tables={**result.tables, table: frame})
 
 
-def test_draws_are_averaged_and_held_to_three_standard_errors():
+def test_repeated_studies_are_compared_by_the_average_of_draws_within_three_standard_errors():
     result = read_result("fig1")
     values = result.tables["values"]
     first = values[(values["id"] == "hgr_nn") & (values["evaluation"] == "ours") & (values["rho"] == 0)]
@@ -296,7 +298,7 @@ def test_draws_are_averaged_and_held_to_three_standard_errors():
     assert compare(result, with_shift(result, "values", "value", 1e-8))["same"].all()
 
 
-def test_a_row_of_the_table_is_compared_with_its_own_row():
+def test_a_partly_repeated_table_is_compared_row_by_row():
     whole = read_result("table1_crime")
     splits = whole.tables["splits"]
     own = splits[(splits["method"] == "mine") & (splits["objective"] == "equalized_residuals")]
@@ -322,7 +324,7 @@ def with_splits(n, *, spread, centre):
     return replace(result, tables={**result.tables, "splits": pd.DataFrame(rows)})
 
 
-def test_equivalence_is_the_papers_value_within_the_means_of_five_of_our_splits():
+def test_equivalence_means_that_the_paper_value_is_within_the_range_of_means_of_five_splits():
     def of(**how):
         result = with_splits(**how)
         found = result, "crime", judging.count(result, "crime")
@@ -339,13 +341,13 @@ def test_equivalence_is_the_papers_value_within_the_means_of_five_of_our_splits(
         assert says in said
 
 
-def test_the_central_range_is_that_of_means_of_five():
+def test_the_central_range_covers_90_percent_of_means_of_five_values():
     values = np.random.default_rng(1).normal(size=4_000)
     assert judging.central_range(values) == pytest.approx((-1.645 / 5**0.5, 1.645 / 5**0.5), abs=0.04)
     assert judging.central_range(values[:19]) is None
 
 
-def test_the_side_of_a_bound_is_resolved_where_the_data_sets_allow():
+def test_the_side_of_a_bound_is_reported_as_unresolved_if_the_data_sets_straddle_it():
     rho = [0.1, 0.5, 0.9]
     values = pd.DataFrame({"rho": np.repeat(rho, 3), "id": "chi2_nn", "evaluation": "ours"})
     values["value"] = [0.008, 0.011, 0.009, 0.30, 0.31, 0.32, 0.70, 0.71, 0.72]

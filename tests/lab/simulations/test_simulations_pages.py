@@ -50,7 +50,7 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
     write_status(job.folder, RunStatus(state=DONE, fraction=1.0))
 
 
-def test_patterns_opens_with_an_answer_and_four_estimators_and_draws_the_rest_when_chosen() -> None:
+def test_the_patterns_page_opens_with_an_answer_and_four_estimators_and_draws_more_on_request() -> None:
     app = opened("patterns")
     assert app.title[0].value == "Which measure detects the link?"
     assert [part for part in ("estimators detect the link", "0.89") if part not in answer(app)] == []
@@ -87,7 +87,7 @@ def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
     assert app.info[0].value == each.look_at
 
 
-def test_points_of_ones_own_come_from_the_address_and_such_as_make_no_curve_do_no_harm() -> None:
+def test_custom_points_are_read_from_the_address_and_invalid_points_are_ignored() -> None:
     for points in ("a:b", "nan:1,2:3", "1:1,1:2"):
         open_page("patterns", pattern="points", points=points, n="50")
     assert opened("patterns", pattern="spiral", n="50").selectbox(key="pattern").value == Scene().pattern
@@ -128,7 +128,7 @@ def test_slow_estimators_join_the_others_as_they_finish() -> None:
     assert "HGR_NN &nbsp;<b>0.75</b>" in ticks
 
 
-def test_what_networks_read_on_noise_in_sample_is_what_the_page_says() -> None:
+def test_the_in_sample_value_of_networks_on_noise_matches_the_text_of_the_page() -> None:
     said = REGISTRY["hgr_nn"].fails_when
     assert "200 rows of pure noise give about 0.7, 500 rows about 0.5" in said
     u, v = np.random.default_rng(0).normal(size=(2, 5, 200))
@@ -136,7 +136,7 @@ def test_what_networks_read_on_noise_in_sample_is_what_the_page_says() -> None:
     assert 0.65 < np.median(read) < 0.8
 
 
-def test_the_old_address_of_gaussians_leads_to_its_part_with_what_it_asks_for() -> None:
+def test_the_old_address_of_the_gaussians_page_opens_its_part_with_the_given_parameters() -> None:
     app = opened("gaussians", rho="0.9", base="bits")
     assert app.title[0].value.startswith("Does χ² or mutual information bound the maximal correlation")
     assert "1.198 bits" in answer(app)

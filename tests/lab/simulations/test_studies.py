@@ -54,14 +54,14 @@ def seen(table: pd.DataFrame, id: str) -> bool:
     return is_detected(id, table.loc[id, "value"], table.loc[id, "floor_q95"])
 
 
-def test_more_noise_is_more_of_the_same_noise() -> None:
+def test_scenes_that_differ_in_noise_scale_the_same_random_draws() -> None:
     quiet, loud = Scene(noise=1.0).draw(), Scene(noise=3.0).draw()
     assert np.array_equal(quiet[0], loud[0])
     shape = Scene().shape
     assert np.allclose(3 * (quiet[1] - shape(quiet[0])), loud[1] - shape(loud[0]))
 
 
-def test_points_make_a_curve() -> None:
+def test_custom_points_make_a_piecewise_linear_curve_and_invalid_scenes_are_refused() -> None:
     scene = Scene(pattern=POINTS, points=((-10, 0), (0, 5), (10, 0)))
     assert scene.named([-5.0, 0.0, 5.0]).tolist() == [2.5, 5.0, 2.5]
     assert from_plain(Scene, to_plain(scene)) == scene
@@ -72,7 +72,7 @@ def test_points_make_a_curve() -> None:
             Scene(**options)
 
 
-def test_heavy_tails_are_increasing_maps_of_the_same_rows_and_lognormal() -> None:
+def test_heavy_tails_map_the_same_rows_by_increasing_functions_to_lognormal_values() -> None:
     scene = Scene(n=1000, ties=0.2, seed=1)
     heavy = replace(scene, heavy_tails=True)
     for plain, mapped in zip(scene.draw(repeats=2), heavy.draw(repeats=2), strict=True):
@@ -92,14 +92,14 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("scene", UNSEEN)
-def test_a_scene_shows_who_does_not_see_the_link_or_sees_one_that_is_not_there(scene: str) -> None:
+def test_each_example_scene_shows_the_failure_of_the_estimators_it_is_about(scene: str) -> None:
     unseen, id, column, least = UNSEEN[scene]
     table = read(scene)
     assert not any(seen(table, each) for each in unseen)
     assert table.loc[id, column] > least
 
 
-def test_steps_see_half_of_forty_waves_and_splines_none() -> None:
+def test_step_functions_detect_forty_waves_and_splines_alone_do_not() -> None:
     scene = example("forty_waves").scene
     table = read("forty_waves")
     assert truth_of(scene.shape, noise=scene.noise).hgr > 0.99
@@ -109,7 +109,7 @@ def test_steps_see_half_of_forty_waves_and_splines_none() -> None:
     assert 0.3 < table.loc["hgr_spline", "value"] < 0.7
 
 
-def test_chi2_kde_is_far_too_low_on_a_strong_link_and_cumulative_fairquant_dilutes_the_top() -> None:
+def test_chi2_kde_underestimates_strong_dependence_and_cumulative_fairquant_a_gap_at_the_top() -> None:
     scene = example("strong_link").scene
     assert read("strong_link").loc["chi2_kde", "value"] < 0.3 * truth_of(scene.shape, noise=scene.noise).chi2
     value = read("top_gap")["value"]
@@ -122,7 +122,7 @@ def test_nearest_neighbour_information_grows_with_the_rows() -> None:
     assert many > few + 1.5
 
 
-def test_curves_are_learned_functions_of_the_rows() -> None:
+def test_learned_curves_follow_the_pattern_and_skip_measures_without_functions() -> None:
     curves = learned_curves(Scene(noise=0.5), ["pearson", "hgr_spline"])
     assert set(curves["id"]) == {"hgr_spline"}
     f = curves[curves["function"] == "f"]
@@ -136,7 +136,7 @@ def test_no_estimator_finds_more_than_chance_in_pure_noise() -> None:
 
 
 @pytest.mark.parametrize("each", SCENES, ids=lambda each: each.id)
-def test_scenes_are_of_known_measures_and_controls(each: Example) -> None:
+def test_example_scenes_use_known_measures_and_reachable_controls(each: Example) -> None:
     assert each.measure in REGISTRY or each.measure == "hgr_nn"
     assert each.scene.pattern in SHAPES
     assert each.scene.noise * 4 == int(each.scene.noise * 4)
@@ -156,7 +156,7 @@ def test_one_training_gives_chi2_and_mine_as_two_do() -> None:
         assert np.array_equal(values, values_of(id, u, v, evaluation=evaluation))
 
 
-def test_power_falls_from_all_to_the_false_alarms() -> None:
+def test_power_falls_with_noise_to_the_false_alarm_rate() -> None:
     scene = Scene(pattern="parabola", n=100)
     table = last(power_study(scene, noises=(0.5, 200.0), repeats=40, ids=QUICK)).tables["power"]
     rate = table.set_index(["id", "noise"])["rate"]
@@ -203,7 +203,7 @@ CHANNELS = {"step": (0.5, 5.0, -5.0), "top_jump": (0.05, 10.0, 0.0)}
 
 @pytest.mark.parametrize("noise", few([0.5, 1.0, 1.5, 2.0, 4.0, 9.0], 1.0, 4.0))
 @pytest.mark.parametrize("id", CHANNELS)
-def test_a_pattern_of_two_levels_is_a_noisy_channel(id: str, noise: float) -> None:
+def test_hgr_chi2_and_mi_of_a_two_level_pattern_equal_those_of_a_noisy_channel(id: str, noise: float) -> None:
     share, *levels = CHANNELS[id]
     v = np.linspace(-5 - 12 * noise, 10 + 12 * noise, 400_001)
     parts = [np.exp(-0.5 * ((v - level) / noise) ** 2) for level in levels]
@@ -220,14 +220,14 @@ def test_a_pattern_of_two_levels_is_a_noisy_channel(id: str, noise: float) -> No
     assert (truth.chi2, truth.mi) == (pytest.approx(chi2, abs=1e-4), pytest.approx(mi, abs=1e-4))
 
 
-def test_without_noise_only_few_values_have_finite_information() -> None:
+def test_only_patterns_with_few_values_have_finite_information_without_noise() -> None:
     assert math.isinf(truth_of(PATTERNS["cosine"], noise=0.0).mi)
     step = truth_of(PATTERNS["step"], noise=0.0)
     assert (step.hgr, step.chi2) == (1.0, 1.0)
     assert step.mi == pytest.approx(math.log(2))
 
 
-def test_ties_put_their_share_at_zero_and_keep_the_exact_value_exact() -> None:
+def test_ties_put_their_share_of_rows_at_zero_and_the_exact_value_accounts_for_them() -> None:
     scene = Scene(ties=0.5, n=200_000, pattern="parabola")
     u, v = scene.draw()
     assert np.mean(u == 0) == pytest.approx(0.5, abs=0.01)
@@ -238,7 +238,7 @@ def test_ties_put_their_share_at_zero_and_keep_the_exact_value_exact() -> None:
     assert np.corrcoef(f, g)[0, 1] == pytest.approx(truth.hgr, abs=0.01)
 
 
-def test_in_bits_the_middle_term_is_hgr_squared_and_in_nats_the_first_inequality_fails() -> None:
+def test_the_middle_term_of_the_bound_equals_hgr_squared_in_bits_and_is_below_it_in_nats() -> None:
     chi2 = np.geomspace(1e-6, 1e3, 200)
     bits, nats = (middle(information(chi2, base)) for base in ("bits", "nats"))
     assert np.allclose(bits, hgr2(chi2), rtol=1e-9)

@@ -22,7 +22,7 @@ from tests.tiers import few
 STUDY = Study("noise_axis", Scene(n=50))
 
 
-def test_a_study_is_found_again_by_what_it_is() -> None:
+def test_a_study_is_identified_by_its_kind_and_parameters() -> None:
     assert Study.from_json(STUDY.to_json()) == STUDY
     assert STUDY.key == Study("noise_axis", Scene(n=50)).key
     assert STUDY.key != Study("power", Scene(n=50)).key
@@ -54,7 +54,9 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
     assert start_study(STUDY).status.state == QUEUED
 
 
-def test_a_study_asked_for_again_is_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cancelled_study_that_is_requested_again_is_queued_and_not_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     cancel(create_study(STUDY))
     job = start_study(STUDY)

@@ -89,14 +89,14 @@ def _all_figures(name=EVIL):
     )  # fmt: skip
 
 
-def test_plain_values_are_json_without_nan():
+def test_figure_values_are_exported_as_json_without_nan():
     nan = [[np.float64("nan")]]
     points = dots([1.0, float("nan")], np.array([2.0, np.nan]), name="a", colour="#000", customdata=nan)
     (trace,) = plain(go.Figure(data=[points]))["data"]
     assert json.loads(json.dumps(trace, allow_nan=False))["y"] == [2.0, None]
 
 
-def test_names_never_become_html_and_plotly_knows_all_that_is_in_a_figure():
+def test_names_in_figures_never_become_html_and_figures_are_valid_plotly():
     for figure in _all_figures():
         assert_names_are_text(figure)
         assert go.Figure(figure.to_dict()).to_dict() == figure.to_dict()
@@ -117,7 +117,7 @@ def test_the_front_draws_every_split_the_path_and_the_marks():
     assert "lowest error under independence: 0.3 ± 0.02" in texts
 
 
-def test_the_front_greys_what_another_point_beats_and_only_that():
+def test_the_front_figure_greys_exactly_the_dominated_points():
     columns = {"method": "hgr_nn", "lam": [0.0, 1.0, 2.0, 3.0], "share": 0.0, "n_splits": 2}
     columns |= {"mse": [0.3, 0.4, 0.5, 0.6], "hgr_kde": [0.9, 0.5, 0.6, 0.2]}
     columns |= {f"{c}{end}": 0.01 for c in ("mse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
@@ -131,7 +131,7 @@ def test_the_front_greys_what_another_point_beats_and_only_that():
     assert (numbers(beaten.y).tolist(), numbers(best.y).tolist()) == ([0.5], [0.3, 0.4, 0.6])
 
 
-def test_the_axis_fits_the_models_and_what_is_beyond_stands_at_its_edge():
+def test_the_error_axis_of_the_front_fits_the_models_and_shows_distant_baselines_at_its_edge():
     columns = {"method": "hgr_nn", "lam": [0.0, 1.0], "share": 0.0, "n_splits": 2, "split": 0}
     columns |= {"mse": [0.04, 0.09], "rmse": [20.0, 30.0], "hgr_kde": [0.9, 0.05]}
     columns |= {f"{c}{end}": 0.1 for c in ("rmse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
@@ -154,7 +154,7 @@ def test_the_axis_fits_the_models_and_what_is_beyond_stands_at_its_edge():
     assert (noise.x, noise.y) == (0.05, 30.0)
 
 
-def test_the_curves_of_several_stacks_are_one_line_also_before_there_is_a_dependence():
+def test_training_curves_of_several_stacks_are_averaged_into_one_line():
     stack = {"method": "hgr_nn", "lam": 1.0, "epoch": [1, 2], "mse": [1.0, 0.5], "dependence": None}
     curves = pd.concat(map(pd.DataFrame, (stack, stack | {"mse": [0.8, 0.7]})), ignore_index=True)
     (line,) = training_curves_figure(curves, "mse", theme=LIGHT).data
@@ -171,7 +171,7 @@ def test_the_curves_of_several_methods_show_the_one_in_training():
     assert METHODS["pearson"].title in figure.layout.title.subtitle.text
 
 
-def test_long_tables_are_drawn_as_a_sample_and_say_so():
+def test_scatter_plots_of_long_tables_draw_a_sample_and_state_its_size():
     rng = np.random.default_rng(0)
     s = rng.normal(size=5000)
     profile = quantile_profile(s[None], s, random_splits(5000, n_splits=1, random_state=0))
@@ -294,7 +294,7 @@ def both():
     return {objective: path_of(shift, "hgr_nn", "pearson") for objective, shift in shifts.items()}
 
 
-def test_bars_are_the_change_a_head_of_each_group(moved):
+def test_bars_of_the_transfers_figure_show_the_change_per_head_of_each_group(moved):
     figure = transfers_figure(moved, unit="€", theme=LIGHT, **NAMES)
     (bars,) = figure.data
     np.testing.assert_array_equal(bars.y, moved["per_head"])
@@ -305,7 +305,7 @@ def test_bars_are_the_change_a_head_of_each_group(moved):
     np.testing.assert_allclose(shown, moved["per_head"], atol=0.05)
 
 
-def test_each_group_has_both_models_densities_on_one_scale(spreads):
+def test_the_spread_figure_shows_the_densities_of_both_models_in_each_group_on_one_scale(spreads):
     figure = spread_figure(*spreads, audited="prediction", level="Price (€)", theme=LIGHT, **NAMES)
     lines = {trace.name: trace for trace in figure.data if trace.fill == "tonexty"}
     assert len(lines) == 6
@@ -321,7 +321,7 @@ def test_each_group_has_both_models_densities_on_one_scale(spreads):
 @pytest.mark.parametrize(
     ("noise", "other"), [(0.0, "spread"), (5e-9, "constant"), (5e-9, "constant elsewhere")]
 )
-def test_a_constant_model_is_one_line(noise, other):
+def test_the_spread_figure_draws_a_constant_model_as_one_line(noise, other):
     rng = np.random.default_rng(0)
     s = rng.uniform(size=900)
     a = 0.0716 + noise * rng.normal(size=900)
@@ -355,12 +355,12 @@ def test_both_panels_show_one_path_and_mark_the_same_model(both):
     assert [shape.x1 for shape in figure.layout.shapes] == pytest.approx([0.15, 0.20])
 
 
-def test_a_name_is_shown_as_it_is():
+def test_names_in_figures_are_escaped_except_for_quotes():
     # plotly shows the entities of quotes as they are written.
     assert escaped("\"a\" & 'b' <c>") == "\"a\" &amp; 'b' &lt;c&gt;"
 
 
-def test_names_of_two_points_never_become_html(moved, spreads, both):
+def test_names_in_comparison_figures_never_become_html(moved, spreads, both):
     names = NAMES | {"sensitive": EVIL, "subtitle": EVIL}
     assert_names_are_text(transfers_figure(moved, unit=EVIL, theme=LIGHT, **names))
     assert_names_are_text(spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names))
@@ -378,7 +378,7 @@ def assert_names_are_text(figure):
 VIEW = {"error": "mse", "error_title": "Test error (MSE)", "measure": "hgr_kde", "measure_title": "HGR"}
 
 
-def test_every_method_of_every_run_has_a_line_points_and_a_name_of_its_own() -> None:
+def test_the_runs_figure_draws_every_method_of_every_run_with_its_own_line_points_and_name() -> None:
     runs = [
         ("A", EVIL, rows_of(path_of(0.0, "hgr_nn", "pearson"), "mse", "hgr_kde"), math.nan),
         ("B", "later", rows_of(path_of(0.05, "hgr_nn"), "mse", "hgr_kde"), math.nan),

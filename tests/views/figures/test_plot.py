@@ -40,7 +40,7 @@ def test_the_front_draws_the_means_of_the_test_rows(trained):
     assert other.layout.font.color != figure.layout.font.color
 
 
-def test_a_front_of_the_standard_model_alone_and_with_references(trained):
+def test_plot_front_works_for_the_standard_model_alone_and_with_references(trained):
     data, _ = trained
     alone = fd.sweep(data, methods=["standard"], lams=[], n_splits=1, settings=QUICK, device="cpu")
     assert "standard model" in words(fd.plot.front(alone))
@@ -48,7 +48,7 @@ def test_a_front_of_the_standard_model_alone_and_with_references(trained):
     assert "uses s" in words(fd.plot.front(alone, references=references))
 
 
-def test_profile_transfers_and_dependence_are_of_the_chosen_model(trained):
+def test_plots_of_profile_transfers_and_dependence_show_the_chosen_model(trained):
     data, result = trained
     figure = fd.plot.profile(result, method="pearson", lam=2.0)
     assert "λ = 2" in words(figure)
@@ -65,7 +65,7 @@ def test_profile_transfers_and_dependence_are_of_the_chosen_model(trained):
     assert sorted(dots.x) == sorted(s)
 
 
-def test_several_columns_are_drawn_together_by_a_measure_that_takes_several():
+def test_plot_front_shows_several_columns_jointly_by_a_measure_that_takes_several():
     data = small_dataset(200)
     more = pd.DataFrame({"age": data.sensitive["age"], "income": np.random.default_rng(1).normal(size=200)})
     options = {"methods": ["standard"], "lams": [1.0], "n_splits": 1, "measures": ["hgr_kde", "hgr_spline"]}

@@ -32,7 +32,7 @@ def run(shared) -> Run:
     return Run(folder.name)
 
 
-def test_what_is_not_named_is_as_the_page_has_it(run):
+def test_a_comparison_uses_the_defaults_of_the_page_for_options_not_given(run):
     found = parse_comparison(run)
     assert (found.a, found.b) == (ModelKey("standard", 0.0), ModelKey("hgr_nn", 1.0))
     assert (found.objective, found.measure) == (run.spec.plan.objective, DEFAULT_MEASURE)
@@ -53,12 +53,12 @@ def test_points_are_found_by_their_names(run):
         ({"sensitive": "x"}, "x"),
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_refused_with_what_is(run, named, said):
+def test_unknown_models_and_measures_are_refused_with_the_available_ones(run, named, said):
     with pytest.raises(OptionError, match=said):
         parse_comparison(run, **named)
 
 
-def test_a_shell_writes_the_report(run, tmp_path, capsys):
+def test_the_report_command_writes_the_report(run, tmp_path, capsys):
     place = tmp_path / "report.html"
     assert main(["report", run.id, "--lam", "4", "--out", str(place)]) == 0
     page = place.read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ def test_a_shell_writes_the_report(run, tmp_path, capsys):
     assert f"{place}: " in capsys.readouterr().out
 
 
-def test_the_table_of_references_says_what_independence_costs_at_least_and_what_a_curve_is_not(run):
+def test_the_table_of_references_states_the_least_error_of_independence_and_its_limits(run):
     found = parse_comparison(run)
     table = tables.references(found)
     front = found.front
@@ -94,24 +94,24 @@ def figures(**stops: Any) -> pd.DataFrame:
     return rows_of(pd.DataFrame({"method": "hgr_spline", **stops}), "hgr_spline")
 
 
-def test_a_trained_weight_in_the_middle_third_goes_before_a_nearer_blend():
+def test_the_front_opens_at_a_trained_lambda_in_the_middle_third_before_a_closer_blend():
     found = figures(lam=[0, 1, 1.4, 2, 4], share=[0, 0, 0.5, 0, 0], hgr_spline=[0.9, 0.8, 0.5, 0.4, 0.1])
     assert opening(found) == 2
 
 
-def test_where_models_fall_from_one_side_to_the_other_a_blend_is_taken():
+def test_the_front_opens_at_a_blend_if_no_trained_model_has_dependence_in_the_middle_third():
     found = figures(lam=[0, 1, 1.4, 2, 4], share=[0, 0, 0.5, 0, 0], hgr_spline=[0.9, 0.88, 0.6, 0.12, 0.1])
     assert opening(found) == 1.4
 
 
-def test_other_methods_and_the_order_of_rows_do_not_move_the_opening():
+def test_other_methods_and_row_order_do_not_change_where_the_front_opens():
     found = figures(lam=[4, 2, 1, 0], share=0, hgr_spline=[0.1, 0.4, 0.8, 0.9])
     other = found.assign(method="hgr_nn", value=[0.1, 0.1, 0.5, 0.9])
     assert opening(pd.concat([other, found], ignore_index=True)) == 2
 
 
 @pytest.mark.parametrize("rows", [[], [0.08, 0.05, 0.02, 0.01]], ids=["no validation rows", "no dependence"])
-def test_without_a_middle_it_is_the_middle_trained_weight(rows):
+def test_the_front_opens_at_the_middle_trained_lambda_without_validation_rows_or_dependence(rows):
     assert opening(figures(lam=[0, 1, 2, 4][: len(rows)], share=0, hgr_spline=rows)) == 2
 
 
@@ -129,7 +129,7 @@ def test_equal_runs_differ_in_nothing(result: SweepResult) -> None:
     assert (differences([compared(result)] * 2), remarks([compared(result)] * 2)) == ("", [])
 
 
-def test_what_differs_is_named(result: SweepResult) -> None:
+def test_comparing_runs_names_their_differences(result: SweepResult) -> None:
     first = compared(result)
     residuals = replace(result.sweep, objective="equalized_residuals")
     other = replace(result, target_name="Price", sweep=residuals)
@@ -141,13 +141,13 @@ def test_what_differs_is_named(result: SweepResult) -> None:
     assert "sensitive columns" in differences([first, compared(replace(result, sensitive=sensitive))])
 
 
-def test_other_data_and_other_splits_are_remarked_on(result: SweepResult) -> None:
+def test_comparing_runs_remarks_on_different_data_and_splits(result: SweepResult) -> None:
     other = replace(SOURCE, options={"n": 300})
     said = remarks([compared(result), compared(result, replace(PLAN, n_splits=3), other)])
     assert len(said) == 2
 
 
-def test_the_table_has_every_trained_model_once(result: SweepResult) -> None:
+def test_the_table_of_compared_runs_has_every_trained_model_once(result: SweepResult) -> None:
     front = Front.of(result, objective=result.objective, sensitive=result.sensitive.columns[0])
     runs = [compared(result), replace(compared(result), letter="B")]
     measures = shared_measures([front, front])

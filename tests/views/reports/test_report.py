@@ -78,7 +78,7 @@ def page(found, dataset):
     return render_report(found, dataset=dataset, **RUN)
 
 
-def test_it_is_small_and_always_the_same(page):
+def test_a_report_is_small_and_reproducible(page):
     assert len(page) <= MAX_BYTES
     again = make_dataset()
     assert render_report(make_comparison(again, importance=True), dataset=again, **RUN) == page
@@ -92,7 +92,7 @@ def numbers_in(text):
 @pytest.mark.parametrize(
     ("lam", "a", "objective"), [(2.0, 0.5, "demographic_parity"), (0.758, 0.0, "equalized_residuals")]
 )
-def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objective):
+def test_every_number_in_the_summary_comes_from_the_comparison(dataset, lam, a, objective):
     found = make_comparison(dataset, lam=lam, a=a, objective=objective)
     moved, splits = found.moved, found.result.splits
     before, after = (
@@ -119,14 +119,14 @@ def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objecti
     assert not strange, (strange, said)
 
 
-def test_the_standard_model_alone_is_reported_as_such(dataset):
+def test_a_report_on_the_standard_model_alone_omits_the_change_by_group(dataset):
     found = make_comparison(dataset, lam=0.0)
     text = Reader(render_report(found, dataset=dataset, **RUN)).text
     assert "With the standard model" in text
     assert "Change of predictions by group" not in text
 
 
-def test_where_nothing_was_learned_the_report_says_so_first_and_claims_nothing(dataset):
+def test_a_report_on_models_that_learned_nothing_states_that_first_and_claims_nothing(dataset):
     learned = make_comparison(dataset, lam=1.0)
     blind = Gain(error=1.002, error_se=0.004, is_beyond_noise=False)
     found = replace(learned, result=replace(learned.result, gain=blind))
@@ -141,7 +141,7 @@ def test_where_nothing_was_learned_the_report_says_so_first_and_claims_nothing(d
     assert not answer(seen).startswith("Nothing")
 
 
-def test_a_model_that_is_no_better_than_the_average_is_said_to_be_worthless(dataset):
+def test_a_report_states_when_a_model_is_no_better_than_predicting_the_average(dataset):
     found = make_comparison(dataset, lam=1.0)
     assert "everyone the average" not in answer(found)
     worst = found.mean("mse", found.b)
@@ -151,7 +151,7 @@ def test_a_model_that_is_no_better_than_the_average_is_said_to_be_worthless(data
     assert "no smaller than when predicting the average for everyone" in answer(lost)
 
 
-def test_each_figure_has_its_words_and_its_table(page, found):
+def test_each_figure_of_a_report_has_a_description_and_a_table(page, found):
     reader = Reader(page)
     drawn, shown = blocks_of(found)
     profiles = [f"profile-{each}" for each in ("demographic_parity", "equalized_residuals")]
@@ -180,7 +180,7 @@ def test_a_floor_and_a_standard_error_stand_beside_every_dependence_value(found)
     assert len(tables.trained(found, "hgr_nn").rows) == 1 + len(LAMS)
 
 
-def test_it_tells_data_roles_training_versions_reading_and_limits(page, found):
+def test_a_report_states_data_roles_training_versions_interpretation_and_limits(page, found):
     text = Reader(page).text
     for expected in (
         "Prices", "500; in each split 320 train, 80 validation, 100 test", "price (€)", "age (years)",
@@ -193,7 +193,7 @@ def test_it_tells_data_roles_training_versions_reading_and_limits(page, found):
         assert expected in text, expected
 
 
-def test_it_is_said_which_combinations_of_attributes_a_penalty_leaves(found, monkeypatch):
+def test_a_report_states_which_combinations_of_attributes_a_penalty_does_not_cover(found, monkeypatch):
     alone, pairs = "each sensitive attribute by itself", "two attributes at a time"
     for method, of_two, of_three in (
         ("hgr_spline", "", pairs), ("pearson", alone, alone), (FAIR_TARIFF, "", pairs), ("hgr_nn", "", ""),
@@ -209,7 +209,7 @@ def test_it_is_said_which_combinations_of_attributes_a_penalty_leaves(found, mon
     assert "" not in content.unsaid(found)
 
 
-def test_a_blend_is_named_as_one(dataset):
+def test_a_report_describes_a_blend_as_a_blend_of_two_models(dataset):
     # A blend between λ = 1 and 2 has its name from the stops.
     path = make_comparison(dataset).front.test
     lam = float(path.loc[(path["low"] == 1) & np.isclose(path["share"], 0.4), "lam"].iloc[0])
@@ -251,7 +251,7 @@ def test_no_group_holds_fewer_than_20_rows(name):
     assert [said for said in re.findall(r"(\d+) test rows", hovers) if int(said) < 20] == []
 
 
-def test_too_few_rows_for_a_group_are_shown_as_none():
+def test_a_report_shows_no_groups_if_rows_are_too_few():
     dataset = make_dataset(n=90)
     found = make_comparison(dataset)
     assert not has_groups(found)
@@ -279,7 +279,7 @@ def test_hostile_names_stay_plain_text(page):
         assert "layout" not in shown or not re.search("<img|<script", json.dumps(shown))
 
 
-def test_nothing_in_it_has_a_remote_address(page):
+def test_a_report_has_no_remote_addresses(page):
     reader = Reader(page)
     for tag, attributes in reader.elements:
         assert tag not in {"link", "iframe", "object", "embed", "base", "form", "img", "a"}
@@ -298,7 +298,7 @@ def test_plotly_can_not_end_its_own_element():
     assert "<!--" not in plotly_script()
 
 
-def test_how_values_are_estimated_is_said(found):
+def test_a_report_states_that_spline_hgr_is_corrected_for_noise(found):
     corrected = replace(found, measure="hgr_spline")
     (said,) = sentences.of_values(corrected)
     assert "corrected for the contribution of noise" in said
@@ -306,20 +306,20 @@ def test_how_values_are_estimated_is_said(found):
     assert sentences.of_values(replace(found, measure="hgr_kde")) == []
 
 
-def test_json_in_a_script_says_what_it_said():
+def test_json_embedded_in_a_script_is_escaped_and_parses_to_the_same_value():
     text = json.dumps({"name": CLOSING + EVIL + FORMULA + " & \u2029"}, ensure_ascii=False)
     safe = as_script_json(text)
     assert not re.search("[<>&\u2028\u2029]", safe)
     assert json.loads(safe) == json.loads(text)
 
 
-def test_a_first_look_is_called_one_and_a_data_set_that_is_gone_is_said(page, found):
+def test_a_report_marks_previews_and_states_when_the_data_set_is_unavailable(page, found):
     hasty = Reader(render_report(found, is_preview=True, **RUN)).text
     assert [part for part in ("Preview:", "the data set was not available") if part not in hasty] == []
     assert "Preview:" not in Reader(page).text
 
 
-def test_it_calls_columns_what_people_call_them(dataset):
+def test_a_report_uses_the_display_names_of_columns(dataset):
     found, names = make_comparison(dataset), {"age": "driver's <b>age</b>", "price": "premium"}
     named = replace(found, result=replace(found.result, names=names))
     text = render_report(named, dataset=dataset, **RUN).decode()
@@ -328,7 +328,7 @@ def test_it_calls_columns_what_people_call_them(dataset):
     assert re.match(r"premium \(.*column price", content.data_facts(named, dataset)["Target"])
 
 
-def test_the_report_says_how_test_rows_were_chosen_and_what_belongs_together(dataset):
+def test_a_report_states_how_test_rows_were_chosen_and_which_rows_form_a_group(dataset):
     found = make_comparison(dataset)
     by_time = replace(found, plan=replace(found.plan, split="time"))
     for each, kind in ((found, "At random"), (by_time, "By time")):
@@ -341,7 +341,7 @@ def test_the_report_says_how_test_rows_were_chosen_and_what_belongs_together(dat
     assert "Group" not in content.data_facts(found, dataset)
 
 
-def test_benchmarks_say_that_an_existing_price_may_have_seen_the_sensitive_attribute(found):
+def test_the_benchmark_table_states_that_an_existing_price_may_use_the_sensitive_attribute(found):
     front = found.front
 
     def title(*methods):
@@ -354,7 +354,7 @@ def test_benchmarks_say_that_an_existing_price_may_have_seen_the_sensitive_attri
     assert title(LINEAR, PRICE) == f"{title(LINEAR)} (the existing prediction may)"
 
 
-def test_a_link_is_said_with_the_measure_that_found_it(found):
+def test_a_report_states_dependence_with_the_measure_that_detected_it(found):
     def said(verdict, own):
         test = found.front.test.copy()
         for measure, figures in (("verdict", verdict), ("hgr_kde", own)):
@@ -374,7 +374,7 @@ def test_a_link_is_said_with_the_measure_that_found_it(found):
     assert "HGR_KDE 0.200 alone exceeds 0.128" in said(verdict | {"p": 0.2}, own | {"value": 0.2})
 
 
-def test_an_error_near_zero_gets_no_percentage(found):
+def test_an_error_near_zero_is_reported_without_a_percentage_increase(found):
     test = found.front.test.copy()
     for lam, mse, rmse in ((0, 1e-6, 0.01), (found.b.lam, 0.01, 28.5)):
         for measure, value in (("mse", mse), ("rmse", rmse)):
