@@ -53,7 +53,8 @@ class Dataset:
         float64, finite, not constant.
     sensitive : DataFrame, shape (n, d)
         The values are finite and float64. No sensitive column is constant or also a feature. Classes are
-        encoded as columns of 0 and 1: one column for two classes, else one per class, such as ``"region: north"``.
+        encoded as columns of 0 and 1: one column for two classes, else one per class, such as
+        ``"region: north"``.
     weight : Series, shape (n,), optional
         Row weights, such as exposures in years: float64, finite, above 0, with a unique name. None for equal
         weights.
