@@ -100,7 +100,7 @@ def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> N
     opened = Run(run, owner=check_owner(owner))
     if not opened.status.is_over or not opened.can_go_on:
         raise RunError.of(
-            "there is nothing to resume: the run is done, at work, or was stopped before its first step "
+            "there is nothing to resume: the run is done, running, or was stopped before its first step "
             "was done",
             "See its progress with fairdash runs show, or start it again on the Runs page.",
         )

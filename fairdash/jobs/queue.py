@@ -342,7 +342,7 @@ def in_words() -> Iterator[None]:
         ):
             raise AwayError.of(
                 "the job database can't be reached",
-                "Check that the PostgreSQL of FAIRDASH_DATABASE answers. Jobs at work wait for it.",
+                "Check that the PostgreSQL of FAIRDASH_DATABASE answers. Running jobs wait for it.",
             ) from error
         hint = (
             "Check that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."

@@ -340,7 +340,7 @@ def _delete(folder: Path) -> Iterator[Problem]:
     """Delete a folder of work; a problem if its process does not stop."""
     if not stop(folder):
         yield Problem(
-            what=f"a process is still at work in {folder}",
+            what=f"a process is still running in {folder}",
             hint="End it, or restart the machine, then delete it once more.",
         )
         return

@@ -37,7 +37,7 @@ from fairdash.views.reports.fronts import ComparedRun, differences, remarks, sha
 
 #: Names of states.
 STATES = MappingProxyType(
-    {QUEUED: "waiting", RUNNING: "at work", DONE: "done", CANCELLED: "stopped", FAILED: "failed"}
+    {QUEUED: "waiting", RUNNING: "running", DONE: "done", CANCELLED: "stopped", FAILED: "failed"}
 )
 
 

@@ -187,7 +187,7 @@ FIXED = {
     "texts": (changed(cost=[f"1 {100 + k}" for k in range(120)]), "age", "must hold numbers", "Convert to numbers",
               "“cost” is converted from text to numbers."),
     "dates": (changed(born=[f"{1 + k % 9}/{1 + k % 12}/{1950 + k % 40}" for k in range(120)]), "born",
-              "day and month are ambiguous", "Use the age, month first",
+              "day and month are ambiguous", "Use the age (month before day)",
               "“born” is read as dates, with the month first, and used as an age"),
     "a hidden copy": (changed(300, born=2020 - policies(300)["age"]), "age", "“age” can be recovered", "Leave it out",
                       "1 feature ·"),
