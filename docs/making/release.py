@@ -150,7 +150,8 @@ def _run(*command: str | Path, cwd: str | Path | None = None, fails: int = 0) ->
     # No module of this checkout stands in for what was installed.
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(command, cwd=cwd, env=clean, capture_output=True, text=True)
-    if done.returncode not in (0, fails):
+    # A verdict above the threshold ends with 1, as uvx does when it fails, but only the verdict is printed.
+    if done.returncode not in (0, fails) or (done.returncode and not done.stdout):
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout
 
