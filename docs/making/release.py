@@ -158,7 +158,7 @@ def _run(*command: str | Path, cwd: str | Path | None = None, fails: int = 0) ->
 
 def main(folder: Path) -> None:
     """Carry all of it out, and say what is fit."""
-    wheel, source = check(folder)
+    wheel, source = check(folder.resolve())
     version, core, said = install_and_ask(wheel)
     if version != f"fairdash {__version__}" or "Does the price follow it?" not in said:
         raise SystemExit(f"The installed command says {version!r} and {said!r}.")
