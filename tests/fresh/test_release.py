@@ -27,10 +27,12 @@ def build(place: Path, *, repository: str = "") -> None:
 
 
 def test_the_release_dry_run_builds_checks_installs_and_lists_the_distributions(
-    tmp_path: Path, capsys
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     build(tmp_path)
-    main(tmp_path)
+    # The Makefile names a folder of the current one.
+    monkeypatch.chdir(tmp_path.parent)
+    main(Path(tmp_path.name))
     assert f"fairdash {__version__}: fit for a release" in capsys.readouterr().out
     listed = pd.read_csv(tmp_path / "licences.csv").set_index("name")
     assert listed.loc[["numpy", "streamlit"], "core"].tolist() == [True, False]
