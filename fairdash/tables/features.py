@@ -297,6 +297,11 @@ def a_few(n: int) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
 
 
+def absolute_correlation(x: np.ndarray, y: np.ndarray) -> float:
+    """Return the absolute correlation of two columns (n,), in [0, 1]; 0 if one is constant."""
+    return float(abs(np.corrcoef(x, y)[0, 1])) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
+
+
 def varies(values: pd.Series) -> bool:
     """Return whether a column has more than one value; a missing cell counts as a value."""
     return any(part.nunique(dropna=False) > 1 for part in (values.iloc[:FEW], values))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.tables.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.tables.features import a_few
+from fairdash.tables.features import a_few, absolute_correlation
 from fairdash.tables.fixes import on_a_line
 
 #: Minimum correlation between the difference of two columns and the exposure.
@@ -78,8 +78,7 @@ def _is_length(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.nd
         return False
 
     def together(values: np.ndarray) -> float:
-        cells = values[known]
-        return float(abs(np.corrcoef(cells, w[known])[0, 1])) if np.ptp(cells) > 0 else 0.0
+        return absolute_correlation(values[known], w[known])
 
     # If one of the two columns alone matches the exposure, the other is not a bound.
     return together(length) > edge and max(map(together, ends)) < edge

@@ -26,6 +26,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.tables.column_profile import as_floats, kind_of
+from fairdash.tables.features import absolute_correlation
 from fairdash.tables.header_words import meanings_of
 from fairdash.utils.rounding import precision
 from fairdash.utils.text import amount
@@ -211,7 +212,7 @@ class _Search:
             at_work = known[cells[known] != usual[name]]
             drawn.append(at_work[_spread(len(at_work), _MAX_ROWS_OF_PART)])
         if len(usual) > _MAX_COLUMNS:
-            like = {name: _correlation(_cells(frame[name])[few], y[few]) for name in usual}
+            like = {name: absolute_correlation(_cells(frame[name])[few], y[few]) for name in usual}
             usual = {name: usual[name] for name in sorted(usual, key=like.__getitem__)[-_MAX_COLUMNS:]}
         if not usual:
             return None
@@ -379,11 +380,6 @@ def _spread(n: int, most: int) -> Index:
 
 def _is_indicator(cells: Floats) -> bool:
     return bool(((cells == 0) | (cells == 1)).all())
-
-
-def _correlation(x: Floats, y: Floats) -> float:
-    """Return the absolute correlation; 0 for a constant."""
-    return float(abs(np.corrcoef(x, y)[0, 1])) if np.ptp(x) > 0 and np.ptp(y) > 0 else 0.0
 
 
 def _commonest(y: Floats) -> float:

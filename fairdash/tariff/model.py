@@ -343,13 +343,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
         counts = {term.column: int(term.unknown(features).sum()) for term in factors}
         unknown: dict[Hashable, int] = {name: count for name, count in counts.items() if count}
         if unknown:
-            warnings.warn(
-                f"Values not seen in training count as the base, in: {in_columns(unknown)}.",
-                UserWarning,
-                stacklevel=2,
-            )
-        given = {"intercept": np.array([self.intercept_]), "coefficients": self.coef_[None]}
-        base, values = base_and_values(self.terms_, **given)
+            text = f"Values not seen in training count as the base, in: {in_columns(unknown)}."
+            warnings.warn(text, UserWarning, stacklevel=2)
+        base, values = self._rated(self.intercept_, self.coef_)
         return premiums(self.terms_, features, base=base, values=values, multiplies=self._has_log_link)[0]
 
     def relativities(
@@ -374,10 +370,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if base not in ("level", "average"):
             raise OptionError.of("This value is not known", "Choose “level” or “average”.", column="base")
-        of_glm, own = (self.glm_intercept_, self.glm_coef_), (self.intercept_, self.coef_)
-        intercept, coef = of_glm if unpenalised else own
-        given = {"intercept": np.array([intercept]), "coefficients": coef[None]}
-        eta, values = base_and_values(self.terms_, **given, to_average=base == "average")
+        fitted = (self.glm_intercept_, self.glm_coef_) if unpenalised else (self.intercept_, self.coef_)
+        eta, values = self._rated(*fitted, base == "average")
         return relativities_table(
             self.terms_,
             base=float(eta[0]),
@@ -407,6 +401,11 @@ class FairTariff(RegressorMixin, BaseEstimator):
             The file can't be written.
         """
         export(self.relativities(), path)
+
+    def _rated(self, intercept: float, coef: Array, to_average: bool = False) -> tuple[Array, list[Array]]:
+        """Base (1,) and values (1, n_values) of each term, of one tariff."""
+        eta, coef = np.array([intercept]), coef[None]
+        return base_and_values(self.terms_, intercept=eta, coefficients=coef, to_average=to_average)
 
     @property
     def _has_log_link(self) -> bool:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -40,9 +39,6 @@ from fairdash.training.splits import (
 )
 from fairdash.training.stack_trainer import StackTrainer, train_in_legs, work_of
 from fairdash.utils.registry import get_entry
-
-if TYPE_CHECKING:
-    pass
 
 _IN_HALVES = "Memory was too small for a whole stack of models, so it was trained in halves."
 

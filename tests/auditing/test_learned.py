@@ -31,7 +31,7 @@ from fairdash.auditing.questions.attribution import (
     shares_of_link,
 )
 from fairdash.auditing.table import AuditTable
-from fairdash.errors import OptionError
+from fairdash.errors import DataError, OptionError
 
 ROLES = {"price": "p", "sensitive": "s", "exposure": "w"}
 
@@ -185,6 +185,11 @@ def test_questions_6_and_8_are_answered_with_tables_and_surrogate_fits(monkeypat
     assert table["explained"]["best_estimate"] > table["explained"]["corrective"]
     assert table["less"]["best_estimate"] == 0
     assert set(result.tables["premium_curves"]["premium"]) == set(table.index)
+
+
+def test_an_outcome_with_a_negative_total_is_refused():
+    with pytest.raises(DataError, match="0 or less"):
+        fd.audit(policies(300).assign(y=-1.0), **ROLES, outcome="y", questions=[6, 8])
 
 
 def test_questions_6_and_8_handle_ids_dates_groups_and_missing_or_negative_cells():

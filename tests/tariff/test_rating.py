@@ -142,10 +142,10 @@ def test_a_handwritten_table_of_relativities_can_be_used_for_rating():
 @pytest.mark.parametrize(
     ("cells", "says"),
     [
-        ({"kind": (2, "levels")}, "rows 4 .* another kind"), ({"kind": (0, "level")}, "not one base"),
+        ({"kind": (2, "levels")}, "rows 4 .* another kind"), ({"kind": (0, "level")}, "must have exactly one base"),
         ({"relativity": (2, 0.0)}, "rows 4 .* no number above 0"),
         ({"relativity": (2, np.nan)}, "rows 4 .* no number above 0"),
-        ({"factor": (2, None)}, "rows 4 .* name none"), ({"level": (2, None)}, "rows 4 .* do not say"),
+        ({"factor": (2, None)}, "rows 4 .* name none"), ({"level": (2, None)}, "rows 4 .* do not name their level"),
         ({"level": (2, "A")}, "appears twice"), ({"at": (4, 20.0)}, "appears twice"),
         ({"from": (6, 11.0)}, "leave a gap"), ({"to": (6, 11.0)}, "leave a gap"),
         ({"factor": (4, "zone")}, "several kinds"),

@@ -454,3 +454,21 @@ def test_components_of_the_price_are_excluded_together_and_included_again_by_one
     assert warned.startswith("**Each of 2 columns** gives the price away")
     at = click(at, "Leave out these 2 columns")
     assert features(at).value == ["VehPower"]
+
+
+@pytest.mark.variant
+def test_chosen_features_stay_chosen_when_another_role_changes() -> None:
+    frame = tariff().assign(rooms=np.arange(600) % 5, zone=["a", "b", "c"] * 200).drop(columns="ClaimNb")
+    # A missing cell prevents a stored data source, so that only the session knows what was chosen.
+    frame.loc[3, "DrivAge"] = np.nan
+    at = features(upload(csv(frame))).set_value(["VehPower", "zone"]).run()
+    for role, column, chosen in (
+        ("Exposure", "None: all rows have equal weight", ["VehPower", "zone"]),
+        ("Exposure", "Exposure", ["VehPower", "zone"]),
+        ("Existing prediction", "VehPower", ["zone"]),
+        ("Existing prediction", "None", ["VehPower", "zone"]),
+    ):
+        at = box(at, role).set_value(column).run()
+        assert features(at).value == chosen
+    at = box(at, "Target").set_value("VehPower").run()
+    assert "rooms" not in features(at).value, "left out by hand"
