@@ -61,13 +61,15 @@ def transport_tables(content: bytes) -> dict[str, bytes]:
     if not content.startswith(_SAS_TRANSPORT):
         return {}
     starts = [each.start() for each in _MEMBER.finditer(content) if each.start() % _RECORD == 0]
+    if len(starts) < 2:
+        return {}
     width = 32 if content.startswith(_SAS_TRANSPORT[1]) else 8
     tables: dict[str, bytes] = {}
     for start, end in zip(starts, [*starts[1:], len(content)], strict=True):
         place = start + 2 * _RECORD + 8
         name = content[place : place + width].decode("cp1252", errors="replace").strip()
         tables.setdefault(name, content[: starts[0]] + content[start:end])
-    return tables if len(starts) > 1 else {}
+    return tables
 
 
 def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
