@@ -20,10 +20,10 @@ from fairdash.utils.rounding import precision, settled, varies
 
 Array = NDArray[np.float64]
 
-#: Maximum number of values (8 bytes each) that a piece of a stack may hold in memory.
+#: Maximum number of values, of 8 bytes each, that a piece of a stack may hold in memory.
 _PIECE = 8_000_000
-#: Minimum average number of rows per distinct value of a discrete variable. With fewer rows, a table of
-#: counts is mostly noise.
+#: Minimum average number of rows per distinct value of a discrete variable. With fewer rows per value, a
+#: table of counts is mostly noise.
 _ROWS_A_VALUE = 5
 #: Arguments that this module passes to an implementation; callers cannot set them as options.
 _NO_OPTIONS = {"sample_weight", "random_state", "groups", "permutations", "weight_moves"}
@@ -48,9 +48,9 @@ def measure(
     u : (n,) array
         Finite numbers, such as predictions or residuals.
     v : (n,) array, or (n, d) where the measure is multivariate
-        Finite numbers, such as the sensitive attribute. Text or categories are classes. Two classes are
-        encoded as 0 and 1. With more classes, a multivariate measure uses one column of 0 and 1 per class,
-        and other measures use a discrete variable.
+        Finite numbers, such as the sensitive attribute. Text and categories are treated as classes. Two
+        classes are encoded as 0 and 1. For more classes, a multivariate measure gets a column of 0 and 1 per
+        class, and any other measure gets a discrete variable.
     sample_weight : (n,) array, optional
         Non-negative weights. Measures that do not accept weights raise an error.
     groups : (n,) array, optional
@@ -64,12 +64,12 @@ def measure(
     Returns
     -------
     float
-        Value of the measure; the registry describes what 0 and 1 mean. A constant input gives 0.
+        Value of the measure, or 0 if an input is constant; the registry describes what 0 and 1 mean.
 
     Raises
     ------
     OptionError
-        If the id or an option is not known, or an input is not finite or has the wrong shape.
+        If the id or an option is unknown, or an input is not finite or has the wrong shape.
 
     Examples
     --------
@@ -100,21 +100,21 @@ def measure_many(
     v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
     sample_weight : (n,) or (K, n) array, optional
     groups : (n,) array, optional
-        Options as in :func:`measure`, for all pairs.
+        Groups of rows, as in :func:`measure`, for all pairs.
     random_state
-        Seed used for every pair, so a value does not depend on the rest of the stack.
+        Seed used for every pair, so that the value of a pair does not depend on the other pairs.
     **options
         Options of the measure.
 
     Returns
     -------
     (K,) array
-        Values of the measure; 0 if an input is constant.
+        Value of the measure for each pair, or 0 if an input of the pair is constant.
 
     Raises
     ------
     OptionError
-        See :func:`measure`.
+        For the same reasons as in :func:`measure`.
 
     Examples
     --------
@@ -128,16 +128,16 @@ def measure_many(
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedFunctions:
-    """Values of the learned f and g in each row, with mean 0 and variance 1, and with signs fixed.
+    """Values of the learned functions f and g in each row, with mean 0, variance 1 and fixed signs.
 
     The signs are chosen so that g rises with v overall and f rises with g.
 
     Attributes
     ----------
     u, f : (n,) arrays
-        Values sorted by u, so that they can be drawn as a curve.
+        Values of u and of f(u), sorted by u so that they form a curve.
     v : (n,) or (n, d) array
-        Values sorted by v if v has one column.
+        Values of v, which are sorted if v has one column.
     g : (n,) array
     """
 
@@ -159,7 +159,7 @@ def learned_functions(
     u : (n,) array
     v : (n,) or (n, d) array
     random_state
-        Seed, if the measure draws random numbers.
+        Seed, for measures that draw random numbers.
     **options
         Options of :func:`fairdash.dependence.hgr_nn.hgr_nn`: ``inputs``, ``hidden``, ``n_steps``.
 
@@ -170,7 +170,7 @@ def learned_functions(
     Raises
     ------
     OptionError
-        The measure does not learn functions, or an input is constant.
+        If the measure does not learn functions, or an input is constant.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def _unit(x: Array) -> Array:
 
 
 def measure_of(id: str) -> Measure:
-    """Return the measure with the given id; an OptionError lists the valid ids."""
+    """Return the measure with the given id; an unknown id raises an OptionError that lists the valid ids."""
     return get_entry(REGISTRY, id, option="measure")
 
 
@@ -239,14 +239,14 @@ class Pairs:
         single: bool = False,
         measure: Measure | None = None,
     ) -> Pairs:
-        """Check one pair of columns, or a stack, against the measure's requirements, as float64.
+        """Check one pair of columns, or a stack of pairs, for the measure and convert the values to float64.
 
         Raises
         ------
         OptionError
-            As :func:`measure`.
+            For the same reasons as in :func:`measure`.
         """
-        # More than two classes become indicator columns, (n, k), that all members share.
+        # More than two classes become an indicator matrix (n, k), which all members of the stack share.
         are_classes = holds_text(v)
         if are_classes:
             v = class_columns(v, as_codes=measure is not None and measure.discrete)
@@ -281,7 +281,7 @@ class Pairs:
         return replace(self._at(index), groups=groups)
 
     def counted(self) -> Pairs:
-        """Drop rows that have no weight in any pair; groups keep their numbers."""
+        """Drop rows that have no weight in any pair; the remaining groups keep their numbers."""
         if self.weight is None or (counted := (self.weight > 0).any(axis=0)).all():
             return self
         return self._at(np.flatnonzero(counted))
@@ -292,14 +292,14 @@ class Pairs:
         return Pairs(self.u[:, index], self.v[:, index], weight, groups)
 
     def varying(self) -> NDArray[np.bool_]:
-        """Mask of pairs in which both variables vary, (K,); rows without weight are ignored."""
+        """Return a mask of the pairs in which both variables vary, (K,); rows without weight are ignored."""
         columns = self.v[None] if self.v.ndim == 2 else np.moveaxis(self.v, 2, 0)
         return varies(self.u, self.weight) & np.any([varies(x, self.weight) for x in columns], axis=0)
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """Measure with its options and seed.
+    """Dependence measure with its options and its seed.
 
     Attributes
     ----------
@@ -323,20 +323,20 @@ class Estimator:
     def null(self, pairs: Pairs, permutations: Index) -> Array:
         """Return the measure of u with each permutation (B, n) of v: (1, K, B), or (2, K, B) with weights.
 
-        If a weight depends on one of the two variables, it must stay with that variable. Otherwise, the
-        weighted margins of the permuted data differ from those of the observed data. There are therefore two
-        null distributions, with the weight kept with u and with v, and a test takes the larger p-value. This
-        test holds its level unless the weight depends on both u and v.
+        A weight that depends on one of the two variables must stay with this variable. Otherwise, the
+        weighted margins of the permuted data differ from the margins of the observed data. There are
+        therefore two null distributions, with the weight kept with u or with v, and a test takes the larger
+        p-value. This larger p-value holds its level unless the weight depends on both u and v.
         """
         ways = (False,) if pairs.weight is None else (False, True)
         return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
 
     def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
-        """Return the measure of u with each permutation of v, (K, B), by the measure's shortcut if any.
+        """Return the measure of u with each permutation of v, (K, B), by a shortcut if the measure has one.
 
-        The weight stays with u, or moves with v if `weight_moves`. A weighted margin changes when the weights
-        move relative to its variable, so a shortcut must handle this case explicitly. The unweighted shortcut
-        is also invalid if groups of different sizes exchange values, which changes the margin of v.
+        The weight stays with u, or moves with v if `weight_moves`. Moving the weights relative to a variable
+        changes its margin, so a shortcut must handle moving weights explicitly. The unweighted shortcut is
+        also invalid if groups of different sizes exchange values, which changes the margin of v.
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
         taken = keywords(self.measure.load())
@@ -357,7 +357,7 @@ class Estimator:
         return result
 
     def _applied(self, pairs: Pairs, result: Array, **more: Any) -> Array:
-        """Compute the result for all pairs that vary, in pieces that fit in memory."""
+        """Compute the results of all pairs that vary, in pieces that fit in memory."""
         one, implementation = self.measure, self.measure.load()
         if pairs.weight is not None and not one.accepts_weights:
             raise _fault(
@@ -392,7 +392,7 @@ def keywords(implementation: Callable[..., Any]) -> set[str]:
 
 
 def _keep_margin(permutations: Index, groups: Index | None) -> bool:
-    """Return whether every order (B, n) contains each row once; groups of unequal sizes make rows repeat."""
+    """Return whether every order (B, n) contains each row once; groups of unequal sizes repeat rows."""
     n = permutations.shape[1]
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 
@@ -421,7 +421,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
 
 
 def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
-    """Weights as a stack (K, n), checked; ``None`` stays ``None``."""
+    """Check the weights and return them as a stack (K, n); return ``None`` if there are no weights."""
     if sample_weight is None:
         return None
     weight = _numbers(sample_weight, "sample_weight")

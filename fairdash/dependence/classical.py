@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 from fairdash.errors import require_count
 from fairdash.utils.rounding import is_rounding
 
-#: Minimum distance of ranks from 0 and 1, because a tiny weight may not separate a rank from these ends.
+#: Minimum distance of ranks from 0 and 1, because rounding may hide the distance that a tiny weight gives.
 _FROM_THE_END = 1e-12
 
 
 def mid_ranks(
     x: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the share of rows below plus half the share of equal rows: the mid-distribution function.
+    """Return the mid-distribution function: the share of rows below a value plus half the share equal to it.
 
     Parameters
     ----------
     x : (..., n) array
-        Values; ties get the same rank, regardless of the order of the rows.
+        Values; tied values get the same rank, regardless of the order of the rows.
     sample_weight : (..., n) array, optional
-        Non-negative weights. A weight of 2 counts as two copies of the row.
+        Non-negative weights. A row of weight 2 counts as two rows.
 
     Returns
     -------
     (..., n) array
-        Numbers in (0, 1) with (weighted) mean one half.
+        Ranks in (0, 1), with a (weighted) mean of one half.
     """
     shape = x.shape
     n = shape[-1]
@@ -43,7 +43,7 @@ def mid_ranks(
         weight = np.broadcast_to(sample_weight, shape).reshape(-1, n)
         ends = np.cumsum(np.take_along_axis(weight, order, axis=-1), axis=-1)
         ends = ends / ends[:, -1:]
-    # A run of equal values extends from the end of the previous run to its own end.
+    # A run of equal values extends from the end of the previous run to the last of these values.
     last = np.ones(flat.shape, dtype=bool)
     last[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
     first = np.ones(flat.shape, dtype=bool)
@@ -61,7 +61,7 @@ def mid_ranks(
 def normal_scores(
     x: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return Φ⁻¹ of the (weighted) mid-ranks, which lie in (0, 1); ``(..., n) -> (..., n)``."""
+    """Return the normal quantiles Φ⁻¹ of the (weighted) mid-ranks in (0, 1); ``(..., n) -> (..., n)``."""
     from scipy.special import ndtri
 
     ranks = np.clip(mid_ranks(x, sample_weight), _FROM_THE_END, 1 - _FROM_THE_END)
@@ -72,9 +72,10 @@ def normal_scores(
 def quantiles(
     x: NDArray[np.float64], weight: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return weighted quantiles: for each share, the smallest value with this share of weight at or below.
+    """Return weighted quantiles: the smallest value at or below which each share of the weight lies.
 
-    Values and weights have shape (n,), and shares are in [0, 1]. The result is zeros if there are no values.
+    Values and weights have shape (n,), and shares are in [0, 1]. The quantiles are zeros if there are no
+    values.
 
     >>> quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([0.25, 0.5, 1.0]))
     array([1., 2., 3.])
@@ -120,13 +121,13 @@ def pearson(
 def spearman(
     u: Array, v: Array, *, sample_weight: Array | None = None, permutations: Index | None = None
 ) -> Array:
-    """Return Spearman's correlation: Pearson's correlation of the mid-ranks; otherwise as :func:`pearson`."""
+    """Return Spearman's correlation, which is Pearson's correlation of the mid-ranks; see :func:`pearson`."""
     ranks = mid_ranks(u, sample_weight), mid_ranks(v, sample_weight)
     return pearson(*ranks, sample_weight=sample_weight, permutations=permutations)
 
 
 def kendall(u: Array, v: Array) -> Array:
-    """Return Kendall's τ_b of each pair, by scipy; ``(K, n), (K, n) -> (K,)`` in [−1, 1]."""
+    """Return Kendall's τ_b of each pair, computed by scipy; ``(K, n), (K, n) -> (K,)`` in [−1, 1]."""
     from scipy.stats import kendalltau
 
     return np.array([kendalltau(a, b).statistic for a, b in zip(u, v, strict=True)])
@@ -139,14 +140,14 @@ def hgr_witsenhausen(u: Array, v: Array, *, sample_weight: Array | None = None) 
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Variables with few distinct values; the caller rejects other variables. Several columns form one
-        variable, whose values are the combinations of their values.
+        Variables with few distinct values, which the caller has checked. Several columns form one variable,
+        whose values are the combinations of the columns' values.
     sample_weight : (K, n) array, optional
 
     Returns
     -------
     (K,) array
-        In [0, 1]; the exact maximal correlation of the empirical distribution.
+        Exact maximal correlation of the empirical distribution, in [0, 1].
     """
     weight = np.ones(u.shape) if sample_weight is None else sample_weight
     if v.ndim == 3:
@@ -168,23 +169,23 @@ def _of_table(u: Array, v: Array, weight: Array) -> float:
 def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     """Return the mutual information of each pair of a stack, in nats.
 
-    Without ties, the value equals that of scikit-learn's ``mutual_info_regression``. With ties, scikit-learn
-    adds noise, so its value depends on the order of the rows. This function counts ties instead (Gao et al.
-    2017, for discrete and mixed variables).
+    Without ties, the value equals that of scikit-learn's ``mutual_info_regression``. For tied values,
+    scikit-learn adds noise, so that its value depends on the order of the rows. This function counts ties
+    instead (Gao et al., 2017, for discrete and mixed variables).
 
     Parameters
     ----------
     u : (K, n) array
         Values; the function standardises u and each column of v.
     v : (K, n) or (K, n, d) array
-        The distance between rows is the largest distance over the columns.
+        Values; the distance between two rows of v is their largest distance in any column.
     n_neighbours
-        Number k of neighbours. More neighbours give less variance and more bias.
+        Number k of nearest neighbours. More neighbours reduce the variance and increase the bias.
 
     Returns
     -------
     (K,) array
-        At least 0 (negative estimates become 0), with no upper bound.
+        Mutual information, at least 0 (negative estimates become 0), with no upper bound.
 
     Raises
     ------
@@ -204,14 +205,14 @@ def _of_neighbours(u: Array, v: Array, k: int) -> float:
     n = len(u)
     k = min(k, n - 1)
     tree = cKDTree(np.column_stack([u, v]))
-    # The row itself is its nearest neighbour.
+    # The nearest neighbour of a row is the row itself.
     radius = tree.query(tree.data, k=k + 1, p=np.inf)[0][:, -1]
     tied = radius == 0
     neighbours = np.full(n, float(k))
     if tied.any():
         neighbours[tied] = tree.query_ball_point(tree.data[tied], 0.0, p=np.inf, return_length=True)
-    # Radius for counting rows strictly nearer than the k-th neighbour in one variable, including the row
-    # itself. For ties, the radius is 0, and equal rows are counted.
+    # Radius for counting the rows, including the row itself, that are strictly nearer than its k-th neighbour
+    # in one variable. For tied rows, the radius is 0, and equal rows are counted.
     reach = np.where(tied, 0.0, np.nextafter(radius, 0))
     if v.shape[1] == 1:
         of_v = _within(v[:, 0], reach)
@@ -230,12 +231,12 @@ def _within(x: Array, reach: Array) -> Array:
 
 
 def standardised(x: Array, sample_weight: Array | None = None) -> Array:
-    """Scale each row of a stack to mean 0 and variance 1; rows constant up to rounding become zeros.
+    """Scale each variable of a stack to mean 0 and variance 1; a (nearly) constant variable becomes zeros.
 
     Parameters
     ----------
     x : (..., n) array
-        Finite values of any size; they are first scaled to [0, 1], so that squares cannot overflow.
+        Finite values of any size, which are first scaled to [0, 1], so that their squares cannot overflow.
     sample_weight : (..., n) array, optional
         Weights of the mean and the variance.
 
@@ -244,7 +245,7 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
     (..., n) array
     """
     low, high = x.min(axis=-1, keepdims=True), x.max(axis=-1, keepdims=True)
-    # The range of values near the largest float would overflow, so only half of it is computed.
+    # The range of values near the largest float would overflow, so the code computes half of it.
     half_range = high / 2 - low / 2
     x = (x / 2 - low / 2) / np.where(half_range > 0, half_range, 1.0)
     share = _share(x, sample_weight)
@@ -256,7 +257,7 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
 
 
 def _share(x: Array, sample_weight: Array | None) -> Array | float:
-    """Weights of the rows of (..., n), with sum 1."""
+    """Return the weights of the rows of (..., n), scaled to sum to 1."""
     if sample_weight is None:
         return 1 / x.shape[-1]
     share: Array = sample_weight / sample_weight.sum(axis=-1, keepdims=True)
@@ -265,15 +266,15 @@ def _share(x: Array, sample_weight: Array | None) -> Array | float:
 
 @dataclass(frozen=True, kw_only=True)
 class RankLink:
-    """Spearman's correlation of two variables, with its detection limit for the number of rows.
+    """Spearman's correlation of two variables, with the smallest correlation that the rows can reveal.
 
     Parameters
     ----------
     value
         Correlation in [−1, 1]; 0 if neither variable tends to rise or fall with the other.
     stays_within
-        Detection limit. Under independence, the absolute value stays below this limit in 19 of 20 tables with
-        n rows.
+        Detection limit of the absolute correlation. Under independence, the absolute correlation stays below
+        this limit in 19 of 20 tables with n rows.
     smallest
         Smallest absolute correlation that a test at this level detects in 4 of 5 tables with n rows.
     n
@@ -287,23 +288,25 @@ class RankLink:
 
 
 def rank_link(u: Array, v: Array, sample_weight: Array | None = None, units: Index | None = None) -> RankLink:
-    """Return Spearman's correlation with its detection limit, by a sort and without permutations.
+    """Return Spearman's correlation and its detection limit, computed by sorting instead of permuting.
 
     With standardised mid-ranks a and b, the correlation is Σ w a b / Σ w. If v is independent of u and the
-    weight, the variance of the correlation is Σ w² a² / (Σ w)². The same holds with u and v exchanged and b
-    for a. The limit uses the larger variance, in analogy to two permutation tests that keep the weight with u
-    and with v. Without weights, the variance is 1 / n (Hotelling and Pabst 1936). The limit does not cover a
-    weight that depends on both u and v. The products of a unit are added before they are squared, so rows of
-    a unit with equal u and v count as one.
+    weight, the variance of the correlation is Σ w² a² / (Σ w)². After exchanging u and v, the same formula
+    holds with b instead of a. The detection limit uses the larger variance, in analogy to two permutation
+    tests that keep the weight with u and with v. Without weights, the variance is 1 / n (Hotelling and Pabst
+    1936). The detection limit is not valid for a weight that depends on both u and v. The products of a
+    unit's rows are added before they are squared, so several rows of a unit with equal u and v count as one
+    row.
 
     Parameters
     ----------
     u, v : (n,) array
-        Finite values. If u or v is constant, the value is 0 and no link can be detected.
+        Finite values. If u or v is constant, the correlation is 0 and no link can be detected.
     sample_weight : (n,) array, optional
         Positive weights on any scale.
     units : (n,) array, optional
-        Number 0 … U-1 of each row's independent unit, such as a policy. By default, each row is a unit.
+        Number, from 0 to U-1, of each row's independent unit, such as a policy. By default, each row is a
+        unit.
 
     Examples
     --------

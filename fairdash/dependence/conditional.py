@@ -1,8 +1,8 @@
-"""Conditional dependence of u on s given columns C, from residuals of both.
+"""Conditional dependence of u on s given columns C, measured by the residuals of u and s.
 
-Regressions on C are subtracted from u and from functions ψ of s. Under conditional independence, the two
-residuals are uncorrelated. Multiplying them by functions of C reveals effects with opposite signs at
-different C, which would otherwise cancel.
+Regressions on C are subtracted from u and from functions ψ of s, which leaves two residuals. Under
+conditional independence, the two residuals are uncorrelated. Multiplying the residuals by functions of C
+reveals effects whose opposite signs at different C would otherwise cancel.
 """
 
 from __future__ import annotations
@@ -39,54 +39,57 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Number of weight functions of a numeric column of C, and of a column of levels.
+#: Numbers of weight functions of a numeric column of C, and of a column of levels.
 _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
-#: Limits on products of functions of two columns: rows per product, number of products, and rows in which two
-#: levels occur together. The mean of few products is not normal, and many statistics |t| hide a single large
-#: one.
+#: Limits on products of functions of two columns: minimum rows per product, maximum number of products, and
+#: minimum number of rows in which two levels occur together. A mean over few rows is not normal, and many
+#: statistics |t| hide a single large one.
 _ROWS_A_PAIR, _MAX_OF_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
-#: Number of smooth functions ψ of each sensitive column, in addition to indicators of its ends.
+#: Number of smooth functions ψ of each sensitive column, in addition to the indicators of its two ends.
 _SMOOTH = 4
-#: Share of the rows at each end of s that gets its own indicator, because smooth functions miss a step there.
+#: Share of the rows at each end of s that an indicator marks, because smooth functions miss a step at an end.
 _END = 0.05
-#: Maximum number of rows on which trees are fitted.
+#: Maximum number of rows used to fit the trees.
 TREE_ROWS = 20_000
 _MIN_ROWS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalDependence:
-    """Test of u's dependence on s among rows with equal values of the given columns, and its size.
+    """Result of a test of u's dependence on s among rows with equal given columns, with an effect size.
 
     Attributes
     ----------
     statistic
         Largest |t| of the mean products of residuals. Without dependence, it is mostly between 1 and 3.
     p_value
-        In [1 / (1 + n_draws), 1]. If E[u|C, s] = E[u|C], it is at most α in about a share α of samples.
+        P-value in [1 / (1 + n_draws), 1]. If E[u|C, s] = E[u|C], the p-value is at most α in about a share α
+        of samples.
     size
-        Partial correlation ratio √(1 − squared error ÷ variance), in [0, 1], on held-out rows. It measures
-        how well functions of s, alone and multiplied by functions of C, predict the residual of u given C. 0:
-        no gain on new rows. 1: given C, u is such a function of s.
+        Partial correlation ratio √(1 − squared error ÷ variance), in [0, 1], on held-out rows. The size
+        measures how well functions of s, alone and multiplied by functions of C, predict the residual of u
+        given C. A size of 0 means that they predict nothing on new rows. A size of 1 means that u is such a
+        function of s once C is given.
     u_explained, s_explained
-        Share of the variance that C explains on held-out rows, in [0, 1]: of u, and of the smooth functions
-        of s on average. If `s_explained` is near 1, few comparable rows differ in s.
+        Share of the variance that C explains on held-out rows, in [0, 1], for u, and on average for the
+        smooth functions of s. If `s_explained` is near 1, few comparable rows differ in s.
     varies_with
-        Given column, or pair such as "area and bonus", whose functions weight the largest product. The link
-        then varies with this column or pair. ``None`` if the largest product weights all rows equally.
+        Given column, or pair of columns such as "area and bonus", whose functions weight the largest product.
+        The link then varies with this column or pair of columns. ``None`` if the largest product weights all
+        rows equally.
     given
-        Names of the given columns that vary.
+        Names of the given columns that take more than one value.
     regressions
         Description of the method that fits E[·|C].
     n
-        Number of rows with a weight above 0.
+        Number of rows with a positive weight.
     n_used
-        Number of rows used for all results; fewer than `n` if trees are fitted to a large table.
+        Number of rows used for all results, which is below `n` if trees are fitted to a large table.
     n_products
-        Number of mean products of residuals in the test.
+        Number of mean products of residuals that the test compares.
     n_draws
-        Number of draws behind the p-value.
+        Number of random draws from which the p-value is computed.
     """
 
     statistic: float
@@ -114,29 +117,30 @@ def assess_conditional_dependence(
     n_draws: int = 1999,
     random_state: int | None = 0,
 ) -> ConditionalDependence:
-    """Test whether the mean of u depends on s among rows that are equal in the given columns.
+    """Test whether the mean of u depends on s among rows that are equal in the given columns C.
 
     Parameters
     ----------
     u : (n,) array
         Predictions, prices or residuals.
     s : (n,) or (n, d) array
-        One or several sensitive columns, used through their ranks. Text or categories are classes, and each
-        is compared with the rest.
+        One or several sensitive columns, of which only the ranks are used. Text and categories are treated as
+        classes, each of which is compared with the rest.
     given : (n,) or (n, c) array, Series or DataFrame
-        The columns C. Text, booleans and categories are levels. Numbers are used through their ranks.
+        The given columns C. Text, booleans and categories are treated as levels. Only the ranks of numbers
+        are used.
     sample_weight : (n,) array, optional
         Non-negative weights, such as exposure, for the regressions and the mean products.
     groups : (n,) array, optional
-        Groups of rows, such as policies. Folds keep each group together, and a group counts as one unit.
+        Groups of rows, such as policies. Each group stays in one fold and counts as one unit.
     regression
-        ``"splines"``: ridge regression on splines of ranks, level means and products of pairs of columns.
-        ``"trees"``: gradient boosted trees on all columns, fitted on at most 20,000 rows drawn at random;
-        for interactions of three or more columns.
+        ``"splines"``: ridge regression on splines of ranks, on means of levels and on products of two
+        columns. ``"trees"``: gradient boosted trees on all columns, fitted on at most 20,000 random rows, for
+        interactions of three or more columns.
     n_draws
-        Number of draws behind the p-value, at least 19.
+        Number of random draws from which the p-value is computed, at least 19.
     random_state
-        Seed of folds, rows and draws.
+        Seed of the folds, the selected rows and the draws.
 
     Returns
     -------
@@ -145,26 +149,26 @@ def assess_conditional_dependence(
     Raises
     ------
     OptionError
-        As in :func:`~fairdash.dependence.measure`. Also raised if a given value is missing, none of the
-        columns varies, or fewer than 50 rows have a positive weight.
+        For the same reasons as in :func:`~fairdash.dependence.measure`, or if a given value is missing, no
+        given column varies, or fewer than 50 rows have a positive weight.
     DeterminedError
-        If the given columns determine s. It is a subclass of OptionError.
+        If the given columns determine s. DeterminedError is a subclass of OptionError.
 
     Notes
     -----
-    With R = w · (u − E[u|C]) · (ψⱼ(s) − E[ψⱼ(s)|C]) · hₖ(C), h₀ = 1, for every row, summed within groups,
-    each t is ΣR ÷ √Σ(R − R̄)²; the statistic is the largest |t|. The p-value comes from the Gaussian
-    multiplier bootstrap, whose draws are normal with the correlations of the R. This is the weighted
-    generalised covariance measure with fixed weight functions of Scheidegger, Hörrmann and Bühlmann (2022,
-    JMLR 23), after Shah and Peters (2020, Annals of Statistics 48), with cross-fitted regressions.
+    Let R = w · (u − E[u|C]) · (ψⱼ(s) − E[ψⱼ(s)|C]) · hₖ(C) for every row, with h₀ = 1, summed within groups.
+    Each t is ΣR ÷ √Σ(R − R̄)², and the statistic is the largest |t|. The p-value comes from the Gaussian
+    multiplier bootstrap, which draws normal variables with the correlations of the R. The test is the
+    weighted generalised covariance measure with fixed weight functions of Scheidegger, Hörrmann and Bühlmann
+    (2022, JMLR 23), after Shah and Peters (2020, Annals of Statistics 48), with cross-fitted regressions.
 
-    Limits. The test relies on its regressions: it raises false alarms if they miss how both u and s depend on
-    C (no test of conditional independence avoids this: Shah and Peters 2020). It needs overlap: if C predicts
-    s well, few comparable rows differ in s; if C predicts u nearly exactly, the residual of u is mainly the
-    regression's error. It tests the mean of u. It does not detect a spread that follows s, an effect with
-    more than a few waves along s, or an effect whose sign depends on three or more columns jointly but on no
-    two of them. Category levels with fewer than five rows, and those beyond the 300 most frequent, are merged
-    into one level.
+    The test has limits. It relies on its regressions and raises false alarms if they miss how both u and s
+    depend on C. No test of conditional independence avoids this weakness (Shah and Peters 2020). The test
+    needs rows with equal C and different s: if C predicts s well, few comparable rows differ in s, and if C
+    predicts u nearly exactly, the residual of u is mainly the error of its regression. The test concerns the
+    mean of u. The test does not detect a spread that follows s, an effect with more than a few waves along s,
+    or an effect whose sign depends on three or more columns jointly but on no two of them. Levels of a
+    category with fewer than five rows, and levels beyond the 300 most frequent, are merged into one level.
 
     Examples
     --------
@@ -204,7 +208,7 @@ def assess_conditional_dependence(
     )
     own = None if codes is None else as_groups(codes[left.rows], len(left.rows))
     weights, columns = weight_functions(table.of(left.rows))
-    # Only smooth ψ are weighted by functions of C, because few rows combine an end of s with a given level.
+    # Only smooth ψ are weighted by functions of C, because few rows combine one end of s with one level.
     base = left.psi * left.u[:, None]
     products = np.concatenate([base, *(base[:, left.smooth] * h[:, None] for h in weights.T)], axis=1)
     names = [None] * base.shape[1] + [name for name in columns for _ in range(int(left.smooth.sum()))]
@@ -228,23 +232,23 @@ def assess_conditional_dependence(
 
 @dataclass(frozen=True, eq=False)
 class DoubleResiduals:
-    """Residuals of u and of functions of s given C, cross-fitted.
+    """Cross-fitted residuals of u and of functions of s, given C.
 
     Attributes
     ----------
     u : (n,) array
         u − E[u|C], in the units of u.
     psi : (n, J) array
-        ψ(s) − E[ψ(s)|C]. The functions ψ have variance 1. The smooth functions of each column of s come
+        ψ(s) − E[ψ(s)|C]. The functions ψ have variance 1, and the smooth functions of each column of s come
         first.
     smooth : (J,) array of bool
-        Mask of smooth functions; the other functions are indicators of the ends of s.
+        Mask of the smooth functions ψ; the other functions are indicators of the ends of s.
     left_of_u, left_of_psi : float, (J,) array
-        Share of the variance that C does not explain.
+        Shares of the variance of u and of each function ψ that C does not explain.
     weight : (n,) array
-        Weights with mean 1.
+        Weights of the rows, scaled to mean 1.
     rows : (n,) array of int
-        Row numbers in the data.
+        Numbers of the rows in the data.
     regressions
         Description of the method that fits E[·|C].
     """
@@ -276,7 +280,7 @@ def double_residuals(
     Raises
     ------
     OptionError
-        As :func:`assess_conditional_dependence`.
+        For the same reasons as in :func:`assess_conditional_dependence`.
     """
     pair = Pairs.of(u, s, sample_weight, groups, single=True)
     a, weight, codes, n = pair.u, pair.weight, pair.groups, pair.u.shape[1]
@@ -330,14 +334,15 @@ def double_residuals(
 
 
 def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Return ψ(s), (n, J), and the mask of the smooth ones, (J,).
+    """Return the functions ψ(s), (n, J), and a mask of the smooth ones, (J,).
 
-    The ψ are functions of each column, products of the first functions of two columns, and end indicators.
+    The ψ are functions of each column, products of the first functions of two columns, and indicators of
+    ends.
     """
     smooth = [smooth_functions(column, _SMOOTH) for column in s.T if varies(column)]
     if not smooth:
         raise OptionError.of("The sensitive column is constant", "Choose another.", column="s")
-    # Products with functions of C already cover three-way products with a column of C.
+    # Products of ψ with functions of C already include products of two sensitive columns with a column of C.
     crossed = [
         (smooth[i][:, :2, None] * smooth[j][:, None, :2]).reshape(len(s), -1)
         for i in range(len(smooth))
@@ -349,19 +354,19 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
         reach = int(len(column) * _END)
         ends += [column <= order[reach], column >= order[-1 - reach]]
     steps = standardised(np.array(ends, dtype=np.float64)).T
-    # With few distinct values, the smooth functions already separate the ends.
+    # If a column has few distinct values, the smooth functions already separate its ends.
     steps = steps[:, steps.any(axis=0) & np.repeat([len(np.unique(x)) > 2 * _SMOOTH for x in s.T], 2)]
     functions = np.concatenate([*smooth, *crossed, steps], axis=1)
     return functions, np.arange(functions.shape[1]) < functions.shape[1] - steps.shape[1]
 
 
 def weight_functions(given: Given) -> tuple[Array, list[str]]:
-    """Return the non-constant weight functions h of C, (n, K), and the column of each.
+    """Return non-constant weight functions h of C, (n, K), and the column from which each is made.
 
     A numeric column contributes the two smoothest functions of its ranks. A column of levels contributes
-    indicators of its most frequent levels. Products of these functions of two columns follow, because an
-    effect whose sign depends on two columns jointly is 0 on average along each of them. The products of the
-    smoothest functions and most frequent levels of every pair come first.
+    indicators of its most frequent levels. Products of the functions of two columns follow, because an effect
+    whose sign depends on both columns jointly averages to 0 along each column alone. For every pair of
+    columns, the product of the smoothest functions or most frequent levels comes first.
     """
     parts: list[Array] = []
     names: list[str] = []
@@ -379,7 +384,7 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
 
 
 def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, str]]:
-    """Return products of functions of two columns, (n,) each, with names; each pair's first product first."""
+    """Return products of functions of two columns, (n,) each, with names; main products come first."""
     n = len(parts[0])
     kept: list[tuple[Array, str]] = []
     candidates = [
@@ -388,7 +393,7 @@ def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, s
         for k in range(parts[i].shape[1])
         for m in range(parts[j].shape[1])
     ]
-    # Functions are centred, so that an interaction of two binary columns shows in the mean over all rows.
+    # Functions are centred, so that an interaction of two binary columns changes the mean over all rows.
     centred = [part - part.mean(axis=0) for part in parts]
     for _, i, j, k, m in sorted(candidates):
         if len(kept) >= min(n // _ROWS_A_PAIR, _MAX_OF_PAIRS):
@@ -401,7 +406,7 @@ def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, s
 def _largest(
     products: Array, groups: Index | None, n_draws: int, random_state: int | None
 ) -> tuple[Array, float]:
-    """Return |t| of the mean of each column of products, (M,), and the p-value of the largest."""
+    """Return |t| of the mean of each column of products, (M,), and the p-value of the largest |t|."""
     if groups is not None:
         order = np.argsort(groups, kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(groups))[:-1]])
@@ -422,7 +427,7 @@ def _largest(
 
 
 def _size(left: DoubleResiduals, weights: Array, groups: Index | None, random_state: int | None) -> float:
-    """Return √(1 − squared error ÷ variance) of u's residuals, predicted from ψ(s) residuals and h(C)."""
+    """Return √(1 − squared error ÷ variance) of u's residuals, predicted from residuals of ψ(s) and h(C)."""
     variance = np.average(left.u**2, weights=left.weight)
     if variance <= 0:
         return 0.0

@@ -1,9 +1,9 @@
-"""Conditional means E[·|C] given columns C, by splines of ranks and levels or by trees, always out of fold.
+"""Out-of-fold conditional means E[·|C] given columns C, from splines of ranks and levels, or from trees.
 
-The splines are cubic splines of the ranks of every numeric column (Demmler and Reinsch's functions, penalised
-by the fourth power of their position), a mean for every level of a category, and products of pairs of
-columns. Each target has one ridge penalty, selected by the error on held-out rows. The functions depend on C
-alone.
+The splines include cubic splines of the ranks of every numeric column (the functions of Demmler and Reinsch,
+penalised by the fourth power of their position), a mean for every level of a category, and products of pairs
+of columns. Each target has one ridge penalty, which minimises the error on held-out rows. The functions
+depend only on C.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from fairdash.errors import DeterminedError, OptionError
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 from fairdash.utils.trees import boosted_trees
 
-#: If C leaves a smaller share of the variance of a function of s, C determines it: no rows can be compared.
+#: If C leaves a smaller share of the variance of a function of s unexplained, C determines s, and no rows can
+#: be compared.
 LEFT_OF_S = 1e-3
-#: Minimum number of pairs of rows with equal C for checking whether s differs between them, and minimum mean
-#: number of rows per value of a column in this check. If every value belongs to one policy, its rows have
-#: equal s anyway.
+#: Minimum number of pairs of rows with equal C, and minimum mean number of rows per value of a column, for
+#: checking whether s differs among rows with equal C. If every value of a column belongs to one policy, its
+#: rows have equal s anyway.
 _MIN_PAIRS, _MIN_ROWS_A_VALUE = 20, 5
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -40,21 +41,21 @@ _ROWS_A_LEVEL, _MAX_LEVELS = 5, 300
 _MAX_FUNCTIONS = 600
 #: Candidate ridge penalties, relative to the number of rows.
 _RIDGES = np.logspace(-7, 1, 25)
-#: Near-zero penalty of constants, straight lines in ranks and level means.
+#: Near-zero penalty of constants, of straight lines in ranks and of level means.
 _NEXT_TO_NOTHING = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """Conditioning columns C.
+    """Given columns C, split into numbers and levels.
 
     Attributes
     ----------
     names : tuple of str
-        Names of the columns that vary.
+        Names of the columns that take more than one value.
     numbers : dict of str to (n,) array
     levels : dict of str to (n,) array of int
-        Level codes in order of frequency; 0 is the most frequent level.
+        Level codes in descending order of frequency, from 0 for the most frequent level.
     """
 
     names: tuple[str, ...]
@@ -62,7 +63,7 @@ class Given:
     levels: dict[str, Index]
 
     def of(self, rows: Index) -> Given:
-        """Return the selected rows."""
+        """Return the given columns of the selected rows."""
         return Given(
             self.names,
             {name: x[rows] for name, x in self.numbers.items()},
@@ -76,12 +77,13 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
     Parameters
     ----------
     given : (n,) or (n, d) array, Series or DataFrame
-        Text, booleans and categories become levels. Numbers are used through their ranks.
+        Text, booleans and categories become levels. Only the ranks of numbers are used.
 
     Raises
     ------
     OptionError
-        If the number of rows differs from that of u, a value is missing or infinite, or no column varies.
+        If the number of rows differs from the length of u, a value is missing or infinite, or no column
+        varies.
     """
     if isinstance(given, pd.DataFrame):
         frame = given
@@ -130,10 +132,10 @@ def _by_size(column: pd.Series) -> Index:
 def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = WIDTH) -> Array:
     """Return the smoothest functions of the normal scores of x, from smooth to rough; (n, P).
 
-    There are at most `count` functions, and at most one fewer than x has distinct values, because further
-    functions would be linear combinations. As a function of ranks, a function that is smooth in x can be
-    arbitrarily steep at the ends. Normal scores stretch the ends, which avoids a common bias in the
-    regressions of u and of s.
+    There are at most `count` functions, and fewer functions than distinct values of x, because any further
+    functions would be linear combinations of these. A smooth function of x can be arbitrarily steep at both
+    ends if it is written as a function of ranks. Normal scores stretch the ends, which avoids a bias that the
+    regressions of u and of s would share.
     """
     scores = normal_scores(x, weight)
     place = (scores - scores.min()) / (scores.max() - scores.min())
@@ -141,21 +143,21 @@ def along_normal_scores(x: Array, weight: Array | None = None, *, count: int = W
 
 
 def smooth_functions(x: Array, count: int) -> Array:
-    """Return at most `count` of the smoothest functions of the ranks of x, with variance 1; (n, p)."""
+    """Return the smoothest functions of the ranks of x, at most `count` of them, with variance 1; (n, p)."""
     one = basis(x[None])
     table = one.tables[0][:, :count]
     return table[one.position[0]][:, table.any(axis=0)]
 
 
 def indicators(codes: Index) -> Array:
-    """Return an indicator of each level but the most frequent; rare levels are merged. (n, L − 1)."""
+    """Return indicators (n, L − 1) of all levels but the most frequent; rare levels are merged."""
     kept = int(np.count_nonzero(np.bincount(codes) >= _ROWS_A_LEVEL))
     joined = np.minimum(codes, min(max(kept, 1), _MAX_LEVELS))
     return (joined[:, None] == np.arange(1, joined.max() + 1)).astype(np.float64)
 
 
 def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
-    """Draw one of :data:`N_FOLDS` folds per row, of nearly equal size, without splitting groups. (n,)."""
+    """Draw a fold (n,) for each row, of :data:`N_FOLDS` nearly equal folds, without splitting groups."""
     rng = rng_of(Stream.CONDITIONAL_FOLDS, random_state)
     codes = np.arange(n) if groups is None else groups
     sizes = np.bincount(codes)
@@ -167,11 +169,11 @@ def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
 
 
 def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, Array, str]:
-    """Return functions of C, a penalty for each, and a description in words; (n, p), (p,).
+    """Return functions of C, (n, p), the penalty of each function, (p,), and their description in words.
 
-    With weights (n,), ranks are weighted.
+    If weights (n,) are passed, the ranks are weighted.
     """
-    parts: list[tuple[Array, Array, Array]] = []  # functions, position from smooth to rough, penalty
+    parts: list[tuple[Array, Array, Array]] = []  # functions, positions from smooth to rough, penalties
     most = max(1, _MAX_FUNCTIONS // len(given.names))
     for name in given.names:
         if name in given.numbers:
@@ -204,13 +206,13 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
 
 
 def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: Array, folds: Index) -> Array:
-    """Predict each target on every fold by a ridge regression fitted on the others; (n, T).
+    """Predict each target on every fold by a ridge regression fitted on the other folds; (n, T).
 
     Parameters
     ----------
     functions : (n, p) array
     penalty : (p,) array
-        Positive penalties; only their ratios matter.
+        Positive penalties, of which only the ratios matter.
     targets : (n, T) array
     weight : (n,) array
     folds : (n,) array of int
@@ -224,7 +226,8 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
     centre = np.average(targets, axis=0, weights=weight)
     y = targets - centre
     if scaled.shape[1] > n:
-        # With more functions than rows, n coordinates suffice, because a ridge does not depend on the axes.
+        # If there are more functions than rows, n coordinates suffice, because a ridge does not depend on the
+        # axes.
         size, axes = np.linalg.eigh(scaled @ scaled.T)
         scaled = axes * np.sqrt(np.maximum(size, 0.0))
     weighted = scaled * weight[:, None]
@@ -238,10 +241,10 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
         size, axes = np.linalg.eigh(gram - own)
         along = axes.T @ (product - cross)
         shrunk = np.maximum(size, 0.0) + _RIDGES[:, None] * (weight.sum() - weight[rows].sum())
-        # (R, p, T): coefficients of every ridge and target.
+        # (R, p, T): the coefficients of every ridge penalty and target.
         found = np.einsum("pq,rqt->rpt", axes, along / shrunk[:, :, None], optimize=True)
         coefficients.append(found)
-        # Σ w (y − Xb)² on the fold, expanded into products.
+        # Σ w (y − Xb)² on the fold is expanded into products.
         errors += np.einsum("i,it->t", weight[rows], y[rows] ** 2)
         errors += np.einsum("rpt,rpt->rt", found, own @ found - 2 * cross)
     best = errors.argmin(axis=0)
@@ -254,10 +257,10 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
 def trees_out_of_fold(
     given: Given, targets: Array, weight: Array, folds: Index, random_state: int | None
 ) -> Array:
-    """Predict each target on every fold by boosted trees (scikit-learn, early stopping); (n, T)."""
+    """Predict each target on every fold by scikit-learn's boosted trees, with early stopping; (n, T)."""
     from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
-    # The trees accept at most 255 levels, so the rarest levels beyond this number are merged.
+    # The trees accept at most 255 levels, so rarer levels are merged.
     columns = [given.numbers[name] if name in given.numbers else given.levels[name] for name in given.names]
     features = np.column_stack([np.minimum(x, 254) if x.dtype.kind == "i" else x for x in columns])
     seed = None if random_state is None else seed_of(Stream.CONDITIONAL_FOLDS, random_state)
@@ -273,10 +276,10 @@ def _fault(what: str, hint: str, count: int | None = None) -> OptionError:
 
 
 def require_differences(given: Given, s: Array, groups: Index | None = None) -> None:
-    """Check that s (n, d) differs among rows that are equal in each given category, and in all categories.
+    """Check that s (n, d) differs among rows that share one level, or the levels of all categories.
 
     A regression does not reveal that C determines s if most levels have too few rows for a separate mean, or
-    if codes such as post codes are stored as whole numbers.
+    if codes, such as post codes, are stored as whole numbers.
 
     Raises
     ------
@@ -295,7 +298,7 @@ def require_differences(given: Given, s: Array, groups: Index | None = None) -> 
 
 
 def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool:
-    """Return whether the columns (n, d) hardly vary within cells; each group counts once per cell."""
+    """Return whether the columns (n, d) hardly vary within cells; a group counts once in each cell."""
     frame = pd.DataFrame({"cell": cell, "group": np.arange(len(cell)) if groups is None else groups})
     frame = frame[~frame.duplicated()]
     frame = frame[frame["cell"].duplicated(keep=False)]
@@ -309,7 +312,7 @@ def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool
 
 
 def determined() -> DeterminedError:
-    """Return the error for given columns that determine s."""
+    """Return the error that reports given columns which determine s."""
     return DeterminedError.of(
         "The given columns determine the sensitive one: rows equal in them do not differ in it",
         "Give fewer columns.",

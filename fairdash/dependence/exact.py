@@ -1,4 +1,4 @@
-"""Exact values of the dependence measures (the estimands), where known."""
+"""Exact values of the dependence measures for distributions with a known solution."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ import numpy as np
 from fairdash.dependence.patterns import HALF_WIDTH, Pattern, pattern
 from fairdash.errors import OptionError
 
-#: Number of cells of equal probability into which the distribution of F(U) is divided. Each cell has the same
-#: number of points of U.
+#: Number of cells of equal probability that divide the distribution of F(U). Each cell has the same number of
+#: points of U.
 _CELLS = 1500
 _POINTS_PER_CELL = 10
-#: Spacing of the grid of V and its reach beyond the range of F, in noise standard deviations.
+#: Spacing of the grid of V, and extension of the grid beyond the range of F, both in standard deviations of
+#: the noise.
 _SPACING = 0.4
 _REACH = 6.0
 #: Maximum number of grid points of V. If the noise is below about 1/300 of the range, the grid is coarser,
-#: and the stated error reflects this.
+#: and the reported error includes its effect.
 _MOST = 220
-#: Minimum number of grid points of V: between two distant levels of unequal shares, g changes sign within a
-#: small part of a standard deviation.
+#: Minimum number of grid points of V, because g changes sign within a small part of a standard deviation
+#: between two distant levels of unequal shares.
 _FEWEST = 160
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianTruth:
-    """Dependence of a bivariate normal distribution with correlation ρ.
+    """Exact dependence of a bivariate normal distribution with correlation ρ.
 
     Attributes
     ----------
     hgr
-        Maximal correlation, |ρ|.
+        Maximal correlation |ρ|.
     chi2
         χ² divergence, ρ² / (1 − ρ²); infinite at |ρ| = 1.
     mi
@@ -77,9 +78,9 @@ class ExactHGR:
     Attributes
     ----------
     value
-        Value in [0, 1].
+        Maximal correlation in [0, 1].
     error
-        Estimated quadrature error: the change when the spacing of both grids is doubled.
+        Estimated error of the quadrature: the change of the value when the spacing of both grids is doubled.
     """
 
     value: float
@@ -92,31 +93,30 @@ class ExactHGR:
 def pattern_hgr(shape: Pattern | str, *, noise: float) -> ExactHGR:
     """Return the HGR of U ~ Uniform(−10, 10) and V = F(U) + N(0, noise²), by quadrature.
 
-    V depends on U through W = F(U) alone, so HGR(U, V) = HGR(W, V): the second singular value of
-    Q(w, v) = p(w, v) / √(p(w) p(v)) (Witsenhausen 1975) on a grid, with W cut into cells of equal
-    probability.
+    V depends on U only through W = F(U), so HGR(U, V) equals HGR(W, V), which is the second singular value of
+    Q(w, v) = p(w, v) / √(p(w) p(v)) (Witsenhausen 1975). The grid divides W into cells of equal probability.
 
     Parameters
     ----------
     shape
-        A pattern or its id.
+        A pattern, or the id of a pattern.
     noise
         Standard deviation σ of the noise, at least 0.
 
     Returns
     -------
     ExactHGR
-        0 if F is constant; 1 if F is not constant and there is no noise.
+        HGR with its error; HGR is 0 if F is constant, and 1 if F varies and there is no noise.
 
     Raises
     ------
     OptionError
-        If the pattern is not known or ``noise`` is negative or not finite.
+        If the pattern is unknown, or ``noise`` is negative or not finite.
     """
     chosen = pattern(shape) if isinstance(shape, str) else shape
     if not 0 <= noise < math.inf:
         raise OptionError.of("The noise is not usable", "Give a number of at least 0.", column="noise")
-    # Midpoints are used, because F may jump at the edges of a regular grid.
+    # Midpoints are used, because F may jump at the edges of the cells.
     count = _CELLS * _POINTS_PER_CELL
     w = np.sort(chosen(HALF_WIDTH * (2 * (np.arange(count) + 0.5) / count - 1)))
     if w[0] == w[-1]:
@@ -135,12 +135,12 @@ def _second_singular_value(w: np.ndarray, noise: float, spacing: float, among: t
     low, high = w[0] - _REACH * noise, w[-1] + _REACH * noise
     points = int(np.clip(math.ceil((high - low) / (spacing * noise)), *among))
     v = np.linspace(low, high, points)
-    # Given a cell of W, V is normal; each row sums to 1.
+    # Within a cell of W, V is normal, so each row sums to 1.
     given = np.exp(-0.5 * ((v - w[:, None]) / noise) ** 2)
     given /= given.sum(axis=1, keepdims=True)
     p_v = given.mean(axis=0)
     q = given / np.sqrt(len(w) * np.maximum(p_v, 1e-300))
-    # QᵀQ without its first eigenvector √p(v), whose eigenvalue is 1.
+    # QᵀQ is used without its first eigenvector √p(v), whose eigenvalue is 1.
     root = np.sqrt(p_v)
     gram = q.T @ q - np.outer(root, root)
     return math.sqrt(min(max(float(np.linalg.eigvalsh(gram)[-1]), 0.0), 1.0))

@@ -1,4 +1,4 @@
-"""FairQuant: distance between the averages within quantile groups of s and the overall average of u."""
+"""FairQuant: distance of the average predictions of quantile groups of s from the overall average."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, kw_only=True)
 class FairQuant:
-    """FairQuant value, with the number of groups left after ties and small samples.
+    """Value of FairQuant and the number of groups that ties and small samples leave.
 
     Attributes
     ----------
     value
-        In the units of u; 0 if all groups have the same average.
+        FairQuant in the units of u; 0 if all groups have the same average.
     n_quantiles
         Number of groups used, at most the number requested.
     """
@@ -43,31 +43,33 @@ def fairquant(
     cumulative: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> FairQuant:
-    """Return the mean absolute difference between the average of u in each quantile group of s and overall.
+    """Return the mean absolute difference between group averages of u and its mean, by quantile groups of s.
 
     Parameters
     ----------
     u : (n,) array
         Predictions (demographic parity) or residuals (equalized residuals).
     s : (n,) array
-        The sensitive attribute. Only the order of the values matters, and equal values share a group.
+        Values of the sensitive attribute. Only the order of the values matters, and rows with equal values
+        share a group.
     n_quantiles
-        Number of groups; fewer if there are fewer rows or if ties leave groups empty.
+        Number of groups requested; fewer are made if there are fewer rows or if ties leave groups empty.
     cumulative
-        ``False``: the paper's text, 1/Q Σ|m_i − m| over the groups. ``True``: the authors' code, where group
-        i holds every row up to the i-th quantile.
+        ``False``: the definition in the text of the paper, 1/Q Σ|m_i − m| over the groups. ``True``: the
+        definition in the authors' code, where group i holds every row up to the i-th quantile.
     sample_weight : (n,) array, optional
-        A weight of 2 counts as two copies of the row.
+        Weights of the rows; a row of weight 2 counts as two rows.
 
     Returns
     -------
     FairQuant
-        The value, in the units of u, and the number of groups used.
+        FairQuant in the units of u, and the number of groups used.
 
     Raises
     ------
     OptionError
-        If an input is not a finite vector, the lengths differ or ``n_quantiles`` is below 2.
+        If an input is not a finite vector, if the lengths of the inputs differ, or if ``n_quantiles`` is
+        below 2.
 
     Examples
     --------
@@ -86,12 +88,12 @@ def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: Array
     Parameters
     ----------
     s : (..., n) array
-        Values of s. Equal values share a group, so the order of the rows has no effect. Without ties, group
-        sizes differ by at most one.
+        Values of s. Rows with equal values share a group, so the order of the rows has no effect. Without
+        ties, group sizes differ by at most one.
     n_quantiles
         Number of groups requested, at least 2.
     sample_weight : (..., n) array, optional
-        Weights; the groups then have equal weight instead of equal size.
+        Weights of the rows; the groups then have equal weight instead of equal size.
 
     Returns
     -------
@@ -109,7 +111,8 @@ def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: Array
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     n = values.shape[-1]
     wanted = int(n_quantiles)
-    # Rounding may put (i + 1/2) Q / n just below a whole number, so a small number is added before the floor.
+    # Rounding may put (i + 1/2) Q / n just below a whole number, so a small number is added before rounding
+    # down.
     raw = np.floor(mid_ranks(values, weight) * wanted + 1e-9).astype(np.intp)
     raw = np.clip(raw, 0, wanted - 1)
     flat = raw.reshape(-1, n)
@@ -129,7 +132,7 @@ def fairquant_values(
     permutations: Index | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """Return :func:`fairquant` of each pair, or of each permutation (B, n) of v, in the units of u.
+    """Return FairQuant (:func:`fairquant`) of each pair, or of each permutation (B, n) of v, in units of u.
 
     ``(K, n), (K, n) -> (K,)``, or ``(K, B)``.
     """
@@ -145,7 +148,7 @@ def fairquant_cumulative_values(
     permutations: Index | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """Return the cumulative :func:`fairquant`, otherwise as :func:`fairquant_values`."""
+    """Return the cumulative form of :func:`fairquant`, with the parameters of :func:`fairquant_values`."""
     return _values(u, v, sample_weight, n_quantiles, permutations, weight_moves, cumulative=True)
 
 
@@ -171,7 +174,7 @@ def _values(
             prepared_u=lambda x, _: x,
         )
     alike = all(each is None or (each[1:] == each[:1]).all() for each in (v, weight))
-    # All models of a stack share one s.
+    # All models of a stack are measured against the same s.
     groups = groups_of(v[:1], None if weight is None else weight[:1]) if alike else groups_of(v, weight)
     groups = np.broadcast_to(groups, u.shape)
     if permutations is None:
@@ -181,7 +184,7 @@ def _values(
 
 
 def _gap(u: Array, groups: Index, weight: Array | None, cumulative: bool) -> Array:
-    """Return 1/Q Σ|m_i − m| over the groups that have any weight, ``(K, n), (K, n) -> (K,)``."""
+    """Return 1/Q Σ|m_i − m| over the groups with a positive weight, ``(K, n), (K, n) -> (K,)``."""
     count = len(u)
     width = int(groups.max()) + 1
     weight = np.ones(u.shape) if weight is None else weight

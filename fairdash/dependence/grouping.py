@@ -1,9 +1,9 @@
-"""Groups of related rows, which are permuted, resampled and folded as a whole.
+"""Groups of related rows; permutations, half-samples and folds never split a group.
 
-If the rows of a policy share s and the drivers of u, single rows are not independent: a test that permutes
-them treats every row as independent evidence and raises false alarms. This module exchanges whole groups, as
-exchangeability blocks (Winkler et al. 2015, "Multi-level block permutation", NeuroImage 123; Good 2005,
-"Permutation, parametric and bootstrap tests of hypotheses", chapter 3).
+If all rows of a policy share s and the drivers of u, a test that permutes single rows counts every row as
+independent evidence and raises false alarms. This module exchanges whole groups, as exchangeability blocks
+(Winkler et al., 2015, "Multi-level block permutation", NeuroImage 123; Good 2005, "Permutation, parametric
+and bootstrap tests of hypotheses", chapter 3).
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of groups of one size that exchange a constant s; groups of rarer sizes join the next size.
+#: Minimum number of groups of one size that exchange an s that is constant in each group. Groups of rarer
+#: sizes exchange s with groups of the next size.
 MIN_GROUPS = 20
 #: Minimum number of orders that a test at 5 % needs to detect anything.
 _MIN_ORDERS = 20
 
 
 def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
-    """Return group numbers from 0 to G-1 for each row, (n,); ``None`` stays ``None``.
+    """Return the group number, from 0 to G-1, of each row, (n,), or ``None`` if there are no groups.
 
     Raises
     ------
     OptionError
-        If there is not one value per row, a value is missing, or there is only one group.
+        If the number of values differs from the number of rows, a value is missing, or there is only one
+        group.
     """
     if groups is None:
         return None
@@ -50,32 +52,33 @@ def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Groups of rows, and strata of groups that may exchange their values of s.
+    """Groups of rows, and strata of groups that may exchange their values of s with each other.
 
     Attributes
     ----------
     order : (n,) array
-        Row numbers, group by group; within a group, rows keep the order of the table.
+        Row numbers, sorted by group; the rows of a group keep the order of the table.
     starts, sizes : (G,) arrays
-        Position in `order` at which each group begins, and its number of rows.
+        Position in `order` at which each group begins, and the number of rows of each group.
     strata : (G,) array
-        Stratum number of each group. Groups in the same stratum exchange their values.
+        Stratum number of each group. Groups in the same stratum exchange their values of s.
 
     exact
-        Whether p-values are exact; see below.
+        Whether p-values are exact, as the notes explain.
 
     Notes
     -----
-    Groups of the same size exchange their whole blocks of s, row by row in the order of the table. The
-    p-value (1 + b) / (1 + B) is then exact if the blocks of s are exchangeable given u among groups of the
-    same size. If s is constant within every group, sizes with fewer than :data:`MIN_GROUPS` groups join the
-    next larger sizes. The p-value is then exact if the groups' values are exchangeable given u among groups
-    of these sizes. A group without a partner keeps its values, which only reduces power.
+    Groups of the same size exchange whole blocks of s, row by row in the order of the table. The p-value (1 +
+    b) / (1 + B) is then exact if the blocks of s are exchangeable given u among groups of the same size. If s
+    is constant within every group, groups whose size is shared by fewer than :data:`MIN_GROUPS` groups
+    exchange values with groups of the next larger sizes. The p-value is then exact if the groups' values are
+    exchangeable given u among groups of all these sizes. A group without a partner keeps its values of s,
+    which only reduces the power of the test.
 
     If s varies within groups and most rows are in groups whose size is unique, groups of neighbouring sizes
     exchange blocks as well. A block that is too long is truncated, and a block that is too short is repeated.
-    This preserves the similarity of rows within a group, but the result is not a permutation of the rows, and
-    p-values are approximate (benchmarks/grouped_null.py).
+    Exchanging blocks of different sizes preserves the similarity of rows within a group. However, the result
+    is not a permutation of the rows, and p-values are approximate (benchmarks/grouped_null.py).
     """
 
     order: Index
@@ -86,7 +89,7 @@ class Blocks:
 
     @classmethod
     def of(cls, groups: Index, s: Array) -> Blocks:
-        """Make the blocks from groups (n,), as returned by :func:`as_groups`, and s, (n,) or (n, d).
+        """Make the blocks from groups (n,), as returned by :func:`as_groups`, and from s, (n,) or (n, d).
 
         Raises
         ------
@@ -109,7 +112,7 @@ class Blocks:
         return blocks
 
     def draw(self, rng: np.random.Generator) -> Index:
-        """Draw for each row the row whose s it gets, (n,); a permutation if all groups have the same size."""
+        """Draw, for each row, the row from which it gets s, (n,); equal group sizes give a permutation."""
         base = np.argsort(self.strata, kind="stable")
         source = np.empty_like(base)
         source[base] = np.lexsort((rng.random(len(base)), self.strata))
@@ -120,7 +123,7 @@ class Blocks:
         return index
 
     def _orders_suffice(self) -> bool:
-        """Return whether there are at least twenty orders; m groups in a stratum have m! orders."""
+        """Return whether the groups have at least twenty orders; m groups in a stratum have m! orders."""
         orders = 1.0
         for count in np.bincount(self.strata):
             for factor in range(2, min(int(count), _MIN_ORDERS) + 1):
@@ -131,7 +134,7 @@ class Blocks:
 
 
 def _of_neighbours(sizes: Index) -> Index:
-    """Return each group's stratum: neighbouring sizes with :data:`MIN_GROUPS` or more groups if possible."""
+    """Return the stratum of each group: neighbouring sizes with :data:`MIN_GROUPS` groups, if possible."""
     values, counts = np.unique(sizes, return_counts=True)
     stratum, begun, number_of = 0, 0, {}
     for value, count in zip(values, counts, strict=True):
@@ -145,12 +148,12 @@ def _of_neighbours(sizes: Index) -> Index:
 
 
 def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Index:
-    """Draw whole groups without replacement, as many as fit, and return their sorted rows.
+    """Draw as many whole groups without replacement as fit, and return their rows in ascending order.
 
     Parameters
     ----------
     at_most
-        Maximum number of rows. The first group drawn is kept regardless of its size.
+        Maximum number of rows. The first group drawn is included regardless of its size.
     """
     sizes = np.bincount(groups)
     drawn = rng.permutation(len(sizes))
@@ -159,7 +162,7 @@ def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Inde
 
 
 def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
-    """Draw half of the groups without replacement and return their sorted rows."""
+    """Draw half of the groups without replacement, and return their rows in ascending order."""
     count = int(groups.max()) + 1
     kept = np.zeros(count, dtype=bool)
     kept[rng.permutation(count)[: count // 2]] = True
@@ -167,19 +170,20 @@ def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
 
 
 def by_rank(s: Array, order: Index, own: Array) -> Index:
-    """Return the permutation that gives each row its rank among the exchanged values, (m,).
+    """Return the permutation that gives each of m rows its rank among the exchanged values, (m,).
 
     Parameters
     ----------
     s : (n,) array
-        The values of all rows.
+        Values of s in all rows.
     order : (m,) array
-        For each of m rows, the row whose value it gets.
+        For each of the m rows, the row whose value it gets.
     own : (m,) array
-        The values of the m rows. They are reassigned among these rows in the order of s[order].
+        Values of s in the m rows. The permutation reassigns these values among the m rows in the order of
+        s[order].
     """
     order_now = np.empty(len(order), dtype=np.intp)
-    # Ties of s get random ranks, which follow the position that the exchanged values come from.
+    # Ties of s get random ranks, in the order of the rows from which the exchanged values come.
     order_now[np.lexsort((order, s[order]))] = np.argsort(own, kind="stable")
     return order_now
 

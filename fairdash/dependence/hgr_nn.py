@@ -1,7 +1,7 @@
-"""HGR by two networks with maximally correlated outputs (paper, Algorithm 2), for a stack of pairs at once.
+"""HGR of a stack of pairs, by two networks with maximally correlated outputs (paper, Algorithm 2).
 
-The measure trains thousands of small network pairs with handwritten gradients. :class:`HGRNetwork` is the
-same pair as a torch module, whose gradients flow back to a predictor.
+The measure trains thousands of pairs of small networks with handwritten gradients. :class:`HGRNetwork` is the
+same pair of networks as a torch module, whose gradients flow back to a predictor.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fairdash.utils.rounding import ROUNDINGS
 
 Array = NDArray[np.float64]
 
-#: ε of Algorithm 2.
+#: ε of Algorithm 2, which is added to a variance.
 _EPSILON = 1e-8
 #: Range of the slopes of the first layer's units, in 1 / standard deviation.
 _SLOWEST, _STEEPEST = 2.0, 30.0
@@ -49,24 +49,27 @@ def hgr_nn(
     v : (K, n) or (K, n, d) array
     sample_weight : (K, n) array, optional
     random_state
-        Seed of initial weights, folds and batches; all members use the same seed.
+        Seed of initial weights, folds and batches; all members of the stack use the same seed.
     evaluation
-        ``"cross_fit"``: five folds. Each fold is scored by networks that were trained on three others and
-        stopped early on the fourth. The value is signed: noise gives values on both sides of 0.
-        ``"in_sample"``: networks are trained and scored on all rows, as published. Noise then gives a large
-        positive value that grows with the number of steps.
+        ``"cross_fit"``: the correlation on held-out rows of five folds. Each fold is scored by networks that
+        were trained on three other folds and stopped early on the fourth. The correlation is signed, because
+        noise gives values on both sides of 0. ``"in_sample"``: networks are trained and scored on all rows,
+        as published. For in-sample values, noise gives a large positive value that grows with the number of
+        steps.
     inputs
-        Inputs of the networks: evenly spread ``"ranks"``, so that heavy tails and units do not matter, or
-        ``"standardised"`` values, as published.
+        Inputs of the networks: evenly spread ``"ranks"``, which remove the effects of heavy tails and units,
+        or ``"standardised"`` values, as published.
     hidden
-        Units of the hidden layers of f and of g. The paper uses (10, 10, 10).
+        Numbers of units in the hidden layers of f and of g. The paper uses three layers of 10 units, (10, 10,
+        10).
     n_steps
-        Steps of gradient ascent; by default 200 (cross-fitted) or 500 (in-sample).
+        Number of steps of gradient ascent; by default 200 for cross-fitting and 500 in-sample.
 
     Returns
     -------
     (K,) array
-        At most 1, which a deterministic link reaches if the networks can represent it; 0 for independence.
+        Neural HGR: 0 for independence, and at most 1, for a deterministic link that the networks can
+        represent.
 
     Raises
     ------
@@ -98,12 +101,12 @@ def fitted_functions(
     hidden: Sequence[int] = (24, 12),
     n_steps: int | None = None,
 ) -> tuple[Array, Array]:
-    """Return f and g of one pair, fitted to all rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
+    """Return functions f and g of one pair, fitted to all rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
     settings = Settings.of("cross_fit", hidden, n_steps, random_state, _STEPS)
     a, b, weight, order = neural.in_order(u[None], v[None], None)
     rows = neural.as_rows(a, b, weight, neural.transform_named(inputs))
     networks = _Pair(rows, settings)
-    # A fifth of the rows is used for early stopping, so that the displayed curves do not show noise.
+    # A fifth of the rows is used for early stopping, so that the displayed curves do not follow noise.
     held = neural.parts(len(u), settings.seed)[1][:1]
     neural.train(networks, rows.weighing(1 - held), settings, held=rows.weighing(held))
     result = np.empty((2, len(u)))
@@ -114,10 +117,11 @@ def fitted_functions(
 
 
 class _Pair:
-    """Networks f and g of each member of a stack, with the objective J = E[f̂ ĝ] (Algorithm 2)."""
+    """Networks f and g of each member of a stack, which maximise J = E[f̂ ĝ] (Algorithm 2)."""
 
     def __init__(self, rows: Rows, settings: Settings) -> None:
-        # g must not start as a copy of f, because this would favour links close to the identity.
+        # The networks g and f start with different weights, because equal weights would favour links close to
+        # the identity.
         self.f, self.g = (
             self._start(x, settings.hidden, settings.seed + k) for k, x in enumerate((rows.u, rows.v))
         )
@@ -134,17 +138,17 @@ class _Pair:
         return self.f(rows.u), self.g(rows.v)
 
     def score(self, rows: Rows) -> Tensor:
-        """Return J with f̂ and ĝ standardised under the weights, (M,)."""
+        """Return the objective J with f̂ and ĝ standardised under the weights, (M,)."""
         f, g = (_standardised(x, rows.share)[0] for x in self(rows))
         return (rows.share * f * g).sum(dim=(1, 2))
 
     def gradients(self, rows: Rows) -> list[Tensor]:
-        """Return the gradients of J, including those through the means and variances of the rows."""
+        """Return the gradients of J, including the gradients through the means and variances of the rows."""
         share = rows.share
         f, scale_f = _standardised(self.f.forward(rows.u), share)
         g, scale_g = _standardised(self.g.forward(rows.v), share)
         j = (share * f * g).sum(dim=2, keepdim=True)
-        # ∂J/∂f_i = w_i (ĝ_i − J f̂_i) / σ_f, and the same for g.
+        # The derivative is ∂J/∂f_i = w_i (ĝ_i − J f̂_i) / σ_f, and g has the same form.
         return [
             *self.f.gradients(torch.addcmul(g, j, f, value=-1).mul_(share * scale_f)),
             *self.g.gradients(torch.addcmul(f, j, g, value=-1).mul_(share * scale_g)),
@@ -158,18 +162,18 @@ def _standardised(x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _moments(x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
-    """Return m and 1 / √(σ² + ε) under shares that sum to 1, (M, 1, 1) each (Algorithm 2)."""
+    """Return the mean m and 1 / √(σ² + ε) under shares that sum to 1, (M, 1, 1) each (Algorithm 2)."""
     mean = (share * x).sum(dim=2, keepdim=True)
     centred = x - mean
     return mean, torch.rsqrt((share * centred).mul_(centred).sum(dim=2, keepdim=True) + _EPSILON)
 
 
 def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
-    """Return the correlation of out-of-fold f̂ and ĝ, pooled over the folds, (K,)."""
+    """Return the correlation of the out-of-fold values of f̂ and ĝ, pooled over the folds, (K,)."""
     count, _, n = rows.u.shape
     split = neural.parts(n, settings.seed)
     folds = len(split[0])
-    # Each member of the stack is one fold of one pair.
+    # Each member of the training stack is one fold of one pair.
     every = rows.members(torch.arange(count).repeat_interleave(folds))
     training, stopping, scoring = (x.repeat(count, 1) for x in split)
     networks, learned = _Pair(every, settings), every.rows(training)
@@ -181,7 +185,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
         ):
             known = _moments(net(x_learned), learned.share)
             own = (net(x) - known[0]) * known[1] * scoring[:, None]
-            # Each row is scored by the networks of the fold that left it out.
+            # Each row is scored by the networks that were trained without its fold.
             out.append(own.view(count, folds, n).sum(dim=1).double())
         weight = rows.weight[:, 0].double()
         products = [
@@ -197,7 +201,7 @@ class HGRNetwork(nn.Module):
     Parameters
     ----------
     hidden
-        Units of the hidden layers of f and of g.
+        Numbers of units in the hidden layers of f and of g.
     seeds
         One seed per member of the stack.
     n_sensitive
@@ -207,15 +211,16 @@ class HGRNetwork(nn.Module):
     def __init__(self, *, hidden: Sequence[int], seeds: Sequence[int], n_sensitive: int = 1) -> None:
         super().__init__()
         self.f = StackedMLP([1, *hidden, 1], seeds=seeds)
-        # g must not start as a copy of f, because this would favour links close to the identity.
+        # The networks g and f start with different weights, because equal weights would favour links close to
+        # the identity.
         self.g = StackedMLP([n_sensitive, *hidden, 1], seeds=[seed + 1_000_003 for seed in seeds])
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Return J(θ_f, θ_g), (K,), between −1 and 1, for u (K, batch, 1) and v (K, batch, d).
+        """Return the objective J(θ_f, θ_g), (K,), in [−1, 1], for u (K, batch, 1) and v (K, batch, d).
 
-        J = (1/b) Σ f̂(u_i) ĝ(v_i), with f̂ and ĝ standardised over the batch (Algorithm 2). With
-        sample_weight (K, batch, 1), the mean is weighted. Gradients flow through the batch's means and
-        variances, and into u.
+        The objective is J = (1/b) Σ f̂(u_i) ĝ(v_i), with f̂ and ĝ standardised over the batch (Algorithm 2).
+        With sample_weight (K, batch, 1), this mean is weighted. Gradients flow through the means and
+        variances of the batch, and into u.
         """
 
         def output(network: StackedMLP, x: Tensor) -> Tensor:
@@ -232,9 +237,10 @@ class HGRNetwork(nn.Module):
 
     @torch.no_grad()
     def gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
-        """Return the gradients of J, one per parameter, by handwritten formulas in reused memory.
+        """Return the gradients of J for each parameter, by handwritten formulas in reused memory.
 
-        They take half as long as autograd, which builds a graph and allocates new memory.
+        The handwritten gradients take half as long as autograd, which builds a graph and allocates new
+        memory.
         """
         share = shares(sample_weight)
         part = None if share is None else share.transpose(1, 2)
@@ -246,7 +252,7 @@ class HGRNetwork(nn.Module):
         j = (each * f * g).sum(dim=2, keepdim=True)
         found: list[Tensor] = []
         for network, own, other, scale in ((0, f, g, scale_f), (1, g, f, scale_g)):
-            # ∂J/∂f_i = w_i (ĝ_i − J f̂_i) / σ_f, and the same for g.
+            # The derivative is ∂J/∂f_i = w_i (ĝ_i − J f̂_i) / σ_f, and g has the same form.
             slopes = self._buffered[network].gradients(
                 torch.addcmul(other, j, own, value=-1) * (each * scale)
             )
@@ -255,21 +261,21 @@ class HGRNetwork(nn.Module):
 
 
 def shares(sample_weight: Tensor | None) -> Tensor | None:
-    """Scale weights (K, batch, 1) to sum to 1 over the batch; None stands for equal weights."""
+    """Scale weights (K, batch, 1) to sum to 1 over the batch; return ``None`` for equal weights."""
     return None if sample_weight is None else sample_weight / sample_weight.sum(dim=1, keepdim=True)
 
 
 def standardise(x: Tensor, share: Tensor | None = None) -> Tensor:
     """Return (x − m) / √(σ² + ε) over dimension 1, the batch; σ² divides by the batch size (Algorithm 2).
 
-    Under shares (K, batch, 1), which sum to 1, m and σ² are weighted means.
+    If shares (K, batch, 1), which sum to 1, are passed, m and σ² are weighted means.
     """
     standardised: Tensor = _Standardise.apply(x, share)
     return standardised
 
 
 class _Standardise(torch.autograd.Function):
-    """Autograd node for standardisation, whose gradient takes four operations instead of twenty."""
+    """Standardisation as an autograd node, whose gradient takes four operations instead of twenty."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, share: Tensor | None) -> Tensor:
@@ -290,13 +296,14 @@ class _Standardise(torch.autograd.Function):
 
 
 def standardised_and_scale(x: Tensor, share: Tensor | None, *, dim: int = 1) -> tuple[Tensor, Tensor]:
-    """Return the result of :func:`standardise` along `dim`, and 1 / √(σ² + ε)."""
+    """Return the standardised values (:func:`standardise` along `dim`), and the factor 1 / √(σ² + ε)."""
     mean = _mean(x, share, dim)
     centred = x - mean
     variance = _mean(centred * centred, share, dim)
     scale = torch.rsqrt(variance + _EPSILON)
-    # With √ε, the rounding errors of a constant could look like a link. Such constants are detected by the
-    # standard deviation, which is half the range for two values. Computing the range would double the time.
+    # After a division by √ε, the rounding errors of a constant could look like a link. The code detects
+    # constants by their standard deviation, because computing the range would double the time. For two
+    # values, the standard deviation is half the range.
     rounding = mean.mul_(ROUNDINGS / 2 * torch.finfo(x.dtype).eps).square_()
     return centred.mul_(scale * (variance > rounding)), scale
 

@@ -1,8 +1,8 @@
-"""Independence floors, p-values and intervals of a measure, by permutations and bootstrap.
+"""Independence floors, p-values and intervals of a measure, from permutations and half-samples.
 
 A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The variable that
 keeps the weight has the same weighted margin in every order. The margin of the other variable changes. All
-models share one s, so its orders are prepared once.
+models share one s, so that its orders are prepared only once.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ def weighted_orders(
     Parameters
     ----------
     prepared
-        Function that prepares one variable from its values and weights (B, n).
+        Function that prepares one variable from the values and the weights (B, n).
     value
-        Function of the prepared u (one member or B), the prepared v and the weights; returns (B, ...).
+        Function of the prepared u (one member or B members), the prepared v and the weights, which returns
+        (B, ...).
     u, v, weight : (K, n) arrays
     orders : (B, n) array
-        Rows of v; a row may occur several times in an order.
+        Row numbers of v, in which a row may occur several times.
     prepared_u
-        Function that prepares u, if it differs from `prepared`.
+        Function that prepares u, if u is prepared differently from v.
     weight_moves
         Whether the weights of permuted rows move with v or stay with u.
     piece
@@ -57,7 +58,7 @@ def weighted_orders(
     """
     by_pair: list[list[Array]] = [[] for _ in u]
     prepared_u = prepared_u or prepared
-    # If the weights stay with u, the prepared u is the same for every order.
+    # If the weights stay with u, the prepared u is the same for every order of v.
     stay = [] if weight_moves else [prepared_u(u[k : k + 1], weight[k : k + 1]) for k in range(len(u))]
     step = max(1, piece // u.shape[1])
     for start in range(0, len(orders), step):
@@ -76,22 +77,22 @@ def _is_as_before(x: Array, k: int) -> bool:
     return x.strides[0] == 0 or bool((x[k] == x[k - 1]).all())
 
 
-#: Rounding tolerance: a permuted value that is below the observed one by no more than this counts as equal.
+#: Rounding tolerance within which a permuted value below the observed value counts as equal to it.
 _EQUAL = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
 class IndependenceFloor:
-    """Mean and upper quantile of an estimator under independence, on the same rows with s permuted.
+    """Mean and 95 % quantile of an estimator under independence, on the same rows with s permuted.
 
     Attributes
     ----------
     mean : (K,) array
-        Average over the permutations. With weights, the larger of two averages; see
-        :meth:`fairdash.dependence.api.Estimator.null`.
+        Average of the estimate over the permutations. With weights, the floor is the larger of two averages;
+        see :meth:`fairdash.dependence.api.Estimator.null`.
     q95 : (K,) array
-        The 95 % quantile over the permutations (of the absolute value for signed measures). With weights, the
-        larger of two quantiles.
+        The 95 % quantile of the estimate over the permutations, or of its absolute value for signed measures.
+        With weights, q95 is the larger of two quantiles.
     n_permutations
         Number of permutations.
     """
@@ -121,13 +122,14 @@ def independence_floor(
     u : (K, n) array
     v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
     n_permutations
-        Number of permutations of v, shared by all members of the stack.
+        Number of permutations of v, which all members of the stack share.
     sample_weight : (n,) or (K, n) array, optional
-        Row weights. Permutations keep the weights with u, and then with v: see
+        Row weights. Permutations keep the weights with u, and then with v, as in
         :meth:`fairdash.dependence.api.Estimator.null`.
     groups : (n,) array, optional
-        Groups of rows, such as policies: whole groups exchange their values of v, see
-        :class:`fairdash.dependence.grouping.Blocks`. Without `groups`, the floor of such rows is too low.
+        Groups of rows, such as policies. Whole groups exchange their values of v, as in
+        :class:`fairdash.dependence.grouping.Blocks`. If related rows are passed without `groups`, the floor
+        is too low.
     random_state
         Seed of the permutations and of the measure.
     **options
@@ -136,13 +138,13 @@ def independence_floor(
     Returns
     -------
     IndependenceFloor
-        Arrays of shape (K,); 0 if an input is constant.
+        Floors of shape (K,), which are 0 for pairs with a constant input.
 
     Raises
     ------
     OptionError
-        As in :func:`~fairdash.dependence.measure`. Also raised if ``n_permutations`` is below 1, or too few
-        groups can exchange their values.
+        For the same reasons as in :func:`~fairdash.dependence.measure`, or if ``n_permutations`` is below 1
+        or too few groups can exchange their values.
 
     Examples
     --------
@@ -165,7 +167,7 @@ def independence_floor(
 
 
 def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | None) -> Index:
-    """Draw ``count`` row orders of a stack v, (K, n) or (K, n, d), exchanging whole groups; (count, n)."""
+    """Draw ``count`` row orders (count, n) of a stack v, (K, n) or (K, n, d), exchanging whole groups."""
     require_count(count, column="n_permutations", called="number of permutations")
     n = v.shape[1]
     if groups is None:
@@ -176,36 +178,37 @@ def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | 
 
 @dataclass(frozen=True, kw_only=True)
 class DependenceEstimate:
-    """Estimate of dependence, with floor, p-value and interval.
+    """Estimate of dependence, with its floor, p-value and interval.
 
     Attributes
     ----------
     id
         Id of the measure.
     value
-        The estimate. Measures that learn functions are cross-fitted by default.
+        Estimate of the dependence. Measures that learn functions are cross-fitted by default.
     in_sample
-        The same measure scored on the rows from which it learned. For measures that do not learn functions,
-        this is `value`.
+        Estimate of the same measure on the rows from which it learned. For measures that do not learn
+        functions, ``in_sample`` equals ``value``.
     floor, floor_q95
-        Mean of the measure under independence (v permuted), and the value exceeded in 5 % of the
-        permutations. For signed measures, these use absolute values.
+        Mean of the measure under independence (v permuted), and the quantity that 5 % of the permutations
+        exceed. For signed measures, both are computed from absolute values.
     p_value
-        (1 + b) / (1 + B), where b of B permutations reach the value. Under independence, it is at most α in
-        at most a share α of samples. With weights, it is the larger of two p-values; see ``sample_weight`` of
-        :func:`assess_dependence`.
+        P-value (1 + b) / (1 + B), where b of B permutations reach the value. Under independence, the p-value
+        is at most α in at most a share α of samples. With weights, the p-value is the larger of two p-values;
+        see ``sample_weight`` of :func:`assess_dependence`.
     ci_low, ci_high
-        95 % interval from half-samples, corrected for bias. If independence is not rejected at 5 %
-        (``bound_only``), such an interval is not valid. The bounds are then the lowest value of the measure
-        and a one-sided 95 % upper bound. :attr:`interval_of` names the quantity that the interval covers.
+        Bounds of a 95 % interval from half-samples, corrected for bias. If independence is not rejected at 5
+        % (``bound_only``), the 95 % interval is not valid. The bounds are then the lowest possible value of
+        the measure and a one-sided 95 % upper bound. :attr:`interval_of` names the quantity that the interval
+        covers.
     bound_only
         Whether the interval is only an upper bound.
     n
         Number of rows in the data.
     n_used
-        Number of rows used for all results; fewer than ``n`` if a sample was drawn for speed.
+        Number of rows used for all results, which is below ``n`` if a sample was drawn for speed.
     n_permutations, n_bootstrap
-        Numbers of permutations and of half-samples. Without half-samples, the interval is NaN.
+        Numbers of permutations and of half-samples. Without half-samples, the bounds of the interval are NaN.
     """
 
     id: str
@@ -224,13 +227,13 @@ class DependenceEstimate:
 
     @property
     def interval_of(self) -> str:
-        """Quantity that the interval covers: the estimand of the measure, or its smoothed version."""
+        """Name the quantity that the interval covers: the estimand or a smoothed version of it."""
         one = measure_of(self.id)
         return one.interval_of or one.title
 
     @property
     def subsampled(self) -> bool:
-        """Return whether the numbers come from a random sample of the rows."""
+        """Return whether the results come from a random sample of the rows."""
         return self.n_used < self.n
 
 
@@ -247,7 +250,7 @@ def assess_dependence(
     random_state: int | None = None,
     **options: Any,
 ) -> DependenceEstimate:
-    """Return value, in-sample value, independence floor, p-value and interval for one pair.
+    """Return the value, in-sample value, independence floor, p-value and interval of one pair.
 
     Parameters
     ----------
@@ -258,18 +261,19 @@ def assess_dependence(
     n_permutations
         Number of permutations of v for the floor and the p-value.
     n_bootstrap
-        Number of half-samples for the interval; 0 omits the interval.
+        Number of half-samples for the interval; 0 omits it.
     max_rows
-        Larger tables are reduced to a random sample of this size for all values, because a floor is only
-        valid for its own number of rows. ``None`` always uses all rows.
+        Maximum number of rows. A larger table is reduced to a random sample of this size for all values,
+        because a floor is only valid for its number of rows. ``None`` always uses all rows.
     sample_weight : (n,) array, optional
-        Row weights. Permutations keep the weights with u in one run and with v in another. Floors and p-value
-        are the larger of the two results. They are valid unless the weight depends on both u and v.
+        Row weights. Permutations keep the weights with u in one run and with v in a second run. The floors
+        and the p-value are the larger of both results. The floors and the p-value are valid unless the weight
+        depends on both u and v.
     groups : (n,) array, optional
-        Groups of rows, such as all years of one policy. For floor and p-value, whole groups exchange their
-        values of v (:class:`fairdash.dependence.grouping.Blocks` states when that is exact). Samples and
-        folds contain whole groups. Without `groups`, similar rows count as independent, and floor, p-value
-        and interval are too small.
+        Groups of rows, such as all years of one policy. For the floor and the p-value, whole groups exchange
+        their values of v; :class:`fairdash.dependence.grouping.Blocks` states when such p-values are exact.
+        Samples and folds contain only whole groups. Without `groups`, similar rows count as independent,
+        which makes the floor, the p-value and the interval too small.
     random_state
         Seed of all random draws.
     **options
@@ -282,15 +286,15 @@ def assess_dependence(
     Raises
     ------
     OptionError
-        As in :func:`~fairdash.dependence.measure`. Also raised if a count is not usable, or too few groups
-        can exchange their values.
+        For the same reasons as in :func:`~fairdash.dependence.measure`, or if a count is not usable or too
+        few groups can exchange their values.
 
     Notes
     -----
     A half-sample is drawn without replacement, because a repeated row would leak from one fold into another
     and be its own nearest neighbour. The values of half-samples scatter around the value of the full sample
-    as this value scatters around the truth, with twice the bias. The interval is therefore centred at twice
-    the value minus the mean of the half-samples (Politis, Romano and Wolf 1999, section 2).
+    as the latter scatters around the true value, with twice the bias. The centre of the interval is therefore
+    twice the value minus the mean of the half-samples (Politis, Romano and Wolf 1999, section 2).
 
     Examples
     --------
@@ -343,19 +347,19 @@ def assess_dependence(
 
 
 def permutation_p_value(value: float, permuted: ArrayLike) -> float:
-    """Return (1 + b) / (1 + B), where b of the B permuted values are at least as large as the value.
+    """Return the p-value (1 + b) / (1 + B), where b of the B permuted values are at least the value.
 
     Parameters
     ----------
     value
-        Large when there is dependence.
+        Observed value of a statistic that is large for dependent variables.
     permuted : (B,) array
-        Values of the same statistic on permuted data.
+        Values of the same statistic for permuted data.
 
     Returns
     -------
     float
-        In [1 / (1 + B), 1].
+        P-value in [1 / (1 + B), 1].
     """
     values = np.asarray(permuted, dtype=np.float64)
     reached = int(np.count_nonzero(values >= value - _EQUAL * max(abs(value), 1.0)))
@@ -370,7 +374,7 @@ def _half_samples(estimator: Estimator, pairs: Pairs, count: int) -> Array:
         return np.full(2, np.nan)
     rng = rng_of(Stream.PAIR_HALVES, estimator.random_state)
     if groups is not None:
-        # Groups differ in size, and so do the halves, so they cannot be stacked.
+        # Groups differ in size, so that the halves have different sizes and cannot be stacked.
         halves = [pairs.rows(half_of_groups(groups, rng)) for _ in range(count)]
         return np.concatenate([estimator.values(half) for half in halves])
     rows = np.argsort(rng.random((count, n)), axis=-1)[:, : n // 2]
@@ -383,8 +387,8 @@ def _interval(
 ) -> tuple[float, float]:
     spread = float(halves.std(ddof=1))
     if p_value > 0.05:
-        # Near independence, a low held-out score may only mean that the training found no suitable function.
-        # The in-sample value is at least that of the best function on these rows.
+        # Near independence, a low held-out score may only mean that the training found no good function. The
+        # in-sample value is at least the score of the best function on these rows.
         high = max(value, in_sample, abs(value) if one.signed else value) + Z_ONE_SIDED * spread
         return (-min(high, one.upper) if one.signed else one.lower), min(high, one.upper)
     centre = 2 * value - float(halves.mean())

@@ -1,7 +1,8 @@
-"""Joint and concatenated distance covariance of u with several sensitive attributes at once.
+"""Joint and concatenated distance covariance of u with several sensitive attributes.
 
-Lee, Antonio, Avanzi, Marchi and Zhou (2025, arXiv 2509.08163) penalise both. The squared covariances are
-unbiased (Chakraborty and Zhang 2019, section 3.2): under independence they scatter around 0.
+Lee, Antonio, Avanzi, Marchi and Zhou (2025, arXiv 2509.08163) use both covariances as penalties. The squared
+covariances are unbiased (Chakraborty and Zhang 2019, section 3.2), so that they scatter around 0 under
+independence.
 """
 
 from __future__ import annotations
@@ -21,43 +22,45 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 Form = Literal["standardised", "published"]
 
-#: Maximum number of distances of one variable in memory at once.
+#: Maximum number of distances of one variable that are in memory at once.
 _PIECE = 1_000_000
 _MAX_PRODUCTS = 8
 
 
 def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
-    """Return the joint distance covariance of u with the attributes of v, of each pair of a stack.
+    """Return the joint distance covariance of u with the attributes in v, for each pair of a stack.
 
     Parameters
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Attributes. Columns of 0 and 1 that are never 1 in the same row are the classes of one attribute.
+        Values of the attributes. Columns of 0 and 1 that are never both 1 in a row are the classes of one
+        attribute.
     form
-        ``"standardised"``: the signed root of the sum of the terms that contain u. Here u and every attribute
-        have variance 1, summed over the classes of an attribute. ``"published"``: JdCov² with c = 1 as in the
-        authors' code, in the units of the columns. This form also includes dependence among the attributes.
+        ``"standardised"``: the signed root of the sum of the terms that contain u. In the standardised form,
+        u and every attribute have variance 1, summed over the classes of an attribute. ``"published"``:
+        JdCov² with c = 1 as in the authors' code, in the units of the columns. The published form also
+        includes dependence among the attributes.
 
     Returns
     -------
     (K,) array
-        Values that tend to 0 for many rows only if u is jointly independent of the attributes. 0 for fewer
-        than four rows.
+        Joint distance covariances, which tend to 0 for many rows only if u is jointly independent of the
+        attributes. Pairs with fewer than four rows get 0.
     """
     return _of_stack(u, v, form, together=False)
 
 
 def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
-    """Return the distance covariance of u with all columns of v as one vector, of each pair of a stack.
+    """Return the distance covariance of u and the vector of all columns of v, for each pair of a stack.
 
-    The parameters and the result are as in :func:`jdcov`. The published form is dCov².
+    The parameters and the result are the same as in :func:`jdcov`. The published form of the result is dCov².
     """
     return _of_stack(u, v, form, together=True)
 
 
 def attributes(columns: Array) -> list[list[int]]:
-    """Return the indices of each attribute's columns (d, n): one column, or mutually exclusive 0/1 columns.
+    """Return the column indices (d, n) of each attribute: one column, or exclusive columns of 0 and 1.
 
     >>> attributes(np.array([[1.0, 0, 0, 1], [0, 1, 0, 0], [3, 1, 2, 2]]))
     [[0, 1], [2]]
@@ -75,10 +78,10 @@ def attributes(columns: Array) -> list[list[int]]:
 
 
 def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:
-    """Return the columns (K, n, d) and products of the ranks of each pair from different attributes.
+    """Return the columns (K, n, d), followed by products of the ranks of two columns of different attributes.
 
-    At most 8 products are returned: those with the largest variance over the stack. `alone` omits the
-    columns.
+    At most 8 products are returned, those with the largest variance over the stack. With `alone`, only the
+    products are returned.
     """
     of_each = attributes(v.reshape(-1, v.shape[2]).T)
     pairs = [pair for two in itertools.combinations(of_each, 2) for pair in itertools.product(*two)]
@@ -99,8 +102,8 @@ def scaled(
 ) -> list[Array]:
     """Return the columns (n, k) of each attribute, with variances that sum to 1 on `rows` with masses (m,).
 
-    Columns that are constant on `rows`, up to rounding by `eps`, are omitted. `together` joins all
-    attributes.
+    Columns that are constant on `rows`, up to rounding by `eps`, are omitted. With `together`, all attributes
+    are joined into one.
     """
     learned = columns if rows is None else columns[:, rows]
     kept = varies(learned, eps=eps)
@@ -141,7 +144,7 @@ def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
 
 
 def _squared(variables: Sequence[Array], *, with_first: bool) -> float:
-    """Return the unbiased JdCov² of variables (n, k) with c = 1, or the sum of its terms with the first."""
+    """Return the unbiased JdCov² of variables (n, k) with c = 1, or the sum of the terms with the first."""
     n = len(variables[0])
     if n < 4:
         return 0.0

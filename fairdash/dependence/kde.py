@@ -1,9 +1,9 @@
-"""Maximal correlation and χ² divergence of a kernel-smoothed distribution (Mary et al. 2019), in numpy and
+"""Maximal correlation and χ² divergence of a kernel-smoothed distribution (Mary et al., 2019), in numpy and
 torch, for raw values or normal scores.
 
-The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices: O(Gn)
-exponentials instead of O(G²n). One implementation serves numpy arrays (without importing torch) and torch
-tensors, where it is differentiable in u and v and can serve as a training penalty.
+The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices. Computing
+it takes O(Gn) exponentials instead of O(G²n). The same code serves numpy arrays (without importing torch) and
+torch tensors. For tensors, it is differentiable in u and v and can serve as a training penalty.
 
 >>> u = np.random.default_rng(0).normal(size=(3, 200))
 >>> hgr_kde(u, u**2).shape
@@ -30,26 +30,27 @@ Value = Callable[[Any, Any], Any]
 
 Grid = Literal["cover", "published"]
 
-#: Distance in bandwidths by which the covering grid extends beyond the outermost points. It includes 99.7 %
-#: of the mass of a kernel at the end.
+#: Number of bandwidths by which the covering grid extends beyond the outermost points. The extended grid
+#: includes 99.7 % of the mass of a kernel at the outermost point.
 _REACH = 3.0
-#: Maximum number of lines of a covering grid. The grid then extends to 50 standard deviations for a million
-#: rows with equal weights, and further for fewer rows. At most a share of 1/k² of the weight is more than k
-#: standard deviations from the mean.
+#: Maximum number of lines of a covering grid. A grid of this size extends to 50 standard deviations for a
+#: million rows with equal weights, and further for fewer rows. At most a share of 1/k² of the weight is more
+#: than k standard deviations from the mean.
 _MAX_LINES = 1_000
-#: Marginal mass below which a grid line holds only rounding error.
+#: Marginal mass below which a grid line contains only rounding errors.
 _NO_MASS = 1e-12
 #: Constant added to the published density before normalisation for HGR, as in the published code.
 _DAMPING = 1e-10
-#: Distance in bandwidths beyond which a kernel, about 1e-40, counts as 0. Smaller products underflow and take
-#: a processor a hundred times as long as other products.
+#: Distance in bandwidths beyond which a kernel, of about 1e-40, is replaced by 0. Smaller products underflow,
+#: and underflowing products take a processor a hundred times as long as other products.
 _FAR = 13.6
-#: Number of lines on either side whose kernels are computed from those of one line.
+#: Number of lines on either side of a line whose kernels are computed from the kernels of this line.
 _BESIDE = 6
 _ROOT, _NEXT = np.exp(-0.5), np.exp(-1.0)
-#: Maximum number of values of a product of permuted kernels in memory.
+#: Maximum number of values of a product of permuted kernels that are in memory at once.
 _MAX_NUMBERS = 4_000_000
-#: Number of permuted rows whose kernels are in memory at a time; larger arrays are newly allocated each time.
+#: Number of permuted rows whose kernels are in memory at a time; larger arrays would be newly allocated each
+#: time.
 _MAX_PERMUTED = 25_000
 
 
@@ -64,8 +65,8 @@ def hgr_kde(
 ) -> Any:
     """Return the maximal correlation (Hirschfeld–Gebelein–Rényi) of each pair's kernel-smoothed distribution.
 
-    It is the second singular value of Q = p(i, j) / √(p(i) p(j)) (paper, Witsenhausen's theorem; Mary et al.
-    2019).
+    The maximal correlation is the second singular value of Q = p(i, j) / √(p(i) p(j)) (paper, Witsenhausen's
+    theorem; Mary et al., 2019).
 
     Parameters
     ----------
@@ -75,23 +76,25 @@ def hgr_kde(
         Non-negative weights of the rows.
     grid
         ``"cover"``: lines one bandwidth apart that extend three bandwidths beyond the data on either side.
-        There are at most 1,000 lines. Rows beyond the last line are placed on it. ``"published"``: at most 50
-        points on ±2.5 standard deviations, as in the published code, which ignores values outside this range.
+        This grid has at most 1,000 lines. Rows beyond the last line are moved to this line. ``"published"``:
+        at most 50 points on ±2.5 standard deviations, as in the published code, which ignores values outside
+        this range.
     permutations : (B, n) array, optional
-        Orders of the rows of v, for numpy arrays (K, n). With weights, a row may occur several times.
+        Orders of the rows of v, for numpy arrays (K, n). With weights, a row may occur several times in an
+        order.
     weight_moves
         Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------
     (...) array, or (K, B) of permutations
-        In [0, 1]; 0 for independence or a constant input; 1 for a deterministic link that the bandwidth
-        resolves.
+        HGR_KDE in [0, 1]: 0 for independence or a constant input, and 1 for a deterministic link that the
+        bandwidth resolves.
 
     Raises
     ------
     OptionError
-        If ``grid`` is not one of the two.
+        If ``grid`` is neither ``"cover"`` nor ``"published"``.
     """
     damping = _DAMPING if grid == "published" else 0.0
     return _measured(0, damping, u, v, sample_weight, grid, permutations, weight_moves)
@@ -106,14 +109,14 @@ def chi2_kde(
     permutations: Any = None,
     weight_moves: bool = False,
 ) -> Any:
-    """Return the χ² divergence ΣQ² − 1 of each pair's kernel-smoothed distribution from independence.
+    """Return the χ² divergence ΣQ² − 1 of the kernel-smoothed distribution of each pair from independence.
 
-    Parameters and errors are as in :func:`hgr_kde`.
+    The parameters and errors are the same as in :func:`hgr_kde`.
 
     Returns
     -------
     (...) array, or (K, B) of permutations
-        At least the square of :func:`hgr_kde`, with no upper bound.
+        χ² divergence, at least the square of :func:`hgr_kde`, with no upper bound.
     """
     return _measured(1, 0.0, u, v, sample_weight, grid, permutations, weight_moves)
 
@@ -126,27 +129,27 @@ def hgr_kde_scores(
     permutations: NDArray[np.intp] | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """Return HGR_KDE of Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each pair of a stack.
+    """Return HGR_KDE of the normal scores Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each pair of a stack.
 
-    HGR does not change under increasing maps of u or v, but its kernel estimate on raw values does. A single
-    bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed variable and too
-    narrow for its tail. Normal scores (van der Waerden) have the same distribution for all data.
+    HGR does not change under increasing maps of u or v, but its kernel estimate from raw values does. A
+    single bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed variable and
+    too narrow for its tail. Normal scores (van der Waerden) have the same distribution for all data.
 
     Parameters
     ----------
     u, v : (K, n) arrays
-        Variables, used only through their mid-ranks; ties share one rank.
+        Variables, of which only the mid-ranks are used; tied values share one rank.
     sample_weight : (K, n) array, optional
-        Non-negative weights, which also enter the ranks.
+        Non-negative weights of the rows, which also weight the ranks.
     permutations : (B, n) array, optional
         Orders of the rows of v.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1]; 0 for independence, 1 for a deterministic link that the bandwidth resolves.
+        HGR_KDE in [0, 1]: 0 for independence, and 1 for a deterministic link that the bandwidth resolves.
     """
     if permutations is not None and sample_weight is not None:
         return _weighted_orders(
@@ -237,31 +240,32 @@ def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
 
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
-    """Return the kernel of every row at every grid point, (..., G, n); equal members share one."""
+    """Return the kernel of every row at every grid point, (..., G, n); equal members share one array."""
     if isinstance(x, np.ndarray) and x.ndim == 2 and _are_alike(x) and _are_alike(sample_weight):
-        # Models share one s, and its kernels take most of the time.
+        # All models share one s, whose kernels take most of the time.
         x, sample_weight = x[:1], None if sample_weight is None else sample_weight[:1]
     return _kernels_at(xp, x, sample_weight, _effective_n(xp, sample_weight, x.shape[-1]), grid)
 
 
 def _are_alike(x: Any) -> bool:
-    """Return whether all rows of (K, n) are equal; ``None`` counts as equal."""
+    """Return whether all members of a stack (K, n) are equal; ``None`` counts as equal."""
     return x is None or bool((x[1:] == x[:1]).all())
 
 
 def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Grid) -> Any:
-    """Return kernels at every grid point, (..., G, n), with the bandwidth for `n_effective` rows."""
+    """Return the kernels at every grid point, (..., G, n), with the bandwidth for `n_effective` rows."""
     steps = index = None
     if grid == "cover":
         z = _standardised(xp, x, sample_weight)
-        # Silverman's rule in two dimensions, (n (d + 2) / 4)^(−1 / (d + 4)) with d = 2, in units of one sd.
+        # Silverman's rule in d = 2 dimensions gives the bandwidth (n (d + 2) / 4)^(−1 / (d + 4)) standard
+        # deviations.
         bandwidth = n_effective ** (-1 / 6)
         farthest = (_MAX_LINES / 2 - _REACH) * bandwidth
         if bool(xp.any(xp.abs(z) > farthest)):
             z = xp.where(xp.abs(z) > farthest, xp.sign(z) * farthest, z)
         low = xp.min(z, axis=-1, keepdims=True) - _REACH * bandwidth
         high = xp.max(z, axis=-1, keepdims=True) + _REACH * bandwidth
-        # With a spacing of one bandwidth, a Gaussian is integrated to 1e-8.
+        # A spacing of one bandwidth integrates a Gaussian to an accuracy of 1e-8.
         steps = xp.ceil((high - low) / bandwidth)
         index = xp.arange(int(xp.max(steps).item()) + 1, dtype=x.dtype, device=device(x))
         points = low + bandwidth * index
@@ -276,14 +280,14 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
     if isinstance(z, np.ndarray) and index is not None:
         kernels = _gaussians((z - low) / bandwidth, len(index))
     else:
-        # Scaling both factors before the product saves a pass over the G × n matrix.
+        # Scaling both factors before the product saves one pass over the G × n matrix.
         scale = 2**0.5 * bandwidth
         distance = (points / scale)[..., None] - (z / scale)[..., None, :]
         kernels = xp.exp(-(distance * distance))
     if steps is None:
         return kernels
-    # A stack shares the longest grid. Lines beyond a member's grid are set to 0, so that its value does not
-    # depend on other members.
+    # All members of a stack share the longest grid. Lines beyond a member's grid are set to 0, so that its
+    # value does not depend on the other members.
     inside = (index <= steps)[..., None]
     return kernels if bool(xp.all(inside)) else xp.where(inside, kernels, xp.zeros_like(kernels))
 
@@ -291,8 +295,8 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
 def _gaussians(t: Array, count: int) -> Array:
     """Return exp(−(t − j)² / 2) for lines j = 0 … count − 1, (..., count, n), from positions t (..., n).
 
-    Few exponentials are computed: exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2), one factor at
-    a time. Beyond :data:`_FAR` lines, the result is inexact but negligibly small.
+    The code computes few exponentials by exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2), one
+    factor at a time. Beyond :data:`_FAR` lines, the result is inexact but negligibly small.
     """
     kernels = np.empty((*t.shape[:-1], count, t.shape[-1]))
     width = 2 * _BESIDE + 1
@@ -328,7 +332,7 @@ def _standardised(xp: Any, x: Any, sample_weight: Any, correction: int = 0) -> A
 
 
 def _effective_n(xp: Any, sample_weight: Any, n: int) -> Any:
-    """Return Kish's effective number of rows, (..., 1); the float n without weights."""
+    """Return Kish's effective number of rows, (..., 1), or the number of rows if there are no weights."""
     if sample_weight is None:
         return float(n)
     return xp.sum(sample_weight, axis=-1, keepdims=True) ** 2 / xp.sum(
@@ -382,10 +386,10 @@ def _second_singular_value(xp: Any, residual: Any) -> Any:
         largest = np.sqrt(np.maximum(np.linalg.eigvalsh(gram)[..., -1], 0.0))
     else:
         largest = xp.max(xp.linalg.svdvals(residual), axis=-1)
-    # Rounding may give a value above 1 by 1e-16.
+    # Rounding may make the value exceed 1 by 1e-16.
     return xp.clip(largest, 0.0, 1.0)
 
 
 def _chi2_of(xp: Any, joint: Any) -> Any:
-    # ΣQ² − 1 = Σ(Q − √p(i)p(j))², because Σ Q √p(i)p(j) = 1.
+    # ΣQ² − 1 equals Σ(Q − √p(i)p(j))², because Σ Q √p(i)p(j) = 1.
     return _normed(xp, joint)[1]

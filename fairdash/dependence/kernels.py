@@ -1,11 +1,12 @@
 """Dependence by kernels and by distances: HSIC, HSIC of ranks, kernel canonical correlation and distance
-correlation, which is HSIC with a kernel of distances (Sejdinovic et al. 2013).
+correlation, which is HSIC with a kernel of distances (Sejdinovic et al., 2013).
 
-For many rows, distance correlation (Székely, Rizzo and Bakirov 2007) tends to 0 only under independence. The
-joint version uses products of distances and detects links that no single column shows.
+With growing numbers of rows, distance correlation (Székely, Rizzo and Bakirov 2007) tends to 0 only under
+independence. The joint distance correlation uses products of distances and detects links that no single
+column reveals.
 
-A Gaussian kernel of one variable has nearly low rank, so an incomplete n × r Cholesky factor replaces the n ×
-n matrix, and a value costs O(n r²).
+A Gaussian kernel matrix of one variable has nearly low rank. An incomplete n × r Cholesky factor replaces the
+n × n matrix, so that a value costs O(n r²).
 """
 
 from __future__ import annotations
@@ -21,26 +22,27 @@ from fairdash.utils.rounding import varies
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Share of the kernel matrix's trace that the factor may omit.
+#: Share of the kernel matrix's trace that the factor may miss.
 _LEFT_OUT = 1e-8
-#: Number of values whose distances determine the median distance.
+#: Number of values from whose distances the median distance is computed.
 _MEDIAN_OF = 200
 #: Values of κ for fewer than 1,000 rows and for more rows (Bach and Jordan 2002, section 4.3).
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
-#: Maximum number of distances in memory when s has several columns: for two variables, and for all columns.
+#: Maximum numbers of distances in memory if s has several columns: for two variables, and for all columns.
 _PIECE, _JOINT_PIECE = 2_000_000, 1_000_000
-#: Maximum number of rows of all permutations compared at once, and of pairs compared individually at once.
+#: Maximum number of rows, over all permutations, that are compared at once, and of pairs that are compared
+#: individually at once.
 _CACHED, _PAIRS = 10_000, 12_000
-#: Number of rows of a part whose pairs are compared individually, and its increase for small inputs, for
-#: which function calls take longer than pairs.
+#: Number of rows of a part whose pairs are compared individually, and the increase of this number for small
+#: inputs, for which function calls take longer than pairs.
 _PART, _PART_OF_FEW = 12, 40_000
 
 
 def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Return the normalised Hilbert–Schmidt independence criterion of each pair of a stack.
 
-    It is ⟨HKH, HLH⟩ / (‖HKH‖ ‖HLH‖) with Gaussian kernels K and L whose bandwidth is the median distance
-    (Gretton et al. 2005, normalised as in Cortes, Mohri and Rostamizadeh 2012).
+    The criterion is ⟨HKH, HLH⟩ / (‖HKH‖ ‖HLH‖) with Gaussian kernels K and L whose bandwidth is the median
+    distance (Gretton et al., 2005, normalised as in Cortes, Mohri and Rostamizadeh 2012).
 
     Parameters
     ----------
@@ -51,16 +53,16 @@ def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1]; 1 if rows are equally close in u and in v, up to scale. With few rows, the value is above 0
-        even under independence.
+        Criterion in [0, 1]; 1 if the distances between rows in u and in v agree, up to scale. With few rows,
+        the criterion is above 0 even under independence.
     """
     return _hsic(standardised(u), standardised(v), permutations)
 
 
 def chsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
-    """Return :func:`hsic` of the mid-ranks (Póczos, Ghahramani and Schneider 2012).
+    """Return the normalised HSIC (:func:`hsic`) of the mid-ranks (Póczos, Ghahramani and Schneider 2012).
 
-    Increasing maps of u or v do not change this value.
+    Increasing maps of u or v do not change the HSIC of mid-ranks.
     """
     return _hsic(mid_ranks(u), mid_ranks(v), permutations)
 
@@ -68,9 +70,9 @@ def chsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Return the first regularised kernel canonical correlation of each pair (Bach and Jordan 2002).
 
-    It is the largest singular value of R_u U_uᵀ U_v R_v, where U are the eigenvectors of the centred kernel
-    matrix, λ its eigenvalues and R = λ / (λ + nκ/2) (their equation 11), with Gaussian kernels of bandwidth
-    one standard deviation.
+    The correlation is the largest singular value of R_u U_uᵀ U_v R_v with Gaussian kernels of bandwidth one
+    standard deviation. Here, U are the eigenvectors of the centred kernel matrix, λ its eigenvalues and R = λ
+    / (λ + nκ/2) (equation 11 of Bach and Jordan 2002).
 
     Parameters
     ----------
@@ -81,11 +83,11 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1); the maximal correlation, reduced by the regularisation.
+        Maximal correlation in [0, 1), reduced by the regularisation.
     """
 
     def features(x: Array) -> Array:
-        """Return shrunken eigenvectors."""
+        """Return eigenvectors of the kernel matrix, shrunken by the regularisation."""
         n = len(x)
         factor = _factor(x, 1.0)
         vectors, size, _ = np.linalg.svd(factor - factor.mean(axis=0), full_matrices=False)
@@ -101,7 +103,7 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
 
 def _hsic(u: Array, v: Array, permutations: Index | None) -> Array:
     def features(x: Array) -> Array:
-        """Return features of a variable; the inner product of two variables' features is normalised HSIC."""
+        """Return features of a variable; normalised HSIC is the inner product of two variables' features."""
         factor = _factor(x, _median_distance(x))
         factor = factor - factor.mean(axis=0)
         return factor / np.sqrt(max(float(np.linalg.norm(factor.T @ factor)), 1e-300))
@@ -116,26 +118,26 @@ def _each(
     features: Callable[[Array], Array],
     value: Callable[[Array], float],
 ) -> Array:
-    """Return the value of each pair's product of features, (K,), or of each permutation, (K, B)."""
+    """Return the value of the product of each pair's features, (K,), or of each permutation, (K, B)."""
     values: list[float | list[float]] = []
     for a, b in zip(u, v, strict=True):
         f, g = features(a), features(b)
         if permutations is None:
             values.append(value(f.T @ g))
         else:
-            # Permuting rows permutes their features.
+            # A permutation of the rows permutes their features.
             values.append([value(f.T @ g[order]) for order in permutations])
     return np.minimum(values, 1.0)
 
 
 def _factor(x: Array, bandwidth: float) -> Array:
-    """Return a factor L of the Gaussian kernel matrix, K ≈ LLᵀ, (n, r), by pivoted incomplete Cholesky."""
+    """Return a factor L of the Gaussian kernel matrix K ≈ LLᵀ, (n, r), by pivoted incomplete Cholesky."""
     n = len(x)
     left = np.ones(n)
     columns: list[Array] = []
     while left.sum() > _LEFT_OUT * n and len(columns) < n:
-        # Among equal remainders, the row with the smallest value is chosen, so that the row order has no
-        # effect.
+        # Among equal remainders, the row with the smallest value is selected, so that the order of the rows
+        # has no effect.
         best = np.flatnonzero(left >= left.max() * (1 - 1e-12))
         pivot = best[x[best].argmin()]
         column = np.exp(-0.5 * ((x - x[pivot]) / bandwidth) ** 2)
@@ -149,7 +151,7 @@ def _factor(x: Array, bandwidth: float) -> Array:
 
 
 def _median_distance(x: Array) -> float:
-    """Return the median nonzero distance, using evenly spaced order statistics if there are many values."""
+    """Return the median nonzero distance, from evenly spaced order statistics if there are many values."""
     ordered = np.sort(x)
     if len(x) > _MEDIAN_OF:
         ordered = ordered[np.round(np.linspace(0, len(x) - 1, _MEDIAN_OF)).astype(int)]
@@ -159,22 +161,21 @@ def _median_distance(x: Array) -> float:
 
 
 def distance_correlation(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
-    """Return the distance correlation of each pair of a stack (the V-statistic, as in dcor and the R package
-    energy).
+    """Return the distance correlation of each pair (the V-statistic, as in dcor and the R package energy).
 
     Parameters
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Several columns are each standardised before Euclidean distances are computed.
+        Values; several columns are each standardised before their Euclidean distances are computed.
     permutations : (B, n) array, optional
         Orders of the rows of v.
 
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1]; 1 if v is a linear function of u. With few rows, the value is well above 0 even under
-        independence.
+        Distance correlation in [0, 1]; 1 if v is a linear function of u. With few rows, distance correlation
+        is well above 0 even under independence.
     """
     u = standardised(u)
     orders = np.arange(u.shape[1])[None] if permutations is None else permutations
@@ -185,7 +186,7 @@ def distance_correlation(u: Array, v: Array, *, permutations: Index | None = Non
     else:
         v = standardised(v)
         rows_u, rows_v = _mean_distances(u), _mean_distances(v)
-        # The mean squared distance of one column is twice its variance.
+        # The mean squared distance within one column is twice its variance.
         within = [_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v))]
         between = np.empty((len(u), len(orders)))
         for k, by_u in enumerate(np.argsort(u, axis=-1)):
@@ -210,7 +211,7 @@ def _ratio(between: Array, within_u: Array, within_v: Array) -> Array:
 
 
 def _mean_distances(x: Array) -> Array:
-    """Return the mean distance of each value from all values, (K, n), with one sort."""
+    """Return the mean distance of each value from all values, (K, n), after sorting once."""
     n = x.shape[-1]
     order = np.argsort(x, axis=-1)
     ordered = np.take_along_axis(x, order, axis=-1)
@@ -223,18 +224,19 @@ def _mean_distances(x: Array) -> Array:
 
 
 def _mean_product(u: Array, v: Array) -> Array:
-    """Return the mean of |u_i − u_j||v_i − v_j| over all pairs of rows, which are sorted by u, (K, n).
+    """Return the mean of |u_i − u_j||v_i − v_j| over all pairs of rows, (K, n), which are sorted by u.
 
-    The mean is 2 D − Σ (u_j − u_i)(v_j − v_i) over the pairs i < j, times 2 / n², where D is the sum of the
-    products over pairs with v_i < v_j. The rows, sorted by v, are divided recursively at the median of u.
-    Rows in different halves have a known order in both variables, so D needs only counts and sums of the rows
-    before each row. Pairs in the last small parts are computed individually. The cost is O(n log n).
+    The mean is 2 / n² times 2 D − Σ (u_j − u_i)(v_j − v_i) over the pairs i < j, where D is the sum of the
+    products over pairs with v_i < v_j. The function divides the rows, sorted by v, recursively at the median
+    of u. Rows in different halves have a known order in both variables, so D needs only counts and sums of
+    the rows before each row. Pairs within the smallest parts are compared individually. The computation takes
+    O(n log n) steps.
     """
     members, n = u.shape
     levels = int(np.log2(max(n / (_PART + _PART_OF_FEW / v.size), 1.0)))
     part = -(-n // 2**levels)
     width = part << levels
-    # Padding rows have the highest u and the lowest v, so they form no pair of D with other rows.
+    # Padding rows have the highest u and the lowest v, so they contribute to no pair of D.
     by_v = np.concatenate([np.tile(np.arange(n, width), (members, 1)), np.argsort(v, axis=-1)], axis=-1)
     nearest = np.minimum(by_v, n - 1)
     x, y = np.take_along_axis(u, nearest, axis=-1), np.take_along_axis(v, nearest, axis=-1)
@@ -244,13 +246,13 @@ def _mean_product(u: Array, v: Array) -> Array:
     for level in range(levels - 1, -1, -1):
         half = part << level
         is_high = (parts & (1 << level)).astype(bool)
-        # Each half is in the order of v, and the lower half comes first.
+        # Each half is sorted by v, and the lower half comes first.
         rows = np.stack([np.flatnonzero(each).reshape(-1, half) for each in (~is_high, is_high)], axis=1)
         x, y, parts = (each[rows.ravel()] for each in (x, y, parts))
         halves_x, halves_y = x.reshape(rows.shape), y.reshape(rows.shape)
         low_x, low_y = halves_x[:, 0], halves_y[:, 0]
         whole = half * (low_x * low_y).sum(axis=1) - low_x.sum(axis=1) * halves_y[:, 1].sum(axis=1)
-        # Add or subtract the contribution of the rows of the other half that precede each row.
+        # The code adds or subtracts the contribution of those rows of the other half that precede each row.
         nodes = np.arange(len(rows))[:, None, None]
         before = rows - 2 * half * nodes - np.arange(half)
         sums = np.zeros((len(rows), 2, half + 1))
@@ -260,7 +262,7 @@ def _mean_product(u: Array, v: Array) -> Array:
         whole += (found[:, 1] - found[:, 0]).sum(axis=1)
         total += whole.reshape(members, -1).sum(axis=1)
     x, y = (each.reshape(members, -1, part) for each in (x, y))
-    # The pieces fit in the cache.
+    # Each piece fits in the processor's cache.
     for start in range(0, x.shape[1], step := max(1, _PAIRS // (members * part**2))):
         far = [
             each[:, start : start + step, :, None] - each[:, start : start + step, None] for each in (x, y)
@@ -300,16 +302,17 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
     Returns
     -------
     (K,) array
-        In [0, 1]. For many rows, it tends to 0 only if u is jointly independent of the columns. With one
-        column, it is the distance correlation. Noise keeps the value above 0.
+        Joint distance correlation in [0, 1]. For many rows, it tends to 0 only if u is jointly independent of
+        the columns. With one column, the joint version equals distance correlation. Noise keeps the joint
+        distance correlation above 0.
 
     Notes
     -----
     Let A and Bⱼ be the negated doubly centred distances of u and of the j-th column, each divided by its root
     mean square. Let K = Πⱼ(Bⱼ + 1), and let H be K after double centring. The value is √(mean(A·H) ÷
-    √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K). This is the sum of those terms of the
-    (scale-invariant, c = 1) joint distance covariance of u and all columns that contain u (Chakraborty and
-    Zhang 2019, JASA 114). Dependence among the columns alone does not count. Both A and K are positive
+    √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K). This mean is the sum of those terms of
+    the (scale-invariant, c = 1) joint distance covariance of u and all columns that contain u (Chakraborty
+    and Zhang 2019, JASA 114). Dependence among the columns alone does not count. Both A and K are positive
     semi-definite, so mean(A·H) is not below 0.
     """
     if v.ndim == 2:
@@ -330,7 +333,7 @@ def _jointly(u: Array, columns: Array) -> float:
     for rows in pieces:
         size += (_centred_rows(every, means, rows) ** 2).sum(axis=(1, 2))
     size = np.sqrt(size / n**2)
-    # Sums of A·K, of K² and of the rows of K, from which the sums after double centring follow.
+    # The sums of A·K, of K² and of the rows of K determine the sums after double centring.
     together, squares, sums = 0.0, 0.0, np.empty(n)
     for rows in pieces:
         parts = _centred_rows(every, means, rows) / size[:, None, None]
@@ -345,7 +348,7 @@ def _jointly(u: Array, columns: Array) -> float:
 
 
 def _centred_rows(every: Array, means: Array, rows: slice) -> Array:
-    """Return E|x − X| + E|x' − X| − |x − x'| − E|X − X'| of some rows x and all x', (columns, rows, n)."""
+    """Return E|x − X| + E|x' − X| − |x − x'| − E|X − X'| for some rows x and all x', (columns, rows, n)."""
     distance = np.abs(every[:, rows, None] - every[:, None, :])
     centred: Array = means[:, rows, None] + means[:, None, :] - distance - means.mean(axis=-1)[:, None, None]
     return centred

@@ -17,62 +17,64 @@ class Measure:
     Attributes
     ----------
     id
-        The name used in the API, the command line and result tables.
+        Name used in the API, the command line and result tables.
     title
-        The name in plain words.
+        Name in plain words.
     symbol
-        The name in formulas and figures.
+        Symbol in formulas and figures.
     lower, upper
         Range of the estimated quantity. A held-out or unbiased estimate may fall below ``lower`` by chance.
     signed
-        Whether the sign is a direction, so that negative and positive values indicate equally strong
-        dependence.
+        Whether the sign is a direction, so that opposite values are equally strong dependence.
     symmetric
-        Whether exchanging u and v leaves the value unchanged to the last digit. Cross-fitted values change by
-        chance, because the folds change.
+        Whether exchanging u and v leaves the value unchanged to the last digit. Cross-fitted values change
+        slightly, because the folds change.
     rank_based
-        Whether increasing maps of u or v leave the value unchanged.
+        Whether increasing transformations of u or v leave the value unchanged.
     rank_based_s
-        Whether increasing maps of v alone leave the value unchanged.
+        Whether increasing transformations of v alone leave the value unchanged.
     scale_free
-        Whether shifts and positive scales leave the value unchanged. FairQuant is in the units of u.
+        Whether shifts and positive rescaling leave the value unchanged. For example, FairQuant is in the
+        units of u and thus not scale-free.
     fitted
         Whether functions are learned from the rows, so that ``evaluation="cross_fit"`` differs from
         ``"in_sample"``.
     seeded
-        Whether ``random_state`` matters.
+        Whether the measure draws random numbers, so that ``random_state`` matters.
     quick
-        Whether a value takes milliseconds, so that a page may redraw it as a slider moves.
+        Whether computing a value takes milliseconds, so that a page may redraw it as a slider moves.
     discrete
-        Whether only variables with few distinct values are accepted.
+        Whether the measure accepts only variables with few distinct values.
     accepts_weights
         Whether the measure accepts ``sample_weight``.
     multivariate
         Whether v may have several columns.
     recorded
-        Name of the estimation method, which a run stores so that later versions can report differences. Empty
-        for measures whose method never changed.
+        Name of the estimation method, which a run stores so that later versions can report a change of
+        method. The name is empty for measures whose method never changed.
     interval_of
         Quantity that an interval covers, if it differs from the title.
     zero, one
-        Meaning of the values 0 and 1.
+        Meanings of the values 0 and 1.
     fails_when
         Situations in which the estimate is misleading, in plain words.
     source
         Source of the definition.
     implementation
-        ``"module:function"``. The function takes stacks ``(K, n)`` and returns ``(K,)``. If it has a shortcut
-        for permutations, it accepts the keyword ``permutations``, orders (B, n) of the rows of v, and returns
-        ``(K, B)``. If it also accepts ``weight_moves`` (weights move with v instead of staying with u), the
-        shortcut supports positive weights and orders in which rows occur several times.
+        Function as ``"module:function"``. The function takes stacks ``(K, n)`` and returns ``(K,)``. A
+        function with a shortcut for permutations accepts the keyword ``permutations``, orders (B, n) of the
+        rows of v, and returns ``(K, B)``. If it also accepts ``weight_moves`` (whether weights move with v
+        instead of staying with u), the shortcut supports positive weights and orders in which rows occur
+        several times.
     learned
-        ``"module:function"`` that returns the learned functions f and g, if the measure learns them.
+        Function as ``"module:function"`` that returns the learned functions f and g; empty for other
+        measures.
     on_request
-        Whether pages that show all measures omit this one, because it nearly duplicates another measure or is
-        intended for explicit requests only.
+        Whether pages that show all measures omit this measure, because it nearly duplicates another measure
+        or is intended only for explicit requests.
     floats_per_row
-        Approximate number of values in memory per row of one pair; it determines the size of the pieces of a
-        stack.
+        Approximate number of values in memory per row of one pair, which determines the size of the pieces of
+        a stack.
     """
 
     id: str
@@ -103,7 +105,7 @@ class Measure:
     floats_per_row: int = 8
 
     def load(self, part: str = "implementation") -> Callable[..., Any]:
-        """Import and return the function named by ``part``, the implementation or the learned functions."""
+        """Import and return the function named by ``part``: ``implementation`` or ``learned``."""
         target = getattr(self, part)
         if target is None:
             raise LookupError(f"{self.id} has no {part}")

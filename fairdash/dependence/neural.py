@@ -1,4 +1,4 @@
-"""Shared parts of the neural measures: inputs, folds, networks, and stacked training with early stopping."""
+"""Shared parts of the neural measures: inputs, folds, networks and stacked training with early stopping."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Transform = Callable[[Array, Array], Array]
 
-#: Number of folds for cross-fitting: one is scored, one is for early stopping, and the others are for
+#: Number of folds for cross-fitting: one fold is scored, one stops the training early, and the others are for
 #: training.
 FOLDS = 5
-#: Number of rows in a training step. All rows are used unless there are more than twice this number.
+#: Number of rows in a training step. A step uses all rows unless there are more than twice this number.
 BATCH = 512
-#: Maximum of rows times networks trained at once, so that the data fit in the processor's cache.
+#: Maximum product of rows and networks trained at once, so that the data fit in the processor's cache.
 AT_ONCE = 20_000
 #: Number of steps between evaluations for early stopping.
 _LOOK = 10
 _LEARNING_RATE = 1e-2
-#: Share of the steps in which the learning rate rises from 0; afterwards it follows a cosine decay.
+#: Share of the steps in which the learning rate rises from 0, before it follows a cosine decay.
 _WARM_UP = 0.05
 
 
@@ -49,11 +49,11 @@ class Rows:
         return self.weight / self.weight.sum(dim=2, keepdim=True).clamp_min(1e-12)
 
     def members(self, index: Tensor) -> Rows:
-        """Return the selected members; an index may occur several times."""
+        """Return the selected members of the stack; an index may occur several times."""
         return Rows(self.u[index], self.v[index], self.weight[index])
 
     def rows(self, index: Tensor) -> Rows:
-        """Return the selected rows of each member, given (K, m) indices."""
+        """Return the rows of each member that the indices (K, m) select."""
         chosen = (
             x.gather(2, index[:, None].expand(-1, x.shape[1], -1)) for x in (self.u, self.v, self.weight)
         )
@@ -64,18 +64,18 @@ class Rows:
         return Rows(*(x.index_select(2, index) for x in (self.u, self.v, self.weight)))
 
     def weighing(self, factor: Tensor) -> Rows:
-        """Return the rows with their weights multiplied by a (K, n) factor."""
+        """Return the rows with weights multiplied by a factor (K, n)."""
         return Rows(self.u, self.v, self.weight * factor[:, None])
 
     def chosen(self, mask: Tensor) -> Rows:
-        """Return the rows selected by a (K, n) mask, padded with rows of weight 0 to equal length."""
+        """Return the rows that a mask (K, n) selects, padded with rows of weight 0 to equal length."""
         most = int(mask.sum(dim=1).max())
         index = mask.argsort(dim=1, descending=True, stable=True)[:, :most]
         return self.rows(index).weighing(mask.gather(1, index))
 
 
 def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Array, Array, Index]:
-    """Return rows sorted by u, then v, then weight, with this order, so that training ignores the row order.
+    """Sort rows by u, v and weight, so that their order has no effect on training; return rows and order.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Ar
 
 
 def ranks(x: Array, weight: Array) -> Array:
-    """Return mid-ranks with mean 0 and variance about 1, evenly spread on ±√3."""
+    """Return mid-ranks scaled to mean 0 and variance about 1, evenly spread over ±√3."""
     return (mid_ranks(x, weight) - 0.5) * math.sqrt(12)
 
 
@@ -131,7 +131,7 @@ class Settings:
         random_state: int | None,
         default: Mapping[str, int],
     ) -> Settings:
-        """Make settings from a measure's options and default steps; ``None`` draws a new seed."""
+        """Make settings from a measure's options and default steps; the seed ``None`` draws a new seed."""
         checks = Checks(OptionError)
         checks.require(
             bool(hidden) and all(units == int(units) and units >= 1 for units in hidden),
@@ -158,7 +158,7 @@ class Settings:
 
 
 def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Assign n rows to folds; without fold k, fold k is scored and fold k + 1 is for early stopping.
+    """Assign n rows to folds; to score fold k, the networks stop early on fold k + 1 and train on the others.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     own = np.arange(folds)[:, None]
     scoring, stopping = fold == own, fold == (own + 1) % folds
     training = [np.flatnonzero(row) for row in ~(scoring | stopping)]
-    # With very few rows, no rows are left for training only, so it also uses the early-stopping rows.
+    # If very few rows leave none for training, the early-stopping rows are used for training as well.
     training = [row if len(row) else np.flatnonzero(~scoring[k]) for k, row in enumerate(training)]
     fewest = min(len(row) for row in training)
     index = torch.from_numpy(np.stack([row[:fewest] for row in training]))
@@ -181,18 +181,18 @@ class BufferedMLP:
     """Stack of M perceptrons with tanh layers, one linear output, and handwritten gradients.
 
     A measure trains thousands of small networks for hundreds of steps. Allocating autograd's tensors would
-    take longer than the arithmetic, so this class reuses buffers. Rows are the last dimension, (M, units,
-    rows), so that elementwise operations run along contiguous memory.
+    take longer than the arithmetic, so this class reuses buffers. The last dimension of all arrays, (M,
+    units, rows), holds the rows, so that elementwise operations run along contiguous memory.
 
     Parameters
     ----------
     start
-        Initial networks. Their weights are copied, or shared if `shares`.
+        Initial networks. Their weights are copied, or shared with the start if `shares` is true.
 
     Attributes
     ----------
     parameters : list of nn.Parameter
-        Weights (M, out, in) and biases (M, out, 1), layer by layer; an external optimiser updates them.
+        Weights (M, out, in) and biases (M, out, 1), layer by layer, which an external optimiser updates.
     """
 
     def __init__(self, start: StackedMLP, *, shares: bool = False) -> None:
@@ -215,7 +215,7 @@ class BufferedMLP:
         for layer, (weight, bias) in enumerate(self.layers):
             x = torch.baddbmm(bias, weight, x)
             if layer < last:
-                # tanh(z) = 2σ(2z) − 1; see fairdash.nets.
+                # As in fairdash.nets, the code uses tanh(z) = 2σ(2z) − 1.
                 x = torch.sigmoid(x.mul_(2)).mul_(2).sub_(1)
         return x
 
@@ -223,7 +223,8 @@ class BufferedMLP:
         """Compute the outputs in the buffers, which :meth:`gradients` then uses.
 
         Since tanh(z) = 2σ(2z) − 1, the buffers hold σ(2z), and the constants 2 and 1 move into the small
-        matrices of the next layer: 2(W tanh + b) = 4Wσ + 2(b − W1). This saves passes over the rows.
+        matrices of the next layer, by 2(W tanh + b) = 4Wσ + 2(b − W1). Moving the constants saves passes over
+        the rows.
         """
         self._kept = [x]
         last = len(self.layers) - 1
@@ -238,14 +239,14 @@ class BufferedMLP:
         return x
 
     def gradients(self, slope: Tensor) -> list[Tensor]:
-        """Return parameter gradients, given the objective's derivatives by the outputs of the last pass."""
+        """Return parameter gradients, given the objective's derivatives by the last outputs of `forward`."""
         result: list[Tensor] = []
         for layer in range(len(self.layers) - 1, -1, -1):
             h, weight = self._kept[layer], self.layers[layer][0]
             along, total = torch.bmm(slope, h.transpose(1, 2)), slope.sum(dim=2, keepdim=True)
             result = [2 * along - total if layer else along, total, *result]
             if layer:
-                # tanh′(z) = 1 − tanh²(z) = 4(σ − σ²).
+                # The derivative is tanh′(z) = 1 − tanh²(z) = 4(σ − σ²).
                 back = self._buffer("slope", layer, h.shape, h)
                 # With one output, an elementwise product is faster than a matrix product.
                 product = torch.mul if slope.shape[1] == 1 else torch.bmm
@@ -265,8 +266,9 @@ def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: 
     """Initialise the first layer with units whose centres cover the inputs and whose slopes vary.
 
     Functions from a default initialisation are almost linear between −2 and 2. A unit tanh(a(x − c)) rises
-    around c over a width of 1/a. Here, the c are spaced evenly over ±1.8, and the a are drawn log-uniformly
-    from ``slowest`` to ``steepest``. The networks can then represent fast associations from the first step.
+    around c over a width of 1/a. Here, the centres c are spaced evenly over ±1.8, and the slopes a are drawn
+    log-uniformly from ``slowest`` to ``steepest``. The networks can then represent fast associations from the
+    first step.
     """
     weight, bias = net.weights[0], net.biases[0]
     _, units, n_in = weight.shape
@@ -286,11 +288,11 @@ class Learner(Protocol):
     parameters: list[nn.Parameter]
 
     def gradients(self, rows: Rows) -> list[Tensor]:
-        """Return the gradients of the objective on the rows of a step, one per parameter."""
+        """Return the gradients of the objective on the rows of one step, one gradient per parameter."""
         ...
 
     def score(self, rows: Rows) -> Tensor:
-        """Return the scores for early stopping, (M,)."""
+        """Return the score of each member for early stopping, (M,)."""
         ...
 
 
@@ -298,7 +300,7 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
     """Maximise each member's objective by Adam with a short warm-up and a cosine decay to 0.
 
     A step uses all training rows, or a random ``BATCH`` of a large table. If there are `held` rows, each
-    member keeps the parameters that scored best on these rows (early stopping).
+    member ends with the parameters that scored best on these rows (early stopping).
     """
     count, n_steps, parameters = learned.u.shape[2], settings.n_steps, learner.parameters
     optimiser = StackedAdam(parameters, lr=_LEARNING_RATE, maximize=True)
@@ -336,14 +338,14 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
 
 
 def in_chunks(rows: Rows, members: int, value: Callable[[Rows], list[Tensor]]) -> list[Array]:
-    """Compute the values of all pairs, (K,) each, in chunks that fit in the cache.
+    """Compute the values of all pairs, (K,) each, in chunks that fit in the processor's cache.
 
     Parameters
     ----------
     members
-        Number of networks or copies of the rows that a pair needs.
+        Number of networks, or of copies of the rows, that a pair needs.
     value
-        Function that returns the values of the pairs in a chunk.
+        Function that returns the values of the pairs in one chunk.
     """
     count, _, n = rows.u.shape
     at_once = max(1, AT_ONCE // (members * min(n, 2 * BATCH)))

@@ -1,12 +1,13 @@
-"""Omnibus test of independence: several quick measures in one test with one set of permutations.
+"""Omnibus test of independence, which combines several quick measures with one set of permutations.
 
-Every single measure misses some links. In this test, each measure is a correlation, or a sum of squared
-correlations, between functions of u and functions of v. These functions are the values themselves, smooth
-functions of the ranks from slow to fast, and indicators of the ends of the range. A permutation therefore
-costs one product of two matrices. For each measure, every order of v, including the observed order, gets the
-share of all orders that reach its value. The statistic of an order is its smallest share. The p-value is the
-share of the orders whose statistic is no larger than that of the observed order. All orders are treated
-alike, so the p-value is exact if they are exchangeable (Westfall and Young 1993; Pesarin and Salmaso 2010).
+Every single measure misses some links. In the omnibus test, each measure is a correlation, or a sum of
+squared correlations, between functions of u and functions of v. The functions are the values themselves,
+smooth functions of the ranks from slow to fast, and indicators of the ends of the range. A permutation
+therefore costs only one product of two matrices. Each order of v, including the observed order, gets a
+p-value for each measure: the share of all orders that reach its value. The statistic of an order is its
+smallest p-value over the measures. The p-value of the test is the share of the orders whose statistic is no
+larger than that of the observed order. The test treats all orders alike, so its p-value is exact if the
+orders are exchangeable (Westfall and Young 1993; Pesarin and Salmaso 2010).
 
 >>> rng = np.random.default_rng(0)
 >>> u = rng.normal(size=300)
@@ -34,34 +35,34 @@ from fairdash.utils.seeds import Stream, rng_of
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
-#: Default number of permutations, and of multipliers if there are more than :data:`MAX_PERMUTED_ROWS` rows.
+#: Default number of permutations, and of multipliers for tables of more than :data:`MAX_PERMUTED_ROWS` rows.
 N_PERMUTATIONS, N_MULTIPLIERS = 999, 499
-#: Number of permutations that suffices for a test at 5 %. With 99 permutations, ties between the smallest
-#: p-values of six measures often prevent a rejection.
+#: Number of permutations that is sufficient for a test at 5 %. With 99 permutations, ties between the
+#: smallest p-values of six measures often prevent a rejection.
 ENOUGH_PERMUTATIONS = 199
-#: Level of the test: the probability of reporting a link under independence.
+#: Level of the test, which is the probability of reporting a link under independence.
 ALPHA = 0.05
-#: Maximum number of rows for permutations. Above it, scores get random signs instead.
+#: Maximum number of rows for which the test permutes rows. In larger tables, scores get random signs instead.
 MAX_PERMUTED_ROWS = 20_000
-#: Maximum number of random signs in a draw; each sign belongs to a block of rows.
+#: Maximum number of random signs in a draw; one sign belongs to each block of rows.
 MAX_BLOCKS = 4096
-#: Tolerance for ties, as a share of the largest value. Products are computed in single precision, which is
-#: twice as fast, so rounding may separate equal values.
+#: Tolerance for ties, as a share of the largest value. The test computes products in single precision, which
+#: is twice as fast but may separate equal values by rounding.
 _EQUAL = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True)
 class Component:
-    """Measure that is part of the omnibus test.
+    """Measure that is one component of the omnibus test.
 
     Attributes
     ----------
     id, title
         Name in results, and name in plain words.
     called
-        Name inside a sentence; ``{u}`` and ``{v}`` stand for the names of the variables.
+        Name inside a sentence, in which ``{u}`` and ``{v}`` stand for the names of the variables.
     sees
-        Links that the measure detects.
+        Description of the links that the measure detects.
     """
 
     id: str
@@ -111,7 +112,7 @@ _COMPONENTS = (
 #: Measures of the test by id, in the order in which all arrays list their values.
 COMPONENTS = MappingProxyType({one.id: one for one in _COMPONENTS})
 
-#: Maximum number of values of permuted functions in memory at once.
+#: Maximum number of values of permuted functions that are in memory at once.
 _PIECE = 250_000
 
 
@@ -122,18 +123,20 @@ class IndependenceTest:
     Attributes
     ----------
     p_value
-        P-value of the smallest of the measures' p-values, in [1 / (1 + B), 1]. Under independence, it is at
-        most α in at most a share α of samples. It is 1 if u or v is constant.
+        Combined p-value of the smallest p-value over the measures, in [1 / (1 + B), 1]. Under independence,
+        the combined p-value is at most α in at most a share α of samples. The combined p-value is 1 if u or v
+        is constant.
     p_values
-        P-value of each measure alone, by id in :data:`COMPONENTS`. The smallest of them is not a p-value of
-        the combined test. With weights, they belong to the run with the larger `p_value`.
+        P-value of each measure alone, by its id in :data:`COMPONENTS`. The smallest of these p-values is not
+        a p-value of the combined test. With weights, these p-values come from the run with the larger
+        `p_value`.
     n
-        Number of rows with positive weight.
+        Number of rows with a positive weight.
     n_permutations
         Number B of permutations or multipliers.
     by_multipliers
-        Whether scores were multiplied by random signs, as in large tables, instead of permuting rows. The
-        p-value then holds its level approximately.
+        Whether scores were multiplied by random signs, as in large tables, instead of permuting rows. With
+        random signs, the p-value holds its level approximately.
     """
 
     p_value: float
@@ -144,9 +147,9 @@ class IndependenceTest:
 
     @property
     def p_at_best(self) -> tuple[float, float]:
-        """Smallest possible p-values: if every measure detects a link, and if only one does.
+        """Return the smallest possible p-values if every measure detects a link, and if only one does.
 
-        In the second case, each of the other measures may rank a different order first.
+        If only one measure detects a link, each of the other measures may rank a different order first.
         """
         count = self.n_permutations + 1
         return 1 / count, min(len(COMPONENTS) / count, 1.0)
@@ -166,27 +169,27 @@ def independence_test(
     n_permutations: int | None = None,
     random_state: int | None = None,
 ) -> IndependenceTest:
-    """Test the independence of u and v: one p-value from all :data:`COMPONENTS`.
+    """Test the independence of u and v with one p-value from all :data:`COMPONENTS`.
 
     Parameters
     ----------
     u : (n,) array
         Finite numbers, such as predictions.
     v : (n,) array
-        Finite numbers, such as the sensitive attribute. Text or categories are classes. Two classes are
-        encoded as 0 and 1. With more classes, every measure uses class membership, and their order has no
-        effect.
+        Finite numbers, such as the sensitive attribute. Text and categories are treated as classes. Two
+        classes are encoded as 0 and 1. With more classes, every measure uses the membership of each class,
+        and the order of the classes has no effect.
     sample_weight : (n,) array, optional
-        Non-negative; rows with weight 0 are left out. The test runs twice. Permutations keep the weight with
-        u in one run and with v in the other. The p-value is the larger of the two. It is valid unless the
-        weight depends on both u and v.
+        Non-negative weights; rows of weight 0 are left out. With weights, the test runs twice. Permutations
+        keep the weight with u in one run and with v in the other. The p-value is the larger of both results.
+        The larger p-value is valid unless the weight depends on both u and v.
     groups : (n,) array, optional
         Groups of rows. Whole groups exchange their values of v (see
-        :class:`fairdash.dependence.grouping.Blocks`), or the scores of a group share one multiplier.
+        :class:`fairdash.dependence.grouping.Blocks`), or share one random sign in large tables.
     n_permutations
-        Number of permutations B; 999 by default, and 499 multipliers above 20,000 rows. The p-value combines
-        six measures and is at least 6 / (1 + B). A test at 5 % therefore needs at least 119 permutations, and
-        m tests with Holm's correction need 120 m − 1 (1,999 suffice for sixteen).
+        Number B of permutations: by default 999 permutations, or 499 multipliers above 20,000 rows. The
+        p-value combines six measures and is at least 6 / (1 + B). A test at 5 % therefore needs at least 119
+        permutations, and m tests with Holm's correction need 120 m − 1 (1,999 suffice for sixteen).
     random_state
         Seed of the permutations or multipliers.
 
@@ -197,16 +200,16 @@ def independence_test(
     Raises
     ------
     OptionError
-        As in :func:`~fairdash.dependence.measure`. Also raised if ``n_permutations`` is below 1, or too few
-        groups can exchange their values.
+        For the same reasons as in :func:`~fairdash.dependence.measure`, or if ``n_permutations`` is below 1
+        or too few groups can exchange their values.
 
     Notes
     -----
-    Above 20,000 rows, rows are not permuted. Instead, the scores w (f(u) − f̄) (g(v) − ḡ) of all pairs of
-    functions are summed with random signs, one per row or group. Under independence a score has mean 0.
-    Estimating the means has no effect to first order, because both factors are centred. For large n, the
-    signed sums therefore have the same distribution as the unsigned sum (Wu 1986; van der Vaart and Wellner
-    1996, section 2.9).
+    In tables of more than 20,000 rows, rows are not permuted. Instead, the scores w (f(u) − f̄) (g(v) − ḡ) of
+    all pairs of functions are summed with random signs, one per row or group. Under independence a score has
+    mean 0. Estimating the means f̄ and ḡ has no effect to first order, because both factors are centred. For
+    large n, the signed sums therefore have the same distribution as the unsigned sum (Wu 1986; van der Vaart
+    and Wellner 1996, section 2.9).
 
     Examples
     --------
@@ -245,12 +248,12 @@ def independence_test(
 
 
 def least_p(values: Array) -> tuple[float, Array]:
-    """Return the p-value of the smallest p-value, from each measure's values for each order.
+    """Return the combined p-value of the smallest p-value, from the values of each measure for each order.
 
     Parameters
     ----------
     values : (M, B + 1) array
-        Values of M measures for each order, the observed order first. Only absolute values matter.
+        Values of M measures for each order, the observed order first. Only the absolute values matter.
 
     Returns
     -------
@@ -263,7 +266,7 @@ def least_p(values: Array) -> tuple[float, Array]:
     count = sizes.shape[1]
     shares = np.empty(sizes.shape)
     for own, size in zip(shares, sizes, strict=True):
-        # Number of orders with at least the value of an order, including itself and ties.
+        # The code counts the orders with at least the value of an order, including this order and its ties.
         reached = count - np.searchsorted(np.sort(size), size - _EQUAL * size.max(), side="left")
         own[:] = reached / count
     least = shares.min(axis=0)
@@ -271,23 +274,23 @@ def least_p(values: Array) -> tuple[float, Array]:
 
 
 def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array | None = None) -> Array:
-    """Return the value of each measure for each u and each order of v.
+    """Return the values of each measure for each u and each order of v.
 
     Parameters
     ----------
     u : (K, n) array
     v : (n,) array
-        Values, or the functions of v.
+        Values of v, or functions of v.
     orders : (B, n) array
-        For each row, the row whose v it gets; B may be 0.
+        For each row, the row from which it gets v; B may be 0.
     weight : (n,) array, optional
 
     Returns
     -------
     (W, M, K, B + 1) array
-        Values of the M measures, the observed order first. With weights, W = 2: the weights stay with u, or
-        move with v. Without weights, W = 1. Correlations are signed; sums of squared correlations are at
-        least 0.
+        Values of the M measures, the observed order first. With weights, W = 2: the weights stay with u in
+        the first result and move with v in the second. Without weights, W = 1. Correlations are signed; sums
+        of squared correlations are at least 0.
     """
     n = u.shape[1]
     every = np.concatenate([np.arange(n)[None], orders])
@@ -295,25 +298,26 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
     left, right = functions_of(u), side.functions
     if weight is None:
         return _of_orders(left, right, every, side)[None]
-    # A mean of 1 suits single precision.
+    # Weights with mean 1 suit single precision.
     weight = weight / weight.mean()
     stays = _of_orders(left * weight[:, None], right, every, side)
     return np.stack([stays, _of_orders(left, right * weight[:, None], every, side)])
 
 
 def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
-    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v; one set is weighted."""
+    """Compute the measures (M, K, B) from functions (K, n, P) of u and (n, Q) of v, one of them weighted."""
     members, n, _ = left.shape
     width, narrow_width = right.shape[1], side.narrow
     left, right = left.astype(np.float32), right.astype(np.float32)
     few, fast = (left[:, :, part].swapaxes(1, 2).reshape(-1, n) for part in (slice(FAST.start), FAST))
     narrow = np.ascontiguousarray(right[:, :narrow_width])
     result = np.empty((len(COMPONENTS), members, len(orders)))
-    # If there is one u and every order contains each row once, moving the fewer functions of u is faster.
+    # If there is one u and every order contains each row once, permuting the functions of u is faster,
+    # because u has fewer.
     moves_u = members == 1 and all(np.bincount(order, minlength=n).max() == 1 for order in orders)
     moving = np.ascontiguousarray(few.T) if moves_u else right
     step = min(max(1, _PIECE // (n * moving.shape[1])), len(orders))
-    # All pieces share two buffers, because allocating new memory for each piece is slow.
+    # All pieces share two buffers, because allocating new memory for each piece would be slow.
     moved, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (moving, narrow))
     for start in range(0, len(orders), step):
         piece = np.ascontiguousarray(orders[start : start + step].T)
@@ -327,7 +331,8 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
         else:
             tall = (few @ _taken(moving, piece, moved)).reshape(members, -1, count, width)
         wide = (fast @ _taken(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
-        # The first functions are 1, so their products are sums of weights, which weighted covariances need.
+        # The first functions are 1, so that their products are sums of weights, which weighted covariances
+        # need.
         mass = tall[:, :1, :, :1]
         mean_v = tall[:, :1] / mass
         tall_c = tall / mass - (tall[..., :1] / mass) * mean_v
@@ -337,20 +342,20 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
 
 
 def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
-    """Return functions (n, P) at rows (n, B), stored at the beginning of a buffer; (n, B · P)."""
+    """Return the functions (n, P) at rows (n, B), stored at the beginning of a buffer; (n, B · P)."""
     width = functions.shape[1]
     out = buffer[: rows.size * width].reshape(*rows.shape, width)
-    # All indices are valid, and mode "raise" would make an extra copy.
+    # All indices are valid, and the mode "raise" would make an extra copy.
     np.take(functions, rows, axis=0, out=out, mode="clip")
     return out.reshape(len(rows), -1)
 
 
 def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> tuple[Index, Signs]:
-    """Draw the block of each row, (n,), and random signs of the blocks, (B, blocks).
+    """Draw the block of each row, (n,), and the random signs of the blocks, (B, blocks).
 
     A code 0 … G-1 identifies a row or a group. Rows with the same code are in one block. If there are too
-    many codes, several codes share a block at random. This is valid, because the sum of independent scores
-    with mean 0 has mean 0, like a single score.
+    many codes, several randomly selected codes share a block. Sharing blocks is valid, because the sum of
+    independent scores with mean 0 has mean 0, like a single score.
     """
     require_count(n_permutations, column="n_permutations", called="number of permutations")
     rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
@@ -370,13 +375,13 @@ def multiplied_values(
     ----------
     u : (K, n) array
     v : (n,) array
-        Values, or the functions of v.
+        Values of v, or functions of v.
     blocks : (n,) array
-        Column of `signs` for each row.
+        Number of the column of `signs` that each row uses.
     signs : (B, C) array
-        1 or −1.
+        Random signs, 1 or −1.
     weight : (n,) array, optional
-        Row weights. They do not move, so one run is enough.
+        Row weights. The weights do not move, so one run is enough.
 
     Returns
     -------
@@ -393,7 +398,7 @@ def multiplied_values(
     single = (right * n).astype(np.float32)
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
     ends = np.append(starts, n)
-    # Each piece contains complete blocks.
+    # Each piece contains only complete blocks.
     pieces = np.array_split(np.arange(len(starts)), max(n * sum(p * q for p, q in side.shapes) // _PIECE, 1))
     for k, row in enumerate(u):
         left = _centred(functions_of(row[None, order])[0], share)

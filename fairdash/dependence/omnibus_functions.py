@@ -1,7 +1,8 @@
-"""Measures of the omnibus test, and the functions of u and v that they correlate.
+"""Measures of the omnibus test, and the functions of u and v that the measures correlate.
 
-For classes, the functions are uncorrelated indicators of the class. The sum of squared correlations with them
-is the one in an analysis of variance and does not depend on the order of the classes.
+For a variable with classes, the functions are uncorrelated indicators of the classes. The sum of squared
+correlations with these indicators is the statistic of an analysis of variance and does not depend on the
+order of the classes.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from fairdash.dependence.spline_basis import WIDTH, basis, category_basis
 
 Array = NDArray[np.float64]
 
-#: Number of slow functions of one variable.
+#: Number of slow functions of each variable.
 FEW = 4
-#: Ends of the range, as shares of the rows.
+#: Sizes of the ends of the range, as shares of the rows.
 _ENDS = (0.03, 0.1)
-#: Columns in the table of functions: the constant 1, the values, slow functions, end indicators, fast
-#: functions.
+#: The table of functions has these columns: the constant 1, the values, slow functions, end indicators and
+#: fast functions.
 _VALUES, _SLOW = 1, slice(2, 2 + FEW)
 _AT_ENDS = slice(2 + FEW, 2 + FEW + 2 * len(_ENDS))
 FAST = slice(_AT_ENDS.stop, _AT_ENDS.stop + WIDTH - FEW)
@@ -42,14 +43,14 @@ class Side(NamedTuple):
     Attributes
     ----------
     functions : (n, Q) array
-        Functions of v; the first is 1.
+        Functions of v, of which the first is 1.
     narrow
-        Number of leading functions that are multiplied by the fast functions of u.
+        Number of leading functions of v that are multiplied by the fast functions of u.
     blocks
         Sets of functions of u and of v that are multiplied in scores.
     measures
-        Function that returns the measures, (M, K, B), from two arrays of covariances: few functions of u with
-        all functions of v, and fast functions of u with few functions of v.
+        Function that returns the measures, (M, K, B), from two arrays of covariances: of few functions of u
+        with all functions of v, and of fast functions of u with few functions of v.
     """
 
     functions: Array
@@ -59,7 +60,7 @@ class Side(NamedTuple):
 
     @classmethod
     def of(cls, v: Array, *, are_classes: bool = False) -> Side:
-        """Make the functions of values v (n,) or of class codes; two classes count as values 0 and 1."""
+        """Make the functions from values v (n,) or from class codes; two classes count as values 0 and 1."""
         if not are_classes or len(np.unique(v)) < 3:
             return cls(functions_of(v[None])[0], _SLOW.stop, _BLOCKS, _measures)
         found = category_basis(v.astype(np.intp))
@@ -112,8 +113,8 @@ def _squares(block: Array) -> Array:
 def functions_of(x: Array) -> Array:
     """Return functions of each row of a stack, (K, n, P): constant, values, slow functions, ends, fast ones.
 
-    Ranks count every row once; weights enter only when products are summed. All functions except the first
-    have mean 0. Their variance is 1, or 0 if ties allow fewer functions.
+    Every row counts once in the ranks; weights are used only when products are summed. All functions except
+    the first have mean 0. The variance of a function is 1, or 0 if ties allow fewer functions.
     """
     smooth = basis(x)
     ranks = mid_ranks(x)

@@ -1,4 +1,4 @@
-"""Association patterns V = F(U) + ε with U uniform on [−10, 10] and ε normal, as in the paper's Fig. 2."""
+"""Association patterns V = F(U) + ε with U uniform on [−10, 10] and ε normal, as in Fig. 2 of the paper."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Pattern:
     kind
         ``"smooth"``, ``"discontinuous"`` or ``"unsteady"``.
     paper
-        True for the four patterns of the paper's Fig. 2. They are even functions, so their linear correlation
-        with U is zero.
+        Whether the pattern is one of the four in the paper's figure 2. These four are even functions, so
+        their linear correlation with U is zero.
     function
         The function F, from (...) to (...) arrays.
     """
@@ -130,17 +130,17 @@ _PATTERNS = (
     ),
 )
 
-#: Every named pattern by its id.
+#: All named patterns, by id.
 PATTERNS: Mapping[str, Pattern] = MappingProxyType({one.id: one for one in _PATTERNS})
 
 
 def pattern(name: str) -> Pattern:
-    """Return the named pattern; an :class:`~fairdash.errors.OptionError` lists the valid names."""
+    """Return the named pattern; an unknown name raises an OptionError that lists the valid names."""
     return get_entry(PATTERNS, name, option="pattern")
 
 
 def pattern_from_points(u: ArrayLike, f: ArrayLike) -> Pattern:
-    """Return the pattern that joins given points by straight lines and is flat beyond them.
+    """Return the pattern that joins the given points by straight lines and is flat beyond the end points.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def pattern_from_points(u: ArrayLike, f: ArrayLike) -> Pattern:
     Raises
     ------
     OptionError
-        If there are fewer than two points, a coordinate is not finite or two points share their ``u``.
+        If there are fewer than two points, a coordinate is not finite, or two points have the same ``u``.
     """
     x, y = np.asarray(u, dtype=np.float64), np.asarray(f, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or len(x) < 2 or not np.isfinite([x, y]).all():
@@ -185,7 +185,7 @@ def draw(
     Parameters
     ----------
     shape
-        A pattern or its id.
+        A pattern, or the id of a pattern.
     noise
         Standard deviation σ of ε, at least 0.
     n

@@ -1,10 +1,10 @@
 """χ² divergence and mutual information of a stack of pairs, by networks that learn the density ratio.
 
 The network h(u, v) estimates the logarithm of p(u, v) / (p(u) p(v)) by maximising the bound of Donsker and
-Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al. 2018), with P the joint law and Q the product of the
-margins. The same h gives both measures. For χ², f = 2(c eʰ − 1) is inserted into the dual form of Algorithm
-1, E_P[f] − E_Q[f + f²/4], which becomes 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1. Direct ascent on this form, as
-published, is unstable, because the largest ratio in the batch dominates the gradient.
+Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al., 2018). Here, P is the joint law and Q is the product of
+the margins. The same network h gives both measures. For χ², the function f = 2(c eʰ − 1) is inserted into the
+dual form of Algorithm 1, E_P[f] − E_Q[f + f²/4], which becomes 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1. Direct ascent on
+the dual form, as published, is unstable, because the largest ratio in the batch dominates the gradient.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Array = NDArray[np.float64]
 Evaluation = Literal["cross_fit", "in_sample"]
 #: Default numbers of training steps.
 _STEPS = {"cross_fit": 300, "in_sample": 300}
-#: Number of samples from the product of the margins per row: in a step, for early stopping and for the value.
+#: Numbers of samples from the product of the margins per row: in a step, for early stopping and for the
+#: value.
 _SHIFTS_STEP, _SHIFTS_STOP, _SHIFTS_VALUE = 4, 8, 40
 
 
@@ -47,24 +48,24 @@ def chi2_nn(
     Parameters
     ----------
     u, v : (K, n) arrays
-        Variables, which enter the network as normal quantiles of their mid-ranks. Increasing maps do not
-        change the divergence.
+        Variables, which enter the network as normal quantiles of their mid-ranks. Increasing transformations
+        do not change the divergence.
     random_state
-        Seed of initial weights, folds and batches; all members use the same seed.
+        Seed of initial weights, folds and batches; all members of the stack use the same seed.
     evaluation
-        ``"cross_fit"``: five folds. Each fold is scored by a network that was trained on three others and
-        stopped early on the fourth. The value estimates a lower bound and may be below 0 by chance near
-        independence. ``"in_sample"``: the network is trained and scored on all rows.
+        ``"cross_fit"``: the mean over five folds. Each fold is scored by a network that was trained on three
+        other folds and stopped early on the fourth. The cross-fitted value estimates a lower bound and may be
+        below 0 by chance near independence. ``"in_sample"``: the network is trained and scored on all rows.
     hidden
-        Units of the hidden layers.
+        Numbers of units in the hidden layers.
     n_steps
         Number of steps of gradient ascent; by default 300.
 
     Returns
     -------
     (K,) array
-        0 for independence, with no upper bound. On average, the values are lower bounds: for Gaussians, they
-        are about a tenth too low at ρ = 0.6 and two fifths too low at ρ = 0.9.
+        χ² divergence: 0 for independence, with no upper bound. On average, the values are lower bounds: for
+        Gaussians, they are about a tenth too low at ρ = 0.6 and two fifths too low at ρ = 0.9.
 
     Raises
     ------
@@ -85,14 +86,14 @@ def mi_mine(
 ) -> Array:
     """Return the mutual information in nats of each pair of a stack, by MINE.
 
-    Parameters and errors are as in :func:`chi2_nn`.
+    The parameters and errors are the same as in :func:`chi2_nn`.
 
     Returns
     -------
     (K,) array
-        0 for independence, with no upper bound. Cross-fitted values are lower bounds on average: E_P[h] −
-        E_Q[eʰ] + 1 with h normalised on the training rows. In-sample values are the bound of Donsker and
-        Varadhan, as published.
+        Mutual information: 0 for independence, with no upper bound. Cross-fitted values are lower bounds on
+        average, E_P[h] − E_Q[eʰ] + 1 with h normalised on the training rows. In-sample values are the bound
+        of Donsker and Varadhan, as published.
     """
     return _estimate(u, v, random_state, evaluation, hidden, n_steps)[1]
 
@@ -100,8 +101,9 @@ def mi_mine(
 def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned: Tensor) -> Tensor:
     """Return 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that is best on the training rows, (M,).
 
-    The density ratio is capped at the number n of training rows, the largest ratio that n rows can show.
-    Without the cap, one sample from the product near a deterministic link would outweigh all others.
+    The density ratio is capped at the number n of training rows, which is the largest ratio that n rows can
+    reveal. Without the cap, one sample from the product of the margins would outweigh all others near a
+    deterministic link.
     """
     cap = (_log_mean_exp(product_learned) + math.log(joint_learned.shape[1])).unsqueeze(1)
     joint, product, joint_learned, product_learned = (
@@ -136,7 +138,7 @@ class _Ratio:
 
     @staticmethod
     def samples(rows: Rows, shifts: int, first: int = 1) -> Tensor:
-        """Return rows (in random order), then each u with v of other rows, (M, 2, (1 + shifts) n)."""
+        """Return the rows in random order, then each u with v of other rows, (M, 2, (1 + shifts) n)."""
         n = rows.u.shape[2]
         steps = [(first + k * max(1, n // shifts)) % n or 1 for k in range(shifts)]
         v = torch.cat([rows.v, *(rows.v.roll(step, dims=2) for step in steps)], dim=2)
@@ -153,7 +155,7 @@ class _Ratio:
         return joint.mean(dim=1) - _log_mean_exp(product)
 
     def gradients(self, rows: Rows) -> list[Tensor]:
-        """Return the gradients of the bound."""
+        """Return the gradients of the bound of Donsker and Varadhan."""
         n = rows.u.shape[2]
         first = int(torch.randint(1, max(2, n), (1,), generator=self._first))
         h = self.net.forward(self.samples(rows, _SHIFTS_STEP, first))
@@ -171,7 +173,7 @@ def _estimate(
     hidden: Sequence[int],
     n_steps: int | None,
 ) -> Array:
-    """Return the χ² divergence and mutual information of each pair from one trained network, (2, K)."""
+    """Return the χ² divergence and the mutual information of each pair from one trained network, (2, K)."""
     settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
     return remembered(lambda: _trained(u, v, settings), "ratio_nn", u, v, settings)
 
@@ -179,7 +181,8 @@ def _estimate(
 def _trained(u: Array, v: Array, settings: Settings) -> Array:
     a, b, weight, _ = neural.in_order(u, v, None)
     n = u.shape[1]
-    # Sorted rows are shuffled, because shifted rows stand in for the margins and must not resemble a row.
+    # Sorted rows are shuffled, because shifted rows represent the margins and must not resemble their
+    # originals.
     shuffled = np.random.default_rng([settings.seed, n]).permutation(n)
     rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, normal_scores)
     folds = min(neural.FOLDS, n) if settings.cross_fit else 1
@@ -197,7 +200,7 @@ def _trained(u: Array, v: Array, settings: Settings) -> Array:
 
 
 def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
-    """Return the means over folds of both values on held-out rows, (K,) each."""
+    """Return the means of both values over the held-out folds, (K,) each."""
     count, _, n = rows.u.shape
     training, stopping, scoring = neural.parts(n, settings.seed)
     folds = len(training)
@@ -213,6 +216,6 @@ def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
 
 
 def _places(mask: Tensor) -> Tensor:
-    """Return the row indices of each mask, with the last row of longer masks dropped to equal length."""
+    """Return the row indices of each mask, cut to equal length by omitting the last row of longer masks."""
     fewest = int(mask.sum(dim=1).min())
     return torch.stack([row.nonzero()[:fewest, 0] for row in mask])

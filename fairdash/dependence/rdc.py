@@ -16,7 +16,7 @@ from fairdash.errors import OptionError, require_count
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Relative size below which a direction counts as rounding error (R's cancor uses 1e-7).
+#: Relative size below which a direction counts as a rounding error (R's cancor also uses 1e-7).
 _NO_SIZE = 1e-7
 
 
@@ -38,11 +38,11 @@ def hgr_rdc(
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Variables, used only through their mid-ranks. Ties share one rank, so the order of the rows has no
-        effect. With several columns, the sines use random sums of their ranks.
+        Variables, of which only the mid-ranks are used. Tied values share one rank, so the order of the rows
+        has no effect. With several columns, the sines use random sums of the columns' ranks.
     sample_weight : (K, n) array, optional
     random_state
-        Seed of the projections. All members of a stack use the same projections, and so do u and v.
+        Seed of the projections. All members of a stack use the same projections, and so do both variables.
     n_projections
         Number of sines of each variable (k in the source).
     scale
@@ -52,12 +52,12 @@ def hgr_rdc(
     permutations : (B, n) array, optional
         Permutations of the rows of v.
     weight_moves
-        Whether the weights of permuted rows go with v, or stay with u.
+        Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        In [0, 1]. Slow sines are close to polynomials of low degree in the ranks, so the measure misses fast
+        RDC in [0, 1]. Slow sines are close to polynomials of low degree in the ranks, so RDC misses fast
         associations.
 
     Raises
@@ -72,7 +72,7 @@ def hgr_rdc(
     rng = np.random.default_rng(random_state)
     draws = []
     for _ in range(repeats):
-        # The columns are the ranks and a constant; the source divides the scale by the number of columns.
+        # The columns are the ranks and a constant, and the source divides the scale by the number of columns.
         drawn = rng.normal(size=(2 if v.ndim == 2 else 1 + v.shape[2], n_projections))
         directions = partial(_directions, drawn=drawn, scale=scale)
         if permutations is not None and sample_weight is not None:
@@ -88,7 +88,7 @@ def hgr_rdc(
 
 
 def _directions(x: Array, weight: Array | None, drawn: Array, scale: float) -> Basis:
-    """Return principal directions of the sines of ranks, with variance 1; zeros for rounding errors."""
+    """Return principal directions of the sines of ranks, with variance 1; rounding errors become zeros."""
     columns = x[:, :, None] if x.ndim == 2 else x
     *slopes, shifts = drawn[-1 - columns.shape[2] :] * scale / (1 + columns.shape[2])
     if weight is None and x.ndim == 2:
@@ -111,7 +111,7 @@ def _directions(x: Array, weight: Array | None, drawn: Array, scale: float) -> B
 
 
 def _principal(features: Array, mass: Array) -> Array:
-    """Return the principal directions with variance 1 under `mass` (sum 1); (n, P) to (n, P)."""
+    """Return the principal directions with variance 1 under `mass`, which sums to 1; (n, P) to (n, P)."""
     centred = features - mass @ features
     triangle = np.linalg.qr(centred * np.sqrt(mass)[:, None], mode="r")
     _, size, axes = np.linalg.svd(triangle, full_matrices=False)
@@ -124,7 +124,7 @@ def _principal(features: Array, mass: Array) -> Array:
 def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None = None) -> Array:
     """Return the largest correlation of each pair's directions, (K,), or of each permutation of v, (K, B).
 
-    If f has a single member, it is paired with every member of g.
+    If f has a single member, this member is paired with every member of g.
     """
     values = []
     for k in range(len(g.member)):

@@ -1,6 +1,6 @@
 """Registry of all dependence measures, which pages, the command line and tests loop over.
 
-Each entry names its implementation (``"module:function"``), which is imported on first use.
+Each entry names its implementation as ``"module:function"``, which is imported on first use.
 """
 
 from __future__ import annotations
@@ -350,7 +350,7 @@ _MEASURES = (
     ),
 )
 
-#: All measures by id, in display order.
+#: All measures by id, in the order in which pages show them.
 REGISTRY: Mapping[str, Measure] = MappingProxyType({one.id: one for one in _MEASURES})
 
 #: Descriptions of the ways to estimate a measure.

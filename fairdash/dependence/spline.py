@@ -1,9 +1,9 @@
 """Spline HGR: the first canonical correlation between smooth functions of the ranks of u and v.
 
-HGR is the largest correlation of f(U) and g(V) over all functions. Within the span of finitely many
-uncorrelated functions, it is the first singular value of their cross-covariance. With cross-fitting, the
-training rows select the number of functions, and the value is the correlation on rows that were used neither
-to select nor to fit f and g.
+HGR is the largest correlation of f(U) and g(V) over all functions. Among linear combinations of finitely many
+uncorrelated functions, this largest correlation is the first singular value of their cross-covariance matrix.
+With cross-fitting, the training rows select the number of functions, and the value is the correlation on rows
+that were used neither to select nor to fit f and g.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Index = NDArray[np.intp]
 Evaluation = Literal["cross_fit", "in_sample", "corrected"]
 
 _FOLDS = 10
-#: Number of rows of permuted pairs in memory at a time.
+#: Number of rows of permuted pairs that are in memory at a time.
 _PIECE = 200_000
 
 
@@ -53,39 +53,40 @@ def hgr_spline(
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        With several columns, g is a sum of functions of each column and of each product of two columns'
-        ranks, so that it captures combinations (:func:`fairdash.dependence.joint.with_products`). The
-        functions of u and of v then include normal scores.
+        Values of v. With several columns, g is a sum of functions of each column and of each product of two
+        columns' ranks, so that it captures combinations (:func:`fairdash.dependence.joint.with_products`).
+        With several columns, the functions of u and of v also include normal scores.
     sample_weight : (K, n) array, optional
         Weights of the rows.
     groups : (n,) array, optional
         Group number 0 … G-1 of each row. A group stays in one fold, and the correction counts similar rows of
         a group as fewer rows.
     evaluation
-        ``"corrected"``: the in-sample value after subtracting the contribution of noise. More than two
-        functions per variable are used only if the rows support them; see
-        :mod:`fairdash.dependence.spline_corrected`. If v has one column, step functions are added, which
-        capture jumps and the ends of the range. Its error is the smallest of the three on average over the
-        links of docs/estimators.md. Under independence, it is 0 in about three of five samples, so a test
-        must decide whether there is a link. ``"cross_fit"``: ten folds; the correlation of f(u) and g(v) on
-        held-out rows, which were used neither to fit f and g nor to select their smoothness. The value is
-        signed: noise gives values on both sides of 0. ``"in_sample"``: the first canonical correlation on the
-        rows to which f and g were fitted; noise gives a positive value.
+        ``"corrected"``: the in-sample value minus the contribution of noise. More than two functions per
+        variable are used only if the rows support them; see :mod:`fairdash.dependence.spline_corrected`. If v
+        has one column, step functions are added, which capture jumps and the ends of the range. The corrected
+        value has the smallest error of the three evaluations, on average over the links of
+        docs/estimators.md. Under independence, the corrected value is 0 in about three of five samples, so a
+        test must decide whether there is a link. ``"cross_fit"``: the correlation of f(u) and g(v) on the
+        held-out rows of ten folds, which were used neither to fit f and g nor to select their smoothness. The
+        cross-fitted value is signed, because noise gives values on both sides of 0. ``"in_sample"``: the
+        first canonical correlation on the rows to which f and g were fitted, for which noise gives a positive
+        value.
     permutations : (B, n) array, optional
-        Orders of the rows of v. The corrected value reuses its functions; the cross-fitted value draws new
-        folds for each order.
+        Orders of the rows of v. The corrected value reuses its functions, and the cross-fitted value draws
+        new folds for each order.
     weight_moves
         Whether the weights of permuted rows move with v or stay with u.
 
     Returns
     -------
     (K,) array, or (K, B) of permutations
-        At most 1, which a deterministic link reaches if splines can represent it; 0 for independence.
+        Spline HGR: 0 for independence, and at most 1, for a deterministic link that splines can represent.
 
     Raises
     ------
     OptionError
-        If ``evaluation`` is not one of the three.
+        If ``evaluation`` is not ``"corrected"``, ``"cross_fit"`` or ``"in_sample"``.
     """
     if v.ndim == 3:
         v = with_products(v, sample_weight)
@@ -113,7 +114,7 @@ def hgr_spline(
 
 
 def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
-    """Return f and g of one pair, fitted to all rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
+    """Return functions f and g of one pair, fitted to all rows; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
     v = v[None] if v.ndim == 1 else with_products(v[None])
     f, g = basis(u[None], tails=v.ndim == 3), basis(v)
     columns = 1 if v.ndim == 2 else v.shape[2]
@@ -140,7 +141,7 @@ def scores(
     columns: int = 1,
     groups: Index | None = None,
 ) -> Array:
-    """Return the spline HGR of each pair from its functions, (K,)."""
+    """Return the spline HGR of each pair, (K,), from the spline functions of its variables."""
     count, n = f.position.shape
     if evaluation == "corrected":
         return corrected_of(f, g, weight, columns, groups)
@@ -160,7 +161,7 @@ def scores(
     )
     tall, wide = tall.sum(axis=1, keepdims=True) - tall, wide.sum(axis=1, keepdims=True) - wide
     total = mass.sum(axis=-1)
-    # If one row has nearly all the weight, the other folds may have none.
+    # If one row has nearly all the weight, the folds without this row may have no weight.
     total = np.maximum(total.sum(axis=-1, keepdims=True) - total, 1e-300)[..., None, None]
     a, b, _ = _fit(tall / total, wide / total, effective(weight, n) * (1 - 1 / folds), columns)
     fu, gv = _left_out(f, a, place_u), _left_out(g, b, place_v)
@@ -170,10 +171,11 @@ def scores(
 
 
 def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
-    """Return the values of each fold's combination on its rows; ``(K, folds, P) -> (K, folds, size)``."""
+    """Return the values of each fold's function on its rows; ``(K, folds, P) -> (K, folds, size)``."""
     _, folds, _ = place.shape
     result = np.empty(place.shape)
-    # Every fold's function is computed at every position; each fold then selects the positions of its rows.
+    # The function of every fold is computed at every position, and each fold then selects the positions of
+    # its rows.
     own = place + len(functions.tables[0]) * np.arange(folds)[:, None]
     for k, member in enumerate(functions.member):
         curves = coefficients[k] @ functions.tables[member].T
@@ -182,14 +184,14 @@ def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
 
 
 def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Array, Array]:
-    """Return coefficients of f and g, and their correlation on the rows behind the cross-covariances.
+    """Return the coefficients of f and g, and their correlation on the rows of the cross-covariances.
 
     Parameters
     ----------
     tall : (..., P, few * columns) array
     wide : (..., few, P * columns) array
     rows : broadcastable to (...)
-        Effective number of rows.
+        Effective numbers of rows.
 
     Returns
     -------
@@ -202,7 +204,8 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
         hope = predicted_correlation(s, p / rows, q / rows)
         better = hope > predicted
         predicted, value = np.where(better, hope, predicted), np.where(better, s, value)
-        # An earlier, wider choice may have left coefficients beyond the width of this choice.
+        # An earlier choice with more functions may have left coefficients beyond the number of functions of
+        # this choice.
         for kept, new in ((a, x), (b, y)):
             kept[better] = 0.0
             kept[..., : new.shape[-1]] = np.where(better[..., None], new, kept[..., : new.shape[-1]])
@@ -212,11 +215,12 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
 def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> tuple[Index, Index, Array]:
     """Return table positions of u and v, and masses, of the rows of each fold; (K, folds, size) each.
 
-    The fold of a row is a scrambled function of the ranks of u and v and of its number among equal rows, so
-    that neither the order of the table nor the units matter. Equal rows are assigned at random rather than
-    evenly, because folds with the same share of every cell would share the same noise. Groups are assigned in
-    descending order of size, with ties scrambled, to the fold with the fewest rows, as in scikit-learn's
-    GroupKFold. All members then have the same folds. Shorter folds are padded with rows of mass 0.
+    The fold of a row is a hash of the ranks of u and v and of the row's number among equal rows, so that
+    neither the order of the table nor the units matter. Equal rows are assigned at random rather than evenly,
+    because folds with the same share of every cell would share the same noise. Groups are assigned in
+    descending order of size, with ties in random order, to the fold with the fewest rows, as in
+    scikit-learn's GroupKFold. With groups, all members of the stack have the same folds. Shorter folds are
+    padded with rows of mass 0.
     """
     count, n = f.position.shape
     if groups is None:
@@ -247,7 +251,7 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
 
 
 def _at_random(key: NDArray[np.uint64], weight: Array | None) -> Index:
-    """Return a pseudo-random order of each member's rows, (K, n), that ignores their order in the table."""
+    """Return a pseudo-random order of each member's rows, (K, n), independent of their order in the table."""
     by = np.argsort(key, axis=-1, kind="stable") if weight is None else np.lexsort((weight, key))
     ordered, place = np.take_along_axis(key, by, axis=-1), np.arange(key.shape[1])
     starts = np.zeros_like(by)
@@ -258,7 +262,7 @@ def _at_random(key: NDArray[np.uint64], weight: Array | None) -> Index:
 
 
 def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a fixed hash of 64 bits (splitmix64, Steele et al. 2014) that separates close numbers."""
+    """Return a fixed hash of 64 bits (splitmix64, Steele et al., 2014) that separates close numbers."""
     key = key + np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,8 +1,9 @@
 """Cubic spline basis on ranks, and canonical correlations between few and many functions.
 
-The basis spans the cubic B-splines with equally spaced knots in (mid-)ranks. Its functions are ordered by
-roughness (Demmler and Reinsch 1975), so the first p functions span the smoothest p dimensions. In this order,
-they are made uncorrelated with variance 1 on the given rows. They depend on x only through its ranks.
+The basis spans the cubic B-splines with equally spaced knots in (mid-)ranks. The functions of the basis are
+ordered by roughness (Demmler and Reinsch 1975), so the first p functions span the smoothest p dimensions. In
+this order, the functions are orthogonalised on the given rows and scaled to variance 1. The functions depend
+on x only through its ranks.
 """
 
 from __future__ import annotations
@@ -20,16 +21,18 @@ Index = NDArray[np.intp]
 
 #: Number of knot intervals; a fast association needs about three intervals per wave.
 INTERVALS = 32
-#: Number of functions without the constant.
+#: Number of functions besides the constant.
 WIDTH = INTERVALS + 2
-#: Maximum share of the axis for one repeated value, so that many zeros leave knots for the other values.
+#: Maximum share of the axis that one repeated value may occupy, so that many zeros leave knots for the other
+#: values.
 _MAX_ATOM = 1 / 16
-#: A function of variance about 1 counts as redundant if its part orthogonal to smoother ones is below this.
+#: A function of variance about 1 counts as redundant if its part orthogonal to smoother functions has less
+#: variance.
 _NOTHING_NEW = 1e-7
-#: Largest mean product of two functions that count as uncorrelated.
+#: Maximum mean product of two functions that count as uncorrelated.
 _UNCORRELATED = 1e-6
-#: Candidate numbers of functions of one variable and of the other. A fast association needs many functions of
-#: one variable, but rarely of both.
+#: Candidate numbers of functions of the two variables. A fast association needs many functions of one
+#: variable, but rarely of both.
 SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
 FEW = 4
 #: Number of rows whose B-splines, which are mostly 0, are in memory at a time.
@@ -45,11 +48,12 @@ class Basis:
     Attributes
     ----------
     tables : list of (n, P) arrays
-        Values at the rows in ascending order of x. If ties leave no further function, a column is zero.
+        Values of the functions at the rows, in ascending order of x. If ties leave no further function,
+        columns are zero.
     member : (K,) array of int
         Index of each member's table; members with the same ties share a table.
     position : (K, n) array of int
-        Position of each row in ascending order.
+        Position of each row when the rows are sorted in ascending order.
     dense : (K, n) array of int
         Rank of each row's value among the distinct values.
     """
@@ -64,14 +68,14 @@ class Basis:
         return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
 
     def repeated(self, count: int) -> Basis:
-        """Repeat the functions of the only member `count` times."""
+        """Repeat a stack's only member `count` times."""
         shape, member = (count, self.position.shape[1]), np.zeros(count, dtype=np.intp)
         return Basis(
             self.tables, member, np.broadcast_to(self.position, shape), np.broadcast_to(self.dense, shape)
         )
 
     def reordered(self, orders: Index) -> Basis:
-        """Return the functions of the only member in several row orders, (B, n), one member per order."""
+        """Return a stack's only member in several orders of the rows, (B, n), as one member per order."""
         member = np.zeros(len(orders), dtype=np.intp)
         return Basis(self.tables, member, self.position[0][orders], self.dense[0][orders])
 
@@ -82,8 +86,9 @@ def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) 
     Parameters
     ----------
     x : (K, n) or (K, n, d) array
-        Values, of which only the ranks matter. Equal values have equal function values. With several columns,
-        the functions of all columns form one basis: the d smoothest functions, one per column, come first.
+        Values, of which only the ranks are used. Rows with equal values have equal function values. With
+        several columns, the functions of all columns form one basis: the d smoothest functions, one per
+        column, come first.
     sample_weight : (K, n) array, optional
         Weights under which the functions have mean 0, variance 1 and no correlation. The knots depend only on
         the unweighted rows.
@@ -95,7 +100,7 @@ def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) 
     Returns
     -------
     Basis
-        With ``P = WIDTH`` functions, or ``d * WIDTH``.
+        Basis with ``P = WIDTH`` functions, or ``d * WIDTH`` for d columns.
     """
     if x.ndim == 3:
         return _additive(x, sample_weight)
@@ -126,7 +131,7 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
     Parameters
     ----------
     codes : (n,) array
-        Level of each row, in any numbering.
+        Codes of the levels, in any numbering.
 
     Returns
     -------
@@ -160,10 +165,11 @@ def tabulated(
     ----------
     x : (K, n) array
     functions
-        Function that returns the (m, P) function values, given the masses of the m distinct values in
+        Function that returns the values (m, P) of the functions, given the masses of m distinct values in
         ascending order.
     untied
-        Function that returns the (n, P) values for n different values; a shortcut for this common case.
+        Function that returns the values (n, P) of the functions at n different values, a shortcut for this
+        common case.
     """
     n = x.shape[1]
     if len(x) > 1 and x.strides[0] == 0:
@@ -228,7 +234,7 @@ def axis_of(mass: Array) -> Array:
 
 
 def splines(place: Array, *, count: int = WIDTH) -> Array:
-    """Return ordered functions, before decorrelation, at positions in [0, 1]; ``(m,) -> (m, count)``."""
+    """Return functions from smooth to rough, still correlated, at positions in [0, 1], (m, count)."""
     coefficients, result = _from_smooth_to_rough()[:, :count], np.empty((len(place), count))
     for start in range(0, len(place), _ROWS_AT_ONCE):
         rows = slice(start, start + _ROWS_AT_ONCE)
@@ -237,21 +243,21 @@ def splines(place: Array, *, count: int = WIDTH) -> Array:
 
 
 def orthonormal(functions: Array, mass: Array) -> Array:
-    """Orthogonalise functions in order: mean 0, variance 1, uncorrelated under ``mass`` (sum 1); (m, P)."""
+    """Orthogonalise functions (m, P) in order, to mean 0, variance 1 and no correlation under ``mass``."""
     centred = functions - mass @ functions
     gram = centred.T @ (mass[:, None] * centred)
     coefficients = _inverse_root(gram)
     if coefficients is not None:
         return centred @ coefficients
     result = centred @ _step_by_step(gram)
-    # With ties, functions may hardly differ, and products of their coefficients then lose all digits.
+    # With ties, functions may hardly differ, so that products of their coefficients lose all digits.
     products = result.T @ (mass[:, None] * result)
     wanted = np.diag((np.diagonal(products) > 0.5).astype(float))
     return result if np.abs(products - wanted).max() < _UNCORRELATED else _one_by_one(centred, mass)
 
 
 def _one_by_one(centred: Array, mass: Array) -> Array:
-    """Orthogonalise by Gram–Schmidt on the functions, twice each, which is slower but stable."""
+    """Orthogonalise the functions themselves by Gram–Schmidt, twice each, which is slower but stable."""
     root = np.sqrt(mass)[:, None]
     scaled, result = root * centred, np.zeros_like(centred)
     kept = np.zeros_like(centred)
@@ -266,7 +272,7 @@ def _one_by_one(centred: Array, mass: Array) -> Array:
 
 
 def _inverse_root(gram: Array) -> Array | None:
-    """Return upper triangular R with RᵀGR = 1, (P, P), or None if a function is nearly redundant."""
+    """Return upper triangular R with RᵀGR = 1, (P, P), or ``None`` if a function is nearly redundant."""
     try:
         lower = np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
@@ -275,11 +281,11 @@ def _inverse_root(gram: Array) -> Array | None:
 
 
 def _step_by_step(gram: Array) -> Array:
-    """Return upper triangular R with RᵀGR = 1, (P, P), with a column of zeros for each redundant function."""
+    """Return upper triangular R with RᵀGR = 1, (P, P); the columns of redundant functions are zeros."""
     width = len(gram)
     r, products = np.zeros((width, width)), np.zeros((width, width))
     for j in range(width):
-        # Gram–Schmidt on coefficients, with products[i] = r_iᵀG.
+        # This step is Gram–Schmidt on coefficients, with products[i] = r_iᵀG.
         along = products[:j, j]
         left = gram[j, j] - along @ along
         if left > _NOTHING_NEW:
@@ -306,17 +312,17 @@ def _b_splines(place: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def _from_smooth_to_rough() -> Array:
-    """Return coefficients of the functions in order of ∫f″² at equal ∫f², (INTERVALS + 3, P)."""
+    """Return coefficients that order the functions by ∫f″² at equal ∫f², (INTERVALS + 3, P)."""
     place = (np.arange(64 * INTERVALS) + 0.5) / (64 * INTERVALS)
     values = _b_splines(place)
     values = values - values.mean(axis=0)
-    # Orthonormal basis of the space without constants; centring removes one dimension.
+    # The basis of the space without constants is orthonormal, and centring removes one dimension.
     _, size, axes = np.linalg.svd(values / np.sqrt(len(place)), full_matrices=False)
     coefficients = axes[:WIDTH].T / size[:WIDTH]
     curvature = np.diff(values @ coefficients, 2, axis=0) * len(place) ** 2
     _, turn = np.linalg.eigh(curvature.T @ curvature / len(place))
     ordered: Array = coefficients @ turn
-    # The sign of an eigenvector is arbitrary, so every function is made negative at its start.
+    # The sign of an eigenvector is arbitrary, so every function is made negative at its lowest position.
     ordered *= -np.sign((values @ ordered)[0])
     ordered.flags.writeable = False
     return ordered
@@ -325,7 +331,7 @@ def _from_smooth_to_rough() -> Array:
 def cross_covariances(
     f: Basis, g: Basis, place_u: Index, place_v: Index, mass: Array | None
 ) -> tuple[Array, Array]:
-    """Return sums of products over each fold: many functions of u with few of v, and few with many.
+    """Return sums of products over each fold: many functions of u with few of v, and few of u with many of v.
 
     Returns
     -------
@@ -335,7 +341,8 @@ def cross_covariances(
     width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
     few_v = FEW * width_v // WIDTH
     tall, wide = np.empty((count, folds, width_u, few_v)), np.empty((count, folds, FEW, width_v))
-    # Members are processed one at a time in two buffers that fit in the cache; a whole stack would not fit.
+    # Members are processed one at a time in two buffers that fit in the processor's cache, unlike a whole
+    # stack.
     left, right = np.empty((folds, size, width_u)), np.empty((folds, size, width_v))
     for k in range(count):
         np.take(f.tables[f.member[k]], place_u[k], axis=0, out=left, mode="clip")
@@ -348,7 +355,7 @@ def cross_covariances(
 
 
 def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]:
-    """Return cross-covariances over all rows: many functions of u with few of v, and few with many.
+    """Return cross-covariances over all rows: many functions of u with few of v, and few of u with many of v.
 
     Returns
     -------
@@ -356,7 +363,7 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
     """
     count, n = f.position.shape
     rows = np.arange(count)[:, None]
-    # For each position of u, the position of v in the same row, and the reverse.
+    # For each position of u, the code finds the position of v in the same row, and the reverse.
     of_u, of_v = np.empty_like(f.position), np.empty_like(g.position)
     of_u[rows, f.position], of_v[rows, g.position] = g.position, f.position
     share_u = share_v = None
@@ -367,8 +374,8 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
     width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
     few_u, few_v = FEW * width_u // WIDTH, FEW * width_v // WIDTH
     tall, wide = np.empty((count, width_u, few_v)), np.empty((count, few_u, width_v))
-    # Members with the same ties share their tables. Only the few functions are moved to the rows of the other
-    # variable.
+    # Members with the same ties share their tables. Only the smaller set of functions is moved to the rows of
+    # the other variable.
     tables = f.member * len(g.tables) + g.member
     for pair in np.unique(tables):
         i, j = divmod(int(pair), len(g.tables))
@@ -419,7 +426,7 @@ def leading(c: Array) -> tuple[Array, Array, Array]:
 def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
     """Predict the correlation on new rows from the largest singular value s, with p and q functions per row.
 
-    Noise inflates the singular value of a signal and rotates its singular vectors. Correcting for both gives
+    Noise inflates the singular value of a signal and rotates its singular vectors. The corrected value is
     √((s² − p − q)² − 4pq) / s, or 0 if noise alone reaches s (Gavish and Donoho 2017, equation 7).
     """
     inside = np.maximum((s**2 - p - q) ** 2 - 4 * p * q, 0.0)

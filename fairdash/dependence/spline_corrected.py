@@ -1,10 +1,10 @@
 """Spline HGR with a correction for noise, which inflates the largest of many sample correlations.
 
-The value starts with two functions of each variable, whose contribution always counts. Further functions, and
-then step functions, raise the value if the rows support them. The weight of their gain grows continuously
+The estimate starts with two functions of each variable, which always count. Further smooth functions, and
+then step functions, raise the estimate if the rows support them. The weight of this gain grows continuously
 from 0 to 1 with the evidence, so that the best of many sizes does not inflate a weak link by chance. If both
-columns have ties, such as many zeros, a correlation may rest on few rows. The correction then uses this
-smaller number of rows.
+columns have ties, such as many zeros, a few rows may determine a correlation. The correction then uses the
+number of these few rows.
 """
 
 from __future__ import annotations
@@ -33,29 +33,30 @@ Index = NDArray[np.intp]
 Codes = NDArray[np.uint16]
 Tables = list[tuple[Array, Array, Array, Array]]
 
-#: Tracy–Widom statistics (:func:`evidence`) at which smooth functions begin to count and count fully,
-#: calibrated on the distributions of benchmarks/one_number_laws.py.
+#: Tracy–Widom statistics (:func:`evidence`) at which smooth functions begin to count and at which they count
+#: fully, calibrated on the distributions of benchmarks/one_number_laws.py.
 _SMOOTH = (1.5, 4.0)
-#: The same statistics for step functions, which are more numerous and whose tables have longer tails.
+#: Tracy–Widom statistics at which step functions begin to count and at which they count fully. Step functions
+#: are more numerous than smooth functions, and their tables have longer tails.
 _STEPS = (4.0, 7.0)
-#: Gain of steps over smooth functions, times √n, at which steps begin to count and count fully.
+#: Gain of steps over smooth functions, times √n, at which steps begin to count and at which they count fully.
 _ADVANTAGE = (1.5, 1.8)
 #: Range of prediction differences, times √n, within which the finest steps are preferred, because they follow
 #: jumps most closely.
 _ALIKE = (2.4, 2.6)
 #: Number of pairs whose tables are in memory at a time.
 _PIECE = 256
-#: Minimum number of effective rows per cell. With fewer rows, noise alone gives large singular values.
+#: Minimum effective number of rows per cell. With fewer rows per cell, noise alone gives large singular
+#: values.
 ROWS_A_CELL = 7.5
-#: Largest E h² / p² at which functions count as spread over all rows (:func:`_supported`). Without ties, E h²
-#: / p² is at most 1.4.
+#: Maximum of E h² / p² at which functions count as spread over all rows (:func:`_supported`). Without ties, E
+#: h² / p² is at most 1.4.
 _EVEN = 1.5
 #: Maximum relative rounding error of a bound.
 _ROUNDING = 1 + 1e-9
-#: Largest and smallest number of equal cells of one variable if the other has the cells of
-#: :func:`tail_edges`.
+#: Maximum and minimum number of equal cells of one variable if the other has the cells of :func:`tail_edges`.
 _MOST, _LEAST = 256, 32
-#: Lower half of the cell edges; the cells become narrower towards the end of the range.
+#: Lower half of the edges of the cells, which become narrower towards the end of the range.
 _TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.25, 0.29, 1 / 3, 0.42, 0.5)
 
 
@@ -65,21 +66,21 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
     Parameters
     ----------
     s : (...) array
-        The largest canonical correlation in the sample.
+        Largest canonical correlation in the sample.
     p, q : (...) arrays
-        Functions of u and of v per (effective) row.
+        Numbers of functions of u and of v per (effective) row.
 
     Returns
     -------
     (...) array
-        √r, where r is the larger root of s² = (r + p(1 − r))(r + q(1 − r)) / r. The sample value converges to
-        this s as rows and functions grow together (Bao, Hu, Pan and Zhou 2019, Annals of Statistics 47).
-        Below s² = (√(p(1 − q)) + √(q(1 − p)))², no root is real, noise alone reaches s, and the value is 0.
-        Just above this threshold, the value is (pq / ((1 − p)(1 − q)))^¼, which is 0.16 for 8 functions per
-        variable and 300 rows.
+        Correlation √r, where r is the larger root of s² = (r + p(1 − r))(r + q(1 − r)) / r. The sample value
+        converges to s in this equation as rows and functions grow together (Bao, Hu, Pan and Zhou 2019,
+        Annals of Statistics 47). Below s² = (√(p(1 − q)) + √(q(1 − p)))², noise alone reaches s and no root
+        is real, so the returned correlation is 0. Just above this threshold, the returned correlation is (pq
+        / ((1 − p)(1 − q)))^¼, which is 0.16 for 8 functions per variable and 300 rows.
     """
     a, b = np.maximum(1 - p, 1e-9), np.maximum(1 - q, 1e-9)
-    # ab·r² + half·2r + pq = 0
+    # The equation to solve is ab·r² + half·2r + pq = 0.
     half = (a * q + b * p - s**2) / 2
     inside = half**2 - a * b * p * q
     real = (inside >= 0) & (half < 0)
@@ -93,15 +94,15 @@ def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
     Parameters
     ----------
     s : (...) array
-        The largest canonical correlation in the sample.
+        Largest canonical correlation in the sample.
     p, q, rows : (...) arrays
-        Functions of u and of v, and (effective) rows.
+        Numbers of functions of u and of v, and (effective) number of rows.
 
     Returns
     -------
     (...) array
-        (log(s² / (1 − s²)) − μ) / σ. For independent normal variables, it follows the Tracy–Widom
-        distribution: its mean is −1.2, and it is above 0.98 in 5 % and above 2.02 in 1 % of samples
+        Excess (log(s² / (1 − s²)) − μ) / σ. For independent normal variables, the excess follows the
+        Tracy–Widom distribution, whose mean is −1.2. It is above 0.98 in 5 % and above 2.02 in 1 % of samples
         (Johnstone 2008, Annals of Statistics 36, equations 5 and 6).
     """
     total = np.maximum(rows - 1, 1.0)
@@ -116,7 +117,7 @@ def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
 def corrected_of(
     f: Basis, g: Basis, weight: Array | None, columns: int, groups: Index | None = None
 ) -> Array:
-    """Return the corrected value of each pair, (K,), from its functions; v has `columns` columns."""
+    """Return the corrected value of each pair, (K,), from its functions, where v has `columns` columns."""
     count, n = f.position.shape
     rows, fewest = _rows_of(effective(weight, n)[:, 0], f.dense, g.dense, weight, columns, groups)
     rows, result = np.broadcast_to(rows, count), np.empty(count)
@@ -135,11 +136,12 @@ def corrected_of(
 def _rows_of(
     kish: Array, u: Index, v: Index, weight: Array | None, columns: int, groups: Index | None
 ) -> tuple[Array, float]:
-    """Return the effective rows of each pair, and their smallest possible number, which determines the cells.
+    """Return the effective number of rows of each pair, and the smallest one, which determines the cells.
 
-    Rows of a group are not independent if both u and v are similar within it. The effective number of rows
-    for an average of f(u)·g(v) is then smaller by the factor 1 + (m − 1)·ρ_u·ρ_v. Here, m is the mean size of
-    a row's group and ρ are the intraclass correlations of ranks (Kish 1965, section 5.4, for a product).
+    Rows of a group are not independent if both u and v are similar within the group. The effective number of
+    rows for an average of f(u)·g(v) is then smaller by the factor 1 + (m − 1)·ρ_u·ρ_v. Here, m is the mean
+    size of a row's group and ρ are the intraclass correlations of ranks (Kish 1965, section 5.4, for a
+    product).
     """
     if groups is None:
         return kish, float(kish.min())
@@ -147,7 +149,7 @@ def _rows_of(
         size = (np.bincount(groups) ** 2).sum() / len(groups)
     else:
         size = np.array([(np.bincount(groups, w) ** 2).sum() / (w**2).sum() for w in weight])
-    # With several columns, rows of a group may be equal in any of them.
+    # If v has several columns, rows of a group may be equal in any of them.
     alike = _alike(u, groups) * (_alike(v, groups) if columns == 1 else 1.0)
     return kish / (1 + (size - 1) * alike), float((kish / size).min())
 
@@ -159,7 +161,7 @@ def _alike(ranks: Index, groups: Index) -> Array:
     if pairs_of_rows == 0:
         return np.zeros(len(ranks))
     if ranks.strides[0] == 0:
-        # All members share one column.
+        # All members of the stack share one column.
         ranks = ranks[:1]
     z = ranks - ranks.mean(axis=1, keepdims=True)
     z = z / np.maximum(z.std(axis=1, keepdims=True), 1e-300)
@@ -170,7 +172,7 @@ def _alike(ranks: Index, groups: Index) -> Array:
 def _smooth(
     tall: Array, wide: Array, f: Basis, g: Basis, weight: Array | None, rows: Array, columns: int
 ) -> tuple[Array, Array]:
-    """Return the value of the fewest functions plus the weighted gain of more, and the largest prediction."""
+    """Return the value of the fewest functions plus the weighted gain of more, and the best prediction."""
     _, _, values, many, few = zip(*pairs(tall, wide, columns), strict=True)
     s, u, v = np.array(values), np.array(many), np.array(few)
     p, q = _functions(f)[:, u - 1].T, _functions(g)[:, v - 1].T
@@ -183,7 +185,7 @@ def _smooth(
         for squares, count, is_more in ((squares_u, p, u > FEW), (squares_v, q, v > FEW * columns)):
             own = _supported(rows, count[is_more], squares[is_more])
             support[is_more] *= np.where(tied, own, 1.0)
-    # Noise adds pq / n to these squared correlations.
+    # Noise adds pq / n to the squared correlations.
     noise = np.minimum((p * q / n)[0], 1.0)
     base = np.sqrt(np.clip((s[0] ** 2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
     shares = support * _between(evidence(s, p, q, n), *_SMOOTH)
@@ -198,22 +200,22 @@ def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Ar
     ----------
     rows, p, q : (...) arrays
     squares_u, squares_v : (...) arrays
-        E h², where h is the sum of the p (or q) squared functions. It is p(p + 2) for normal variables and
-        larger if the functions are far from 0 in only few rows (Mardia's kurtosis).
+        E h², where h is the sum of the p (or q) squared functions. E h² is p(p + 2) for normal variables and
+        larger if the functions are far from 0 in only a few rows (Mardia's kurtosis).
 
     Returns
     -------
     (...) array
-        `rows` divided by 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn). Under independence, the sum of
-        the squared correlations has this factor times the variance 2pq / n² that it has for normal functions.
-        If both columns are mostly zeros, few rows have a value in both.
+        Number of rows, divided by 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn). Under independence,
+        the variance of the sum of the squared correlations is this divisor times 2pq / n², its value for
+        normal functions. If both columns are mostly zeros, few rows have nonzero values in both columns.
     """
     excess = [np.maximum(h - k * (k + 2), 0.0) for h, k in ((squares_u, p), (squares_v, q))]
     return np.asarray(rows / (1 + excess[0] * excess[1] / np.maximum(2 * p * q * rows, 1e-300)))
 
 
 def _supported(rows: Array, p: Array, squares: Array) -> Array:
-    """Return the weight of p functions, which falls from 1 to 0 as they are far from 0 in too few rows."""
+    """Return the weight of p functions, which falls from 1 to 0 if too few rows have values far from 0."""
     uneven = squares / np.maximum(p, 1.0) ** 2
     support = np.maximum(rows / (uneven * np.maximum(p, 1.0) * ROWS_A_CELL), _EVEN / np.maximum(uneven, 1.0))
     return _between(support, 2 / 3, 1.0)
@@ -231,7 +233,7 @@ def _squares(x: Basis, weight: Array | None, counts: Index, columns: int = 1) ->
         functions = x.tables[table]
         share = np.full(n, 1 / n) if weight is None else weight[k] / weight[k].sum()
         if columns == 1:
-            # Rows are in ascending order, and equal values have equal function values.
+            # Rows are in ascending order, and rows with equal values have equal function values.
             last = np.cumsum(np.bincount(x.dense[k])) - 1
             functions, share = functions[last], np.bincount(x.dense[k], share)
         squares[table] = _mean_square(functions, share, sizes)
@@ -254,13 +256,13 @@ def _has_ties(x: Basis) -> NDArray[np.bool_]:
 
 
 def _functions(x: Basis) -> Array:
-    """Return the number of nonzero functions among the first 1, 2, …; ties reduce it; (K or 1, P)."""
+    """Return the number of nonzero functions among the first 1, 2, …, which ties reduce; (K or 1, P)."""
     counts = np.array([np.cumsum(table.any(axis=0)) for table in x.tables], dtype=float)
     return counts[x.member]
 
 
 def _between(x: Array, low: float, high: float) -> Array:
-    """Return 0 up to `low`, 1 from `high`, and a smooth cubic in between."""
+    """Return a smooth cubic function, which is 0 up to `low` and 1 from `high`."""
     t = np.clip((x - low) / (high - low), 0.0, 1.0)
     return t * t * (3 - 2 * t)
 
@@ -270,7 +272,8 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     which = np.arange(len(least))
-    # Powers of the table bound the eigenvalue, and higher powers more tightly, so few pairs need it exactly.
+    # Powers of the table bound the eigenvalue, and higher powers more tightly, so the exact eigenvalue is
+    # rarely needed.
     for squarings in (2, 4):
         hopeful = np.zeros(len(which), dtype=bool)
         for bound, p, q, own in bounds(tables, which, squarings):
@@ -284,7 +287,8 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
     s, p, q, own = (np.array(each) for each in zip(*correlations(tables, which), strict=True))
     predictions, values = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
     most, shown = predictions.max(axis=0), evidence(s, p, q, own).max(axis=0)
-    # Order from coarse to fine; ties in size are ordered by value, so that exchanging u and v has no effect.
+    # Tables are ordered from coarse to fine, and tables of equal size by value, so that exchanging u and v
+    # has no effect.
     order = np.lexsort((values, p * q), axis=0)
     predictions, values = (np.take_along_axis(each, order, axis=0) for each in (predictions, values))
     value = np.zeros_like(most)
@@ -306,7 +310,7 @@ class Cells:
     tails : (K, n) array
         Cell numbers for the edges of :func:`tail_edges`.
     fine : (K, n) array or None
-        Cell numbers for as many equal cells as the rows allow; None if the rows allow too few cells.
+        Cell numbers for as many equal cells as the rows allow, or ``None`` if the rows allow too few cells.
     n_tails, n_fine
         Numbers of cells.
     """
@@ -324,7 +328,7 @@ class Cells:
         finest = _MOST
         while finest * ROWS_A_CELL > rows:
             finest //= 2
-        # Members with the same ties share the ranks of their positions.
+        # Members with the same ties have the same ranks at each position.
         ranks = np.empty((len(x.tables), n))
         for table, first in zip(*np.unique(x.member, return_index=True), strict=True):
             dense, position = x.dense[first], x.position[first]
@@ -353,14 +357,15 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
     rows : (K,) array
         Effective numbers of rows.
     tied : (K,) array
-        Whether both variables have ties; a few cells may then contain most rows.
+        Whether both variables have ties, which may put most rows into a few cells.
 
     Returns
     -------
     list of (gram, p, q, rows)
-        Product QᵀQ, (K, c, c), where Q = share / √(share of the row × share of the column), without the
-        constants; the number of functions of each variable besides the constant, (K,); and the rows that
-        determine their correlations (:func:`rows_behind`).
+        Three results for each table. The first is the product QᵀQ, (K, c, c), where Q = share / √(share of
+        the row × share of the column), without the constants. The second is the number of functions of each
+        variable besides the constant, (K,). The third is the number of rows that determine their correlations
+        (:func:`rows_behind`).
     """
     tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]
     for fine, coarse in ((a, b), (b, a)):
@@ -375,7 +380,7 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
 
 
 def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Yield upper bounds of the first canonical correlation, p, q and rows for each table; (k,) each."""
+    """Yield upper bounds of the first canonical correlation, and p, q and rows, for each table; (k,) each."""
     for gram, p, q, rows in tables:
         power = gram if len(which) == len(gram) else gram[which]
         for _ in range(squarings):
@@ -386,14 +391,14 @@ def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array
 
 
 def correlations(tables: Tables, which: Index) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Yield the first canonical correlations of some pairs, in sample, with p, q and rows; (k,) each."""
+    """Yield first canonical correlations of the selected pairs in the sample, p, q and rows; (k,) each."""
     for gram, p, q, rows in tables:
         squares = np.linalg.eigvalsh(gram[which])[:, -1]
         yield np.sqrt(np.maximum(squares, 0.0)), p[which], q[which], rows[which]
 
 
 def tail_edges(rows: float) -> Array:
-    """Return cell edges in (0, 1), narrow in both tails, with at least ROWS_A_CELL rows per cell."""
+    """Return the edges of cells in (0, 1), narrow in both tails, with at least ROWS_A_CELL rows per cell."""
     lower = [0.0]
     for edge in _TAIL:
         if (edge - lower[-1]) * rows >= ROWS_A_CELL:
@@ -415,7 +420,7 @@ def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None
 
 
 def _gram(shares: Array, n: Array, tied: NDArray[np.bool_]) -> tuple[Array, Array, Array, Array]:
-    """Return QᵀQ without the constants, the numbers of functions besides the constant, and the rows."""
+    """Return QᵀQ without the constants, the numbers of functions besides them, and the numbers of rows."""
     of_a, of_b = shares @ np.ones(shares.shape[2]), np.ones(shares.shape[1]) @ shares
     rows, columns = (np.divide(1, x, out=np.zeros_like(x), where=x > 0) for x in (of_a, of_b))
     root = np.sqrt(of_b)
