@@ -1,7 +1,7 @@
 """Baselines of every run: the training average, a linear model, boosted trees and an existing price.
 
-A network that does not beat the baselines is not worth the effort. If it does not even beat the average,
-there is no accuracy that fairness could cost. No baseline trained here uses a sensitive column.
+A network is only worth the effort if it beats the baselines. If a network does not even beat the average,
+there is no accuracy that fairness could cost. No baseline that is trained here uses a sensitive column.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ MAX_TREES = 150
 #: Number of trees added between checks on the held-out rows, and number of trees without a lower loss after
 #: which training stops.
 TREES_AT_ONCE, PATIENCE = 40, 30
-#: Candidate ridge penalties in units of a row, from nearly none to a nearly constant model.
+#: Candidate ridge penalties per row, from nearly none to a nearly constant model.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
 MEAN, LINEAR, TREES, PRICE = "mean", "linear", "trees", "existing_prediction"
 
-#: Names of the baselines by their id in a frame's column ``method``. The average is the same for everyone, so
+#: Names of the baselines by their id in a frame's column ``method``. The average is the same for all rows, so
 #: it is fair but useless. The linear model is ridge regression for the squared error, and otherwise a GLM of
 #: the loss's family with a log link. The trees use the same loss, except that they replace Tweedie's loss by
-#: Poisson's, which has the same optimal mean. The existing prediction is a column of the data set. If the
-#: loss has a log link, this column is a price. Its level, which may include expenses and profit or be in
-#: another unit than the target, is scaled to the target's mean on the training rows.
+#: Poisson's, which has the same optimal mean. The existing prediction comes from a column of the data set. If
+#: the loss has a log link, this column contains a price. The price, which may include expenses and profit or
+#: be in another unit than the target, is scaled to the target's mean on the training rows.
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
         MEAN: "Average of the training rows",
@@ -64,24 +64,24 @@ def train_baselines(
     Parameters
     ----------
     splits
-        Splits of the run. Validation rows select the ridge penalty and the number of trees. If a split has
-        none, a fifth of its training rows is held out for this purpose, in whole groups if there are groups.
-        The model is then fitted to all training rows.
+        Splits of the run. Validation rows select the ridge penalty and the number of trees. If a split has no
+        validation rows, a fifth of its training rows is held out for this selection, in whole groups if the
+        data set has groups. The selected model is then fitted to all training rows.
     random_state
         Seed of the held-out rows and of the trees.
     leave_out
-        Ids of :data:`BASELINES` to omit. Trees take about a second on several thousand rows and minutes on a
-        million rows.
+        Ids of :data:`BASELINES` to omit. Trees take about a second for several thousand rows and minutes for
+        a million rows.
     unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`); the steps are named ``"baselines/<number
-        of the split>"``.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`), with steps named ``"baselines/<number of
+        the split>"``.
 
     Returns
     -------
     members, predictions
-        Frame with the columns ``method`` (an id of :data:`BASELINES`; includes :data:`PRICE` if the data set
-        has an existing price), ``lam`` (0), ``split`` and ``diverged`` (False); and predictions (K, n) in the
-        target's units, one row per row of `members`.
+        Frame and predictions. The frame has the columns ``method`` (an id of :data:`BASELINES`, including
+        :data:`PRICE` if the data set has an existing price), ``lam`` (0), ``split`` and ``diverged`` (False).
+        The predictions (K, n) are in the target's units, one row per row of `members`.
     """
     members, predictions = [], []
     of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, leave_out=leave_out)
@@ -90,7 +90,7 @@ def train_baselines(
         unit, {str(j): partial(unit, str(j), partial(of_split, split)) for j, split in enumerate(splits)}
     )
     for j, found in enumerate(founds):
-        # Stored baselines may be in another order.
+        # Stored baselines may be in a different order.
         for method in (each for each in BASELINES if each in found):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})
             predictions.append(found[method])
@@ -100,7 +100,7 @@ def train_baselines(
 def _of_split(
     dataset: Dataset, split: Split, loss: Loss, random_state: int, *, leave_out: Collection[str]
 ) -> Found:
-    """Return the predictions (n,) of each baseline by id."""
+    """Return the predictions (n,) of each baseline, by the id of the baseline."""
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
     predictions = {MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train]))}
@@ -130,12 +130,12 @@ def _level(
 def linear_predictions(
     rows: EncodedRows, weight: NDArray[np.float64], split: Split, inner: Split, loss: Loss
 ) -> NDArray[np.float64]:
-    """Return predictions (n,) of the linear model that is best on the validation rows of `inner`."""
+    """Return predictions (n,) of the linear model with the best loss on the validation rows of `inner`."""
     x, held_out, model = rows.x.astype(float), inner.validation, _model(loss)
 
     def fit(alpha: float, train: NDArray[np.int64]) -> None:
-        # Ridge penalises the sum over rows, so the penalty is multiplied by their weight; a GLM's is per unit
-        # of weight.
+        # Ridge adds its penalty to the sum over rows, so the penalty is multiplied by their weight, whereas a
+        # GLM adds its penalty to the weighted mean.
         mass = 1.0 if loss.has_log_link else float(weight[train].sum())
         model.set_params(alpha=alpha * mass).fit(x[train], rows.y[train], sample_weight=weight[train])
 
@@ -149,12 +149,13 @@ def linear_predictions(
 
 
 def _model(loss: Loss) -> Any:
-    """Return the scikit-learn model for a loss."""
+    """Return the linear model of scikit-learn for a loss."""
     from sklearn.linear_model import Ridge, TweedieRegressor
 
     if not loss.has_log_link:
         return Ridge()
-    # Newton's method converges where L-BFGS needs thousands of steps; a warm start halves the steps.
+    # Newton's method converges where L-BFGS needs thousands of steps, and a warm start halves the number of
+    # steps.
     return TweedieRegressor(
         power=loss.power, link="log", solver="newton-cholesky", max_iter=1000, tol=1e-6, warm_start=True
     )
@@ -185,7 +186,7 @@ def _trees(
         best = int(np.argmin(losses))
     predictions: NDArray[np.float64]
     if inner.train is split.train:
-        # Use the fitted trees up to the selected number.
+        # Only the selected number of trees is used for prediction.
         predictions = next(islice(model.staged_predict(rows.x), best, None))
     else:
         model.set_params(warm_start=False)

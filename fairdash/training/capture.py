@@ -20,12 +20,12 @@ from typing import TypeAlias
 import torch
 
 Step: TypeAlias = Callable[[], object]
-#: Number of steps that run before a step is recorded, so that libraries can initialise.
+#: Number of steps to run before a step is recorded, so that libraries can initialise.
 _RUNS_BEFORE = 1
 #: Maximum number of replays queued on the GPU. With a longer queue, the host would notice a cancellation
 #: late.
 _MAX_AHEAD = 32
-#: Message for a step that could not be recorded.
+#: Message for the user if a step could not be recorded.
 NOT_RECORDED = (
     "The GPU could not record the training steps, so it ran their operations one at a time, which is slower."
 )
@@ -56,19 +56,19 @@ def cuda_graph(step: Step) -> Step:
     return replay
 
 
-#: Recorder by device. On other devices, each operation is launched separately.
+#: Recorder of steps for each device. On any other device, each operation is launched separately.
 RECORDERS: Mapping[str, Callable[[Step], Step]] = {"cuda": cuda_graph}
 
 
 class Repeated:
-    """Step that runs many times on the same tensors, recorded if the device can replay it.
+    """Step that runs many times on the same tensors; the step is recorded if the device can replay it.
 
     Parameters
     ----------
     step
-        Function that reads and writes tensors at fixed addresses and reads no changing number from the host.
+        Function that reads and writes tensors at fixed addresses and gets no changing number from the host.
     device
-        Device of these tensors.
+        Device of the tensors.
     """
 
     def __init__(self, step: Step, *, device: str) -> None:
@@ -86,7 +86,8 @@ class Repeated:
             except torch.OutOfMemoryError:
                 raise
             except RuntimeError as error:
-                # Recording runs nothing, so an error in the step itself is raised below.
+                # Recording does not run the operations, so an error in the step itself is raised by the call
+                # below.
                 log.info("The step could not be recorded: %s", error)
                 self.is_refused = True
         self._runs += 1
@@ -95,7 +96,7 @@ class Repeated:
 
 @contextmanager
 def stream_of_its_own(device: str) -> Iterator[None]:
-    """Run the block on a separate stream, which recording requires, and wait for it at the end."""
+    """Run the block on a separate stream, as recording requires, and wait for the stream at the end."""
     if device != "cuda":
         yield
         return

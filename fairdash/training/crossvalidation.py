@@ -1,8 +1,9 @@
-"""Compare settings on held-out rows: candidates by cross-validation, and weight decays within each split.
+"""Comparison of settings on held-out rows: candidates by cross-validation, weight decays within splits.
 
-No single weight decay suits every table. A decay that suits a few hundred rows with a strong signal reduces a
-model of rare claims to a constant. Every run therefore begins with an additional stack of standard networks,
-and each split uses the decay that predicts its validation rows best. Test rows are not used.
+No single weight decay suits every table. A weight decay that suits a few hundred rows with a strong signal
+reduces a model of rare claims to a constant. Every run therefore begins with an additional stack of standard
+networks, and each split uses the weight decay that predicts its validation rows best. The comparison does not
+use the test rows.
 """
 
 from __future__ import annotations
@@ -40,13 +41,14 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
-#: Share of a fold's training rows that are held out for early stopping; the fold is never scored on them.
+#: Share of a fold's training rows that are held out for early stopping. The scored rows of the fold are not
+#: used for early stopping.
 STOPPING_SHARE = 0.2
-#: Share of a search's time for training; the rest is for measuring dependence.
+#: Share of a search's time for training; the rest of the time is for measuring dependence.
 TRAINING_SHARE = 0.9
-#: Minimum number of rows of a fold for measuring dependence within it.
+#: Minimum number of rows in a fold for measuring dependence within the fold.
 ENOUGH_ROWS = 50
-#: Number of permutations for a floor, and the smaller number for measures that take seconds per value.
+#: Number of permutations for a floor, and a smaller number for measures that take seconds per value.
 N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
 
 
@@ -57,12 +59,12 @@ class OutOfFold:
     Parameters
     ----------
     predictions
-        Predictions (C, n) in the target's units. Row i is predicted by the model trained without the fold of
-        i. NaN for a candidate that diverged.
+        Predictions (C, n) in the target's units. Row i is predicted by the model that was trained without the
+        fold of row i. The predictions of a candidate that diverged are NaN.
     loss
         Mean loss on each fold's rows, (C, F), divided by the loss of a constant model, which predicts the
-        mean of the training rows. 0 is perfect and 1 is the constant model. NaN for a candidate that
-        diverged.
+        mean of the training rows. A loss of 0 is perfect, and the constant model has loss 1. The loss of a
+        candidate that diverged is NaN.
     diverged
         Whether training or predictions became non-finite in any fold, (C,).
     held_out
@@ -93,19 +95,19 @@ def cross_validate(
     progress: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> OutOfFold:
-    """Train every candidate without each fold in turn, and predict the rows of that fold.
+    """Train every candidate without one fold at a time, and predict the rows of this fold.
 
-    All models start from the same initial weights, so that candidates and folds differ only in what is
-    compared. Rows of a group are in the same fold. Candidates with the same method and ``settings.stack_key``
-    share stacks. Errors are those of :func:`fairdash.training.models.train_models`, and an OptionError if
-    there are too few rows for the folds.
+    All models start from the same initial weights, so that only the settings and folds cause differences.
+    Rows of a group are in the same fold. Candidates with the same method and ``settings.stack_key`` share
+    stacks. The errors are the same as in :func:`fairdash.training.models.train_models`, and an OptionError is
+    raised if there are too few rows for the folds.
 
     Parameters
     ----------
     for_refit
-        Whether the results should predict a refit on all rows. The folds' models are then trained for as many
-        steps as a model on all rows. Otherwise, an epoch of a fold may have one batch fewer, and the effect
-        of fewer steps depends on λ (benchmarks/find_lam.py).
+        Whether the results should predict the performance of a refit on all rows. The folds' models are then
+        trained for as many steps as a model on all rows. Without this option, an epoch of a fold may have one
+        batch fewer, and the effect of fewer steps depends on λ (benchmarks/find_lam.py).
     progress
         Function called with the completed share, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     unit
@@ -153,7 +155,7 @@ def cross_validate(
 
 
 def _for_as_many_steps(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
-    """Return the candidate with as many steps on the folds' training rows as on all rows."""
+    """Return the candidate with epochs for as many steps on the folds' training rows as on all rows."""
     # With patience, some rows are held out for early stopping even in a refit on all rows.
     learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
     fewest = min(len(split.train) for split in splits)
@@ -167,10 +169,10 @@ def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
 
 @dataclass(frozen=True)
 class Dependence:
-    """Dependence of predictions, or residuals, on the sensitive column, and its floor, (K,) each.
+    """Dependence of predictions, or of residuals, on the sensitive column, with its floor, (K,) each.
 
-    With several sensitive columns, the values are those of the column with the largest excess. Signed
-    measures are given as absolute values. NaN if every sensitive column is constant in the rows.
+    With several sensitive columns, the values belong to the column with the largest excess. Signed measures
+    are given as absolute values. The values are NaN if every sensitive column is constant in the rows.
     """
 
     value: NDArray[np.float64]
@@ -179,7 +181,7 @@ class Dependence:
 
     @property
     def excess(self) -> NDArray[np.float64]:
-        """Return the value minus the mean of the floor, (K,); it may be below 0 by chance."""
+        """Return the value minus the mean of the floor, (K,), which may be below 0 by chance."""
         return self.value - self.floor
 
 
@@ -201,10 +203,10 @@ def dependence_of(
     unit: Unit = at_once,
     name: str = "",
 ) -> Dependence:
-    """Measure K models' predictions (K, n) on some `rows`, each with its independence floor.
+    """Measure the dependence of K models' predictions (K, n) on some `rows`, with independence floors.
 
-    A model with NaN predictions has NaN. The floors use `n_permutations` permutations, or the number from
-    :func:`permutations_of` if None. `unit` stores the result as ``"dependence/<name>"``.
+    A model with NaN predictions gets NaN. The floors use `n_permutations` permutations; None uses the number
+    from :func:`permutations_of`. `unit` stores the result as ``"dependence/<name>"``.
     """
 
     def find() -> Found:
@@ -250,20 +252,20 @@ def dependence_out_of_fold(
     random_state: int,
     unit: Unit = at_once,
 ) -> tuple[Dependence, NDArray[np.bool_]]:
-    """Measure candidates on the pooled held-out predictions of all folds, and correct the bias of pooling.
+    """Measure candidates on the pooled held-out predictions of all folds, corrected for the bias of pooling.
 
     The pooled folds have enough rows for a low floor. However, nearly constant models of different folds may
     depend on the sensitive column in different ways that cancel. The excess is therefore also measured within
-    each fold. If the mean over the folds is larger by more than two of its standard errors, it replaces the
-    pooled excess. `unit` stores each measurement.
+    each fold. If the mean excess over the folds is larger by more than two of its standard errors, this mean
+    replaces the pooled excess. `unit` stores each measurement.
 
     Returns
     -------
     Dependence
         Dependence with the floors of the pooled folds.
     (C,) array of bool
-        Whether the excess is the mean over the folds. False if a fold has fewer than :data:`ENOUGH_ROWS`
-        rows, or too few groups to exchange.
+        Whether the excess is the mean over the folds instead of the pooled excess. It is False if a fold has
+        fewer than :data:`ENOUGH_ROWS` rows, or too few groups that can exchange values.
     """
     of = partial(
         dependence_of,
@@ -295,7 +297,7 @@ def _is_enough(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
 
 
 def mean_of_folds(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean over F folds, (C, F) to (C,), without folds in which the value is undefined."""
+    """Return the mean over F folds, (C, F) to (C,), leaving out folds in which the value is undefined."""
     return pd.DataFrame(by_fold).mean(axis=1).to_numpy()
 
 
@@ -313,9 +315,9 @@ def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
 def _folds(
     dataset: Dataset, candidates: Sequence[StackedModel], *, n_folds: int, random_state: int
 ) -> tuple[tuple[NDArray[np.int64], ...], tuple[Split, ...]]:
-    """Return the rows on which each fold is scored, and the split with its training rows."""
+    """Return the rows on which each fold is scored, and the split that contains its training rows."""
     n_rows = dataset.n_rows
-    # Each fold needs two rows for scoring, and enough rows for training and early stopping.
+    # Each fold needs two rows for scoring, and enough other rows for training and early stopping.
     if n_rows < max(2 * n_folds, 20):
         raise OptionError.of(
             "There are too few rows for so many folds",
@@ -328,7 +330,7 @@ def _folds(
         return held_out, parts
     splits = []
     for f, part in enumerate(parts):
-        # Early stopping on the scored rows would make their score optimistic.
+        # Using the scored rows for early stopping would make their score optimistic.
         if dataset.group is None:
             order = rng_of(Stream.FOLD_STOPPING_ROWS, random_state, f).permutation(part.train)
             watched, train = np.split(order, [round(STOPPING_SHARE * len(order))])
@@ -344,9 +346,10 @@ def _folds(
     return held_out, tuple(splits)
 
 
-#: Candidate weight decays, from nearly none to the best one for a thousand rows and a hundred columns.
+#: Candidate weight decays, from nearly none to the best decay for a thousand rows and a hundred columns.
 WEIGHT_DECAYS = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2, 6e-2)
-#: Learning rate of all candidates. At 2e-3, a run has too few epochs for the weak signals of claims.
+#: Learning rate of all candidates. With a rate of 2e-3, a run has too few epochs for the weak signals of
+#: claims.
 LEARNING_RATE = 4e-3
 
 
@@ -361,19 +364,19 @@ def tune(
     progress: OnProgress | None = None,
     unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, TrainedModels]:
-    """Compare the candidates on each split's validation rows, all in one stack.
+    """Compare the candidate weight decays on the validation rows of each split, all in one stack.
 
     Parameters
     ----------
     splits
-        Splits of the run. If a split has no validation rows, a fifth of its training rows is held out for
-        this purpose, in whole groups if the data set has groups.
+        Splits of the run. If a split has no validation rows, a fifth of its training rows is held out for the
+        comparison, in whole groups if the data set has groups.
     settings
-        Settings shared by the candidates.
+        Settings that the candidates share.
     random_state
         Random seed for the initial weights and the mini-batches.
     networks
-        Whether to return the selected models as networks, too.
+        Whether to return the selected models as networks as well.
     progress
         Function called after every step; it may raise :class:`fairdash.errors.Cancelled`.
     unit
@@ -384,9 +387,10 @@ def tune(
     DataFrame and TrainedModels
         The frame has one row per split and candidate: ``split``, ``lr``, ``weight_decay``; ``loss`` on the
         held-out rows (1 for the mean of the training rows, infinite if training diverged); and ``chosen``,
-        True for the smallest loss of a split. The models are the selected standard models, one per split. If
-        the splits have validation rows, these are exactly the models that the selected settings give. The
-        smallest loss is optimistic, so models are evaluated on test rows, which are not used here.
+        True for the smallest loss of a split. The models are the selected standard models, one model per
+        split. If the splits have validation rows, these are exactly the models that a training with the
+        selected settings returns. The smallest loss is optimistic, so models are evaluated on test rows,
+        which the comparison does not use.
     """
     parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
     tried = [replace(settings, lr=LEARNING_RATE, weight_decay=decay) for decay in WEIGHT_DECAYS]
@@ -428,7 +432,7 @@ def tune(
 
 
 def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tuple[TrainingSettings, ...]:
-    """Return the settings of each split from a frame of :func:`tune`."""
+    """Return the settings of each split, given a frame of :func:`tune`."""
     chosen = tuning[tuning["chosen"]].sort_values("split")
     return tuple(
         replace(settings, lr=float(lr), weight_decay=float(decay))

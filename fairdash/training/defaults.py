@@ -1,4 +1,4 @@
-"""Default training settings, shared by pages, command line and notebooks.
+"""Default training settings, which pages, command line and notebooks share.
 
 >>> import numpy as np
 >>> suggested_loss(np.array([0.0, 1.0, 0.0, 2.0, 0.0]))[0]
@@ -25,25 +25,27 @@ from fairdash.training.settings import BUDGETED, TrainingSettings, budget_of
 from fairdash.training.splits import TEST_SHARE
 from fairdash.utils.records import to_plain
 
-#: Fair methods that a full sweep trains in addition to the default method.
+#: Fair methods that a full sweep trains in addition to the default fair method.
 METHODS_BESIDE = ("chi2_kde", "hgr_nn")
-#: λ grid that spans the whole trade-off on Crime and the household data. For other data, a pilot finds as
-#: many weights.
+#: Grid of weights λ that spans the whole trade-off on Crime and the household data. For other data, a pilot
+#: finds the same number of weights.
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
-#: λ grid of a preview. It covers more than three decades, because the relevant range is unknown.
+#: Grid of weights λ for a preview. The grid covers more than three decades, because the relevant range is
+#: unknown.
 LAMS_OF_FIRST_LOOK = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
-#: λ grid of a preview with tariffs. The largest λ leaves almost no difference.
+#: Grid of weights λ for a preview with tariffs. At the largest λ, almost no difference remains.
 LAMS_OF_FIRST_TARIFFS = (0.002, 0.005, 0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.6, 1.5)
 N_SPLITS = 5
-#: With at least this number of rows, splits have little noise and take long. A run then has only as many
-#: splits as an interval needs.
+#: Number of rows from which splits have little noise and take long, and number of splits for such a table. A
+#: run of such a table has only as many splits as an interval needs.
 MANY_ROWS, N_SPLITS_OF_MANY_ROWS = 100_000, 3
-#: Share of the non-test rows that are validation rows, which are used for selection.
+#: Share of the non-test rows that become validation rows, which are used for selection.
 VALIDATION_SHARE = 0.2
-#: Largest table of which a preview uses all rows, which takes seconds on two cores, and size of the random
-#: sample from a larger table.
+#: Number of rows of the largest table of which a preview uses all rows, which takes seconds on two cores, and
+#: size of the random sample from a larger table.
 MAX_ROWS, ROWS_DRAWN = 12_000, 5_000
-#: Maximum number of cells for which a preview with tariffs uses all rows; it then takes about 20 seconds.
+#: Maximum number of cells of a table of which a preview with tariffs uses all rows, which takes about 20
+#: seconds.
 MAX_NUMBERS = 15_000_000
 
 
@@ -57,7 +59,7 @@ def default_methods(dataset: Dataset) -> tuple[str, ...]:
 
 
 def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSettings:
-    """Return settings with a suitable or given loss and a schedule for the number of rows.
+    """Return the settings for a number of rows, with the given loss or a loss that suits the data.
 
     Predictions are balanced if the loss has a log link.
     """
@@ -75,13 +77,13 @@ def default_n_splits(n_rows: int) -> int:
 
 
 def training_rows(n_rows: int) -> int:
-    """Return the approximate number of training rows per split of a default plan; at least 1."""
+    """Return the approximate number of training rows per split of a default plan, at least 1."""
     return max(round((1 - TEST_SHARE) * (1 - VALIDATION_SHARE) * n_rows), 1)
 
 
-#: Settings that follow from the data.
+#: Settings that depend on the data.
 _OF_DATA = {"loss", "tweedie_power", "balance", *BUDGETED}
-#: Names of a plan's fields in sentences, if the field's own name is unclear.
+#: Names of a plan's fields in sentences, for fields whose name is unclear.
 _TITLES = {
     "lams": "weights λ",
     "n_splits": "splits",
@@ -92,7 +94,7 @@ _TITLES = {
 
 
 def current_defaults() -> dict[str, Any]:
-    """Return the defaults of a run that do not depend on its data, as JSON, with their version."""
+    """Return as JSON the defaults of a run that do not depend on its data, with fairdash's version."""
     settings = to_plain(TrainingSettings())
     return {
         "fairdash": __version__,
@@ -107,19 +109,19 @@ def current_defaults() -> dict[str, Any]:
 
 
 def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
-    """Describe values of a plan that were defaults when it was created but no longer are.
+    """Describe values of a plan that were defaults when the plan was created but are no longer defaults.
 
     Parameters
     ----------
     plan
-        Fields of a plan and of its settings, by name.
+        Values of the fields of a plan and of its settings, by the name of the field.
     then
-        Result of :func:`current_defaults` at that time.
+        Result of :func:`current_defaults` when the plan was created.
 
     Returns
     -------
     str
-        A sentence; empty if no default has changed.
+        A sentence, which is empty if no default has changed.
     """
     values = {name: list(each) if isinstance(each, tuple) else each for name, each in plan.items()}
     if values["tune"]:
@@ -146,7 +148,7 @@ def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:
     """Return whether a plan's value is the default, considering only methods that accept its sensitive
     columns.
 
-    The defaults may come from an imported run, so their values may have any form.
+    The defaults may come from an imported run, so their values may have any type.
     """
     default = defaults[name]
     if name == "methods" and isinstance(default, list):
@@ -164,7 +166,7 @@ def _in_words(value: object) -> str:
 
 
 def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
-    """Return the share of a table's rows that its preview uses, up to 1.
+    """Return the share of a table's rows that a preview uses, at most 1.
 
     A preview uses more rows if it fits tariffs to `tariff_columns` columns instead of networks.
     """
@@ -173,29 +175,32 @@ def share_of_rows(n_rows: int, *, tariff_columns: int = 0) -> float:
     return 1.0 if n_rows <= MAX_ROWS else ROWS_DRAWN / n_rows
 
 
-#: Largest count; larger whole numbers are amounts rounded to whole units.
+#: Largest value of a count; whole numbers above it are treated as amounts rounded to whole units.
 MAX_COUNT = 100
 _FEW_ZEROS, _MANY_ZEROS = 0.2, 0.5
-#: Ratio of standard deviation to mean from which amounts count as skewed; it is 1 for an exponential law.
+#: Ratio of standard deviation to mean from which amounts are skewed. The ratio is 1 for an exponential
+#: distribution.
 _SPREAD = 1.0
-#: The same ratio for averages of several claims, which vary less than single claims.
+#: Minimum ratio of standard deviation to mean for averages of several claims, which vary less than single
+#: claims.
 _SPREAD_OF_AVERAGES = 0.5
 
 
 def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> tuple[str, str]:
     """Suggest a loss that suits the target.
 
-    The loss is Poisson for counts, and for rates that become counts when multiplied by the exposure. It is
-    Tweedie for amounts of which at least half are zero, or that include zeros and have a standard deviation
-    of at least their mean. It is gamma for positive amounts with such a standard deviation, or with half of
-    it if they are averages over a count, such as a cost per claim. Otherwise, it is the squared error.
+    The loss is Poisson for counts, and for rates that become counts when multiplied by the exposure. The loss
+    is Tweedie for amounts of which at least half are zero, or amounts that include zeros and have a standard
+    deviation of at least their mean. The loss is gamma for positive amounts with such a standard deviation.
+    For averages over a count, such as a cost per claim, half of this standard deviation suffices. For all
+    other targets, the loss is the squared error.
 
     Parameters
     ----------
     target : (n,) array
-        Finite values.
+        Finite values of the target.
     weight : (n,) array, optional
-        Positive exposure.
+        Positive exposures.
 
     Returns
     -------

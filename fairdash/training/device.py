@@ -1,8 +1,8 @@
-"""Devices for training, and the memory that networks trained together need on them.
+"""Devices for training, and the device memory that networks need when they are trained together.
 
 fairdash predicts the memory of a stack and divides a stack that is too large for the device before training.
-The prediction counts the values in memory at the same time, in single precision. Its factors were measured
-with the CPU's allocator (tests/training/test_device.py).
+The prediction counts the values that are in memory at the same time, in single precision. The factors of this
+prediction were measured with the CPU's allocator (tests/training/test_device.py).
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ TOO_SMALL = (
 
 @dataclass(frozen=True)
 class Device:
-    """Device for training.
+    """Device for training, with a message for the user.
 
     Parameters
     ----------
     name
-        torch's name: ``"cpu"``, ``"cuda"`` or ``"mps"``.
+        Name of the device in torch: ``"cpu"``, ``"cuda"`` or ``"mps"``.
     note
         Message for the user if the device is not the requested one, otherwise empty.
     """
@@ -46,26 +46,27 @@ class Device:
     note: str = ""
 
 
-#: Minimum estimated seconds on one slow core for which ``"auto"`` trains on a GPU (benchmarks/gpu.py). A GPU
-#: takes a second to start, so a CPU finishes shorter trainings sooner.
+#: Minimum estimated time, in seconds on one slow core, from which ``"auto"`` trains on a GPU
+#: (benchmarks/gpu.py). A GPU takes a second to start, so a CPU completes a shorter training sooner.
 MIN_SECONDS_FOR_GPU = 5.0
 
 
 def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
-    """Return the device called `name`; ``"auto"`` prefers CUDA, then MPS, then the CPU.
+    """Return the device with the given name; ``"auto"`` prefers CUDA to MPS, and MPS to the CPU.
 
     If a requested GPU is not available, the result is the CPU with a note. ``"auto"`` also returns the CPU
-    with a note if the training is too small to be faster on a GPU.
+    with a note if the training is too short to be faster on a GPU.
 
     Parameters
     ----------
     seconds
-        Estimated training time on one slow core, from :func:`fairdash.training.stack_trainer.seconds_of`.
+        Estimated time of the training on one slow core, from
+        :func:`fairdash.training.stack_trainer.seconds_of`.
 
     Raises
     ------
     OptionError
-        If the name is not auto, cpu, cuda or mps.
+        If the name is not ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
     """
     import torch
 
@@ -88,33 +89,34 @@ def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
     return Device(name)
 
 
-#: Memory for the networks and batches of one stack on a CPU, about the size of its cache. Larger stacks would
-#: wait for main memory.
+#: Memory, in bytes, for the networks and batches of one stack on a CPU, which is about the size of the CPU's
+#: cache. Larger stacks would wait for main memory.
 BYTES_PER_STACK_ON_CPU = 24 * 2**20
 #: Share of a GPU's free memory that one stack may take.
 SHARE_OF_GPU = 0.5
 MAX_MODELS_PER_STACK = 2000
 _BYTES = 4
-#: Values in memory per weight: the weight, its gradient and two moments.
+#: Number of values in memory per weight: the weight, its gradient and two moments.
 _A_WEIGHT = 4
-#: Values in memory per hidden unit and row: the unit, its derivative and, for a short time, its gradient.
+#: Number of values in memory per hidden unit and row: the unit, its derivative and, for a short time, its
+#: gradient.
 _A_UNIT = 2.5
-#: Number of rows predicted at once, which limits the memory of the hidden layers.
+#: Number of rows to predict at once, which limits the memory of the hidden layers.
 ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
 class StackMemory:
-    """Memory, in bytes, of the models of a stack, which all have the same size.
+    """Memory, in bytes, for the models of a stack, which all have the same size.
 
     Parameters
     ----------
     training
         Memory of each model during training.
     predicting
-        Memory of each model during the later prediction of all rows.
+        Memory of each model during the prediction of all rows after training.
     rows
-        Memory of the encoded rows and the mini-batch of each split during both phases.
+        Memory of the encoded rows and the mini-batch of each split, during training and prediction.
     """
 
     training: float
@@ -125,7 +127,7 @@ class StackMemory:
     def of(
         cls, method: str, settings: TrainingSettings, *, n_inputs: int, n_rows: int, n_sensitive: int
     ) -> StackMemory:
-        """Estimate the memory for models on a table of this many rows, inputs and sensitive columns."""
+        """Estimate the memory for models on a table with this many rows, inputs and sensitive columns."""
         weights = sum(a * b for a, b in itertools.pairwise([n_inputs, *settings.hidden, 1]))
         trained_by = get_entry(METHODS, method, option="method")
         batch = min(max(settings.batch_size, trained_by.rows_a_step), n_rows)
@@ -135,7 +137,7 @@ class StackMemory:
             a_row += penalty.floats_a_row(settings)
         training = _A_WEIGHT * weights + batch * a_row
         at_once = max(a + b for a, b in itertools.pairwise([*settings.hidden, 1]))
-        # Predictions of all rows are held in single and double precision at the same time.
+        # Predictions of all rows are in memory in single and double precision at the same time.
         predicting = _A_WEIGHT * weights + min(ROWS_AT_ONCE, n_rows) * at_once + 3 * n_rows
         return cls(
             training=_BYTES * training,
@@ -144,7 +146,7 @@ class StackMemory:
         )
 
     def models_that_fit(self, device: str, *, n_splits: int) -> int:
-        """Return how many models fit in a stack, given a CPU's cache or a share of a GPU's memory."""
+        """Return how many models fit in a stack, given the CPU's cache or a share of the GPU's memory."""
         import torch
 
         if device == "cuda":
@@ -155,12 +157,12 @@ class StackMemory:
         return int(np.clip(most, 1, MAX_MODELS_PER_STACK))
 
     def bytes_of(self, n_models: int, *, n_splits: int) -> float:
-        """Return the peak memory of a stack with this number of models."""
+        """Return the peak memory, in bytes, of a stack with this number of models."""
         return n_splits * self.rows + n_models * max(self.training, self.predicting)
 
 
 class OutOfMemoryError(Exception):
-    """Error for a stack that is too large for the device, so that a smaller stack can be tried."""
+    """Error for a stack that is too large for the device, after which the caller tries a smaller stack."""
 
 
 def too_little_memory() -> DeviceError:
@@ -173,7 +175,7 @@ def too_little_memory() -> DeviceError:
 
 @contextmanager
 def naming_lack_of_memory() -> Iterator[None]:
-    """Convert torch's memory errors, which differ between devices, into OutOfMemoryError."""
+    """Convert torch's memory errors, which differ between devices, into an OutOfMemoryError."""
     import torch
 
     try:

@@ -1,4 +1,4 @@
-"""Encode the columns of a table as inputs of a network, with an encoder that consists of plain data.
+"""Encoder of a table's columns as inputs of a network, which consists of plain data.
 
 >>> import pandas as pd
 >>> policies = pd.DataFrame({"rooms": [1.0, 3.0, None], "roof": ["tile", "slate", "tile"]})
@@ -7,8 +7,8 @@
 [[-1.22, 0.0, 1.0], [1.22, 1.0, 0.0], [0.0, 0.0, 1.0]]
 
 Embeddings of numbers follow Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in
-tabular deep learning”. Each function is linear between knots and constant beyond them, so two arrays describe
-it.
+tabular deep learning”. Each embedding function is linear between knots and constant beyond them, so two
+arrays describe it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fairdash.utils.rounding import settled, varies
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureEncoder:
-    """Encoder of columns as numbers, fitted on training rows; numeric outputs come first.
+    """Encoder of columns as numbers, fitted on training rows; the outputs of numeric columns come first.
 
     Parameters
     ----------
@@ -39,16 +39,16 @@ class FeatureEncoder:
     median
         Values (q,) that replace missing cells.
     mean, scale
-        Arrays (q,). A cell x becomes ``(x - mean) / scale``, with mean 0 and standard deviation 1 on the
-        training rows.
+        Arrays (q,) that standardise numbers. A cell x becomes ``(x - mean) / scale``, with mean 0 and
+        standard deviation 1 on the training rows.
     categories
         Names of the categorical and text columns.
     levels
-        Levels of each categorical column, with one output column per level. Missing cells and unknown levels
-        are zero in all of these columns.
+        Levels of each categorical column, each of which has an output column. Missing cells and unknown
+        levels are zero in all output columns of the category.
     knots, heights
         Arrays (q, m) and (q, m, d) that describe d additional functions of each number by their values at m
-        knots (see :mod:`fairdash.training.feature_encoder`); None without such functions.
+        knots (see :mod:`fairdash.training.feature_encoder`), or None if there are no such functions.
     """
 
     numbers: tuple[Hashable, ...]
@@ -69,18 +69,19 @@ class FeatureEncoder:
         sample_weight: NDArray[np.float64] | None = None,
         embedding: str | None = None,
     ) -> FeatureEncoder:
-        """Fit the encoder to `features`, (n, p).
+        """Fit the encoder to the features, (n, p).
 
-        Medians, means and scales use only `rows`, or all rows if None. The levels are those of a column's
-        categorical dtype, or of the whole column. All splits of a table then have the same width, regardless
-        of the levels in their training rows, and K models have the same shape.
+        Medians, means and scales are computed from `rows`; None uses all rows. The levels are the levels of a
+        column's categorical dtype or, for other columns, all values of the column. All splits of a table then
+        have the same number of outputs, regardless of the levels in their training rows, and K models have
+        the same shape.
 
         Parameters
         ----------
         sample_weight
-            Weights of the fitted rows; a weight of 2 counts a row twice.
+            Weights of the fitted rows; a row of weight 2 counts as two rows.
         embedding
-            Id in :data:`EMBEDDINGS`; None for standardised numbers only.
+            Id in :data:`EMBEDDINGS`, or None for standardised numbers only.
         """
         numbers = [c for c, dtype in features.dtypes.items() if pd.api.types.is_numeric_dtype(dtype)]
         categories = [c for c in features.columns if c not in numbers]
@@ -110,7 +111,7 @@ class FeatureEncoder:
 
     @property
     def columns(self) -> tuple[Hashable, ...]:
-        """Return the columns that the encoder uses."""
+        """Return the names of the columns that the encoder uses."""
         return self.numbers + self.categories
 
     @property
@@ -124,7 +125,7 @@ class FeatureEncoder:
         }
 
     def transform(self, features: pd.DataFrame) -> NDArray[np.float64]:
-        """Encode a table (n, p), numbers first, then levels; extra columns and any order are allowed."""
+        """Encode a table (n, p), numbers first, then levels; the table may have more columns in any order."""
         table = _numbers(features, self.numbers)
         table = np.where(np.isnan(table), self.median, table)
         parts = [(table - self.mean) / self.scale]
@@ -146,11 +147,11 @@ class FeatureEncoder:
 
 
 def _numbers(features: pd.DataFrame, columns: Sequence[Hashable]) -> NDArray[np.float64]:
-    """Return the named columns as (n, q) float64, with NaN for missing cells."""
+    """Return the named columns as float64, (n, q), with NaN for missing cells."""
     if not len(columns):
         return np.empty((len(features), 0))
-    # One call reads all columns, since a lookup by name takes longer than reading a thousand cells. The array
-    # is stored row by row, so that sums do not depend on the frame's layout.
+    # One call selects all columns, because selecting one column by name takes longer than reading a thousand
+    # cells. The array is stored row by row, so that sums do not depend on the frame's layout.
     return np.ascontiguousarray(features[list(columns)].to_numpy(dtype=float, na_value=np.nan))
 
 
@@ -164,12 +165,12 @@ def _embedded(
 
 
 def _codes(column: pd.Series, levels: tuple[Any, ...]) -> NDArray[np.int64]:
-    """Return the position of each cell among the levels; -1 for an unknown or missing level."""
+    """Return the position of each cell among the levels, or -1 for an unknown or missing level."""
     return pd.Index(levels, dtype=object).get_indexer(pd.Index(column.astype(object)))
 
 
 def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> float:
-    """Return the weighted median of non-missing cells (mean of two middle values); 0 if all are missing."""
+    """Return the weighted median of non-missing cells (mean of two middle values); 0 without such cells."""
     there = ~np.isnan(column)
     if not there.any():
         return 0.0
@@ -187,7 +188,7 @@ class TargetScale:
     """Scale of the target in the units of a loss, ``(y - shift) / unit``, and its inverse.
 
     For squared error, the scaled training rows have mean 0 and standard deviation 1. For losses with a log
-    link, they have mean 1 and no shift, because only a factor preserves the meaning of a deviance.
+    link, the scaled rows have mean 1 and no shift, because only a factor preserves the meaning of a deviance.
     """
 
     shift: float
@@ -211,18 +212,18 @@ class TargetScale:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Rows of a data set, scaled by the training rows of one split.
+    """Encoded rows of a data set, scaled by the training rows of one split.
 
     Parameters
     ----------
     x
         Inputs (n, p), float32.
     y
-        Target (n,) in the loss's units.
+        Target (n,) in the units of the loss.
     target_scale
-        Scale that converts predictions to the target's units.
+        Scale that converts predictions to the units of the target.
     encoder
-        Encoder that computed x.
+        Encoder that computed the inputs x.
     """
 
     x: NDArray[np.float32]
@@ -234,12 +235,12 @@ class EncodedRows:
 def encode_rows(
     dataset: Dataset, train: NDArray[np.int64], loss: Loss, *, embedding: str | None = None
 ) -> EncodedRows:
-    """Encode all rows with an encoder fitted on the rows `train`; `embedding` as in the encoder."""
+    """Encode all rows with an encoder fitted on the rows `train`; see the encoder for `embedding`."""
     weight = None if dataset.weight is None else dataset.weight.to_numpy()[train]
     encoder = FeatureEncoder.fit(dataset.features, rows=train, sample_weight=weight, embedding=embedding)
     y = dataset.target.to_numpy(dtype=float)
     scale = TargetScale.of(y[train], loss, weight)
-    # Rows are contiguous in memory, because batches draw whole rows.
+    # Rows are contiguous in memory, because batches select whole rows.
     x = np.ascontiguousarray(encoder.transform(dataset.features), dtype=np.float32)
     return EncodedRows(x, scale.apply(y), scale, encoder)
 
@@ -260,7 +261,7 @@ def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
 
 
 def _middles(share: Array) -> Array:
-    """Return mid-ranks of the values in [0, 1]: the share of rows below plus half the share of equal rows."""
+    """Return mid-ranks in [0, 1] of the values: the share of rows below plus half the share of equal rows."""
     return np.cumsum(share) - share / 2
 
 
@@ -283,14 +284,14 @@ def _bins(values: Array, share: Array) -> tuple[Array, Array]:
     edges = np.searchsorted(_middles(share), np.arange(1, _BINS) / _BINS - 1e-9)
     knots = values[np.concatenate([[0], np.minimum(edges, len(values) - 1), [len(values) - 1]])]
     heights = (np.arange(_BINS + 1)[:, None] > np.arange(_BINS)).astype(float)
-    # At repeated knots, the functions jump, which separates many equal numbers from those below.
+    # The functions jump at repeated knots, which separates many equal numbers from the numbers below them.
     reached = np.stack([np.interp(values, knots, column) for column in heights.T], axis=1)
     return knots, heights - share @ reached
 
 
 #: Embeddings by name. Each function takes the distinct values (u,) of a column in ascending order and their
-#: shares (u,) of the rows. It returns knots (m,) and the values of d functions there, (m, d). All columns
-#: have the same m and d.
+#: shares (u,) of the rows. The function returns knots (m,) and the values of d functions at these knots, (m,
+#: d). All columns have the same m and d.
 EMBEDDINGS: Mapping[str, Callable[[Array, Array], tuple[Array, Array]]] = MappingProxyType(
     {"scores": _scores, "bins": _bins}
 )

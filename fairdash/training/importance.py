@@ -23,22 +23,23 @@ from fairdash.utils.seeds import Stream, rng_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Maximum number of test rows. Noise falls with the square root of this number, and time rises linearly.
+#: Maximum number of test rows. The noise falls with the square root of this number, and the time rises
+#: linearly with it.
 MAX_ROWS = 2_000
-#: Number of permutations whose mean is reported.
+#: Number of permutations over which the importance is averaged.
 N_PERMUTATIONS = 3
 
 
 @dataclass(frozen=True)
 class PermutationPlan:
-    """Test rows for the importance, and their permutations, shared by all models of a split.
+    """Test rows for the importance and their permutations, which all models of a split share.
 
     Parameters
     ----------
     random_state
-        Seed.
+        Seed of the sample and the permutations.
     rows
-        Row numbers (m,) of each split; all splits have the same m.
+        Row numbers (m,) of each split, with the same m for all splits.
     """
 
     random_state: int
@@ -46,7 +47,7 @@ class PermutationPlan:
 
     @classmethod
     def of(cls, splits: Sequence[Split], *, random_state: int) -> PermutationPlan:
-        """Draw the test rows of each split: all of them, or a sample of :data:`MAX_ROWS`."""
+        """Draw the test rows of each split: all of them, or a sample of :data:`MAX_ROWS` rows."""
         n_rows = min(MAX_ROWS, *(len(split.test) for split in splits))
         return cls(
             random_state,
@@ -77,12 +78,12 @@ def permutation_importance(
 
     The importance of a feature is the loss with its cells permuted among the rows minus the original loss
     (Breiman 2001, "Random Forests", section 10; as a property of one given model: Fisher, Rudin and Dominici
-    2019, "All Models are Wrong, but Many are Useful", eq. 3.1). The permutation of rows ignores their
-    weights, but errors and changes are weighted means. Features with the same information share its
-    importance, because a permuted feature can be replaced by the other.
+    2019, "All Models are Wrong, but Many are Useful", equation 3.1). The permutation ignores the weights of
+    the rows, but errors and changes are weighted means. Features with the same information share its
+    importance, because another feature can replace the permuted one.
 
-    Features are permuted one at a time. The memory holds one copy of the rows per permutation and one
-    prediction by all models.
+    Features are permuted one at a time. The computation holds in memory one copy of the rows per permutation
+    and one prediction by all models.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ def permutation_importance(
     of_average : (K,) array
         Mean squared error of the training average, by which errors are divided.
     blocks
-        Columns of x by feature.
+        Slice of the columns of x for each feature.
     shuffles
         Function that returns the permutations of each split's rows, given the position of a feature. All
         splits have the same number of permutations.
@@ -105,14 +106,14 @@ def permutation_importance(
     Returns
     -------
     error : (K, F) array
-        Increase of the mean squared error on the test rows when the feature's cells are permuted, divided by
-        the error of the training average on the same rows. This is the scale of ``mse`` in
-        :func:`fairdash.evaluation.assess_predictions`. It is about 0 for a feature that the model does not
-        use or that does not help. It may be below 0 by chance, or if the feature reduces accuracy: a fair
-        model may use one feature to cancel the information about s in another.
+        Increase of the mean squared error on the test rows when the cells of the feature are permuted,
+        divided by the error of the training average on the same rows. The increase is on the scale of ``mse``
+        in :func:`fairdash.evaluation.assess_predictions`. The increase is about 0 for a feature that the
+        model does not use or that does not help. The increase may be below 0 by chance, or if the feature
+        reduces accuracy: a fair model may use one feature to cancel the information about s in another.
     reliance : (K, F) array
-        Mean absolute change of the prediction when the feature's cells are permuted, in the target's units.
-        At least 0; 0 for a feature that the model does not use.
+        Mean absolute change of the prediction when the cells of the feature are permuted, in the target's
+        units. The change is at least 0, and it is 0 for a feature that the model does not use.
     """
     import torch
 
@@ -155,16 +156,16 @@ def importance_of_stack(
     blocks: Mapping[Hashable, slice],
     on_feature: Callable[[], None],
 ) -> Found:
-    """Return the ``features``, and the ``error`` and ``reliance`` of the models of a stack.
+    """Return the ``features``, the ``error`` and the ``reliance`` for the models of a stack.
 
-    `x` contains the rows of the splits that the stack uses, (S, n, p).
+    The tensor `x` contains the rows of the splits that the stack uses, (S, n, p).
 
     Parameters
     ----------
     which_split
-        Split of each of the K models.
+        Index of the split of each of the K models.
     device
-        Device for predictions; only the selected rows are copied to it.
+        Device for predictions, to which only the selected rows are copied.
     predict, blocks, on_feature
         As in :func:`permutation_importance`.
     """
@@ -196,11 +197,11 @@ def importance_of_stack(
 
 
 def importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataFrame:
-    """Combine results of :func:`importance_of_stack` into one table, in the models' order.
+    """Combine results of :func:`importance_of_stack` into one table, in the order of the models.
 
     The table has one row per model and feature, with the columns ``method``, ``lam``, ``split``, ``feature``,
-    ``importance`` and ``reliance``. `members` gives the ``method``, ``lam`` and ``split`` of each model, and
-    whether it ``diverged``. Diverged models are omitted.
+    ``importance`` and ``reliance``. The frame `members` contains the ``method``, ``lam`` and ``split`` of
+    each model, and whether the model ``diverged``. Diverged models are omitted.
     """
     features = parts[0]["features"]
     error, reliance = (np.concatenate([found[name] for found in parts]) for name in ("error", "reliance"))

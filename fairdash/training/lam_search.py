@@ -1,4 +1,4 @@
-"""Find the weight λ that meets a target, by cross-validation."""
+"""Search for the weight λ that meets a target, by cross-validation."""
 
 from __future__ import annotations
 
@@ -45,24 +45,25 @@ _HOW_TO_WRITE = "Write it like hgr_kde<=0.05, hgr_kde<=floor+0.02 or error<=+10%
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """Bound on dependence or on error.
+    """Target of a search: a bound on dependence or on error.
 
     Parameters
     ----------
     kind
         ``"measure"``: the measure is at most `at_most`. ``"excess"``: the measure exceeds its independence
-        floor (the same estimator on the same rows, with the sensitive column permuted) by at most `at_most`.
-        ``"error"``: the error exceeds the standard model's error by at most the share `at_most`.
+        floor by at most `at_most`. The floor is the value of the same estimator on the same rows with the
+        sensitive column permuted. ``"error"``: the error exceeds the standard model's error by at most the
+        share `at_most`.
     at_most
-        Bound, finite and at least 0.
+        Bound, which is finite and at least 0.
     measure
-        Id in :data:`fairdash.dependence.REGISTRY`; empty for ``"error"``. The bound applies to the absolute
-        value of signed measures.
+        Id in :data:`fairdash.dependence.REGISTRY`, or empty for ``"error"``. The bound applies to the
+        absolute value of signed measures.
 
     Raises
     ------
     OptionError
-        If the measure is not known or accepts only discrete variables, or the bound is invalid.
+        If the measure is unknown or accepts only discrete variables, or the bound is invalid.
 
     Examples
     --------
@@ -90,9 +91,10 @@ class Target:
 
     @classmethod
     def parse(cls, text: str) -> Target:
-        """Parse a target; ``error`` may be written ``mse``, and ``<=`` may be written ``≤``.
+        """Parse the text of a target; ``error`` may be written ``mse``, and ``<=`` may be written ``≤``.
 
-        The error is the training loss: the mean squared error, unless the settings choose another loss.
+        The error is the training loss, which is the mean squared error unless the settings choose another
+        loss.
         """
         match = _TEXT.fullmatch(text.strip())
         if match is None:
@@ -136,24 +138,24 @@ class LamSearch(SearchPlan):
     Parameters
     ----------
     target
-        Target for the model.
+        Target that the model should meet.
     lams
-        Distinct weights λ ≥ 0 to try, at least one of them above 0. The standard model (λ = 0) is always
-        included.
+        Distinct weights λ ≥ 0 to try, of which at least one is above 0. The search always includes the
+        standard model (λ = 0).
     find_lams
         Whether :func:`fairdash.training.pilot.find_lams` first finds weights along the front within the same
-        rows. They replace `lams` and have the same number.
+        rows. The found weights replace `lams`; their number is the number of `lams`.
     refine
         Number of weights to try in a second round, between the selected weight and its neighbour on the other
-        side of the target; 0 for no second round.
+        side of the target; 0 skips the second round.
     method, n_folds, objective, random_state, settings, device
         As in :class:`fairdash.training.sweep.SearchPlan`. The method must not be ``"standard"``. The default
-        is 10 folds, as in the paper.
+        number of folds is 10, as in the paper.
 
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all of them.
+        If options are invalid; the error lists all invalid options.
     """
 
     target: Target
@@ -177,11 +179,11 @@ class LamSearch(SearchPlan):
 
     @property
     def measure(self) -> str:
-        """Return the id of the measure for comparison: the target's measure, or the selection measure."""
+        """Return the id of the measure for comparison: the measure of the target or the selection measure."""
         return self.target.measure or METHODS[self.method].selection_measure
 
 
-#: Name of the result for notebooks.
+#: Name of the result in notebooks.
 LamChoice = SearchResult
 
 
@@ -196,24 +198,24 @@ def search_lam(
     """Find the weight that meets the target of `plan`, by cross-validation within `rows`.
 
     For a bound on dependence, the search selects the weight with the smallest loss among those that meet the
-    bound. If none does, it selects the weight with the smallest loss among those whose excess is within one
-    standard error of the smallest excess. The standard error is the standard deviation of the measure on
-    independent data. For a bound on the error, it selects the weight with the smallest excess dependence
-    among those that meet the bound. Weights without detectable dependence (at most the floor's 95 % quantile)
-    count as equal, and the smallest loss decides.
+    bound. If no weight meets the bound, the search selects the weight with the smallest loss among those
+    whose excess is within one standard error of the smallest excess. The standard error is the standard
+    deviation of the measure on independent data. For a bound on the error, the search selects the weight with
+    the smallest excess dependence among those that meet the bound. Weights without detectable dependence (at
+    most the floor's 95 % quantile) count as equal, and the search selects the one with the smallest loss.
 
     Dependence is measured once on the pooled held-out predictions of all folds. In a single fold with a tenth
     of the rows, the floor is so high that a target such as 0.05 is far below the value for independent data.
     However, the models of different folds differ, which can dilute their dependence: nearly constant models
-    may depend on the sensitive column in different ways. If the folds themselves show more dependence, that
-    value counts (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On Crime, where the
-    folds' models are similar, HGR_KDE of the same number of rows drawn across folds was within 0.016 of the
-    value within folds. The values are valid for the number of rows in `rows`, because the floor of an
-    estimator is higher for fewer rows.
+    may depend on the sensitive column in different ways. If the dependence within the folds is higher, this
+    higher value is used (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On Crime, where
+    the folds' models are similar, the HGR_KDE of rows drawn across folds was within 0.016 of the value for
+    the same number of rows within folds. The values are valid for the number of rows in `rows`, because an
+    estimator has a higher floor for fewer rows.
 
-    The frame has one row per weight in increasing order, starting with the standard model (λ = 0). Its
-    columns are ``lam``; ``loss`` and ``loss_se`` (mean over the folds and its standard error; 0 is perfect, 1
-    is a constant model; each fold's model is trained for as many steps as a model on all rows); ``increase``
+    The frame has one row per weight in ascending order, starting with the standard model (λ = 0). Its columns
+    are ``lam``; ``loss`` and ``loss_se`` (mean over the folds and its standard error; 0 is perfect, 1 is a
+    constant model; each fold's model is trained for as many steps as a model on all rows); ``increase``
     (relative increase of the loss over the standard model's); ``dependence`` by `measure`, ``floor`` and
     ``floor_q95`` (mean and 95 % quantile with the sensitive column permuted) and ``excess`` over the floor,
     all on the pooled held-out rows; ``diluted`` (whether pooling hid dependence within the folds, so that
@@ -223,20 +225,21 @@ def search_lam(
     Parameters
     ----------
     dataset
-        Data set. With several sensitive columns, the column with the largest excess counts.
+        Data set. With several sensitive columns, the column with the largest excess is used.
     rows
-        Numbers of the rows to use; other rows have no influence. None uses all rows.
+        Numbers of the rows to use; other rows have no influence on the result. None uses all rows.
     progress
-        Function called with the completed share, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+        Function that is called with the completed share, 0 to 1, and may raise
+        :class:`fairdash.errors.Cancelled`.
     unit
         Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are ``"pilot"`` if weights are
-        to be found, those under ``"weights/"`` and, in a second round, those under ``"finer/"``.
+        to be found, the steps under ``"weights/"`` and, in a second round, the steps under ``"finer/"``.
 
     Raises
     ------
     OptionError
-        As in :func:`fairdash.training.models.train_models`. Also raised if there are too few rows for the
-        folds, or if the standard model or every weight diverged.
+        For the same reasons as in :func:`fairdash.training.models.train_models`, or if there are too few rows
+        for the folds, or if the standard model or every weight diverged.
     """
     started = time.monotonic()
     within = rows_of(dataset, rows)
@@ -326,7 +329,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]
     if met.empty:
-        # Standard error on independent data; differences between weights below it do not count.
+        # Differences between weights below this standard error on independent data do not matter.
         noise = (fair["floor_q95"] - fair["floor"]).clip(lower=0) / NormalDist().inv_cdf(0.95)
         nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
         best = nearest.sort_values("loss").iloc[0]
@@ -371,12 +374,13 @@ def _judged(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
 
 
 def _between(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool) -> list[float]:
-    """Return the weights of a second round; none without a neighbour on the other side of the target."""
+    """Return the weights of a second round, or none if no neighbour is on the other side of the target."""
     judged = _judged(frame, plan.target)
     lams = judged["lam"].to_numpy()
     at = int(np.flatnonzero(lams == lam)[0])
     if plan.target.kind == ERROR:
-        # The error rises with λ, so search above a weight that meets the target, or below one that does not.
+        # The error rises with λ, so the search continues above a weight that meets the target, or below a
+        # weight that does not.
         low, high = (at, at + 1) if reached else (at - 1, at)
     elif reached:
         low, high = at - 1, at
@@ -396,7 +400,7 @@ def _try(
     progress: Callable[[float], None] | None,
     unit: Unit,
 ) -> tuple[pd.DataFrame, tuple[str, ...], str]:
-    """Cross-validate weights, and return one row per weight, the notes and the device of the training."""
+    """Cross-validate weights, and return one row per weight, the notes and the device used for training."""
     out_of_fold = cross_validate(
         dataset,
         [StackedModel(STANDARD if lam == 0 else plan.method, lam, plan.settings) for lam in lams],

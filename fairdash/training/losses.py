@@ -1,8 +1,8 @@
 """Losses: squared error, and deviances of the Tweedie family for prices and counts.
 
-A network returns η. The prediction is μ = η for squared error and otherwise μ = exp(η), so that prices are
-positive and effects multiply. Losses are divided by the loss of a constant model, the (weighted) mean of the
-training rows. The constant model therefore has loss 1, and 0 is perfect.
+A network returns a number η. The prediction is μ = η for squared error and otherwise μ = exp(η), so that
+prices are positive and effects multiply. Losses are divided by the loss of a constant model, the (weighted)
+mean of the training rows. The constant model therefore has loss 1, and a perfect model has loss 0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-    #: NumPy arrays for tariffs, torch tensors for networks.
+    #: NumPy arrays are used for tariffs, and torch tensors for networks.
     Numbers = TypeVar("Numbers", NDArray[np.float64], Tensor)
 
 
@@ -32,13 +32,14 @@ class Loss:
     Parameters
     ----------
     id
-        Name in the API: ``"poisson"``.
+        Name in the API, such as ``"poisson"``.
     title
         Display name.
     meaning
-        One sentence on the targets that it suits.
+        One sentence on the targets that the loss suits.
     power
-        0 for squared error, 1 for Poisson, 2 for gamma, between 1 and 2 for compound Poisson–gamma.
+        Power of the variance: 0 for squared error, 1 for Poisson, 2 for gamma, between 1 and 2 for compound
+        Poisson–gamma.
     """
 
     id: str
@@ -57,14 +58,14 @@ class Loss:
         return {0.0: "squared_error", 2.0: "gamma"}.get(self.power, "poisson")
 
     def prediction(self, eta: Numbers) -> Numbers:
-        """Return μ from the network's η, any shape."""
+        """Return the prediction μ from the network's output η, for any shape."""
         return _exp(eta) if self.has_log_link else eta
 
     def unit_deviance(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Return the deviance of each row at the network's η, any shape; 0 if μ = y, otherwise above 0.
+        """Return the deviance of each row at the network's output η, any shape; 0 if μ = y, otherwise larger.
 
-        The factor is 1 for squared error and the usual 2 for the other losses, as in scikit-learn's
-        ``mean_tweedie_deviance``.
+        The deviance is the squared error itself or, for other losses, has the usual factor 2, as in
+        scikit-learn's ``mean_tweedie_deviance``.
         """
         if not self.has_log_link:
             return (eta - y) ** 2
@@ -80,7 +81,7 @@ class Loss:
         )
 
     def slope(self, eta: Numbers, y: Numbers) -> Numbers:
-        """Return the derivative of :meth:`unit_deviance` with respect to η, without autograd; any shape."""
+        """Return the derivative of :meth:`unit_deviance` by η, without autograd, for any shape."""
         if not self.has_log_link:
             return 2 * (eta - y)
         if self.power == 1:
@@ -91,7 +92,7 @@ class Loss:
         return 2 * (_exp(eta * (2 - p)) - y * _exp(eta * (1 - p)))
 
     def deviances(self, y: NDArray[np.float64], y_pred: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the deviance of each row, (..., n), for y (n,) and y_pred (..., n), before averaging."""
+        """Return the deviance of each row before averaging, (..., n), for y (n,) and y_pred (..., n)."""
         return self.unit_deviance(np.log(y_pred) if self.has_log_link else y_pred, y)
 
     def mean_deviance(
@@ -100,8 +101,8 @@ class Loss:
         y_pred: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None = None,
     ) -> float:
-        """Return the weighted mean deviance of y and y_pred, (n,) each, as scikit-learn does."""
-        # scikit-learn's input checks are omitted, because they dominate the time if called after each tree.
+        """Return the weighted mean deviance of y and y_pred, (n,) each, as scikit-learn computes it."""
+        # scikit-learn's input checks are omitted, because they dominate the time if they run after each tree.
         deviances = self.deviances(np.asarray(y), np.asarray(y_pred))
         return float(np.average(deviances, weights=sample_weight))
 
@@ -119,11 +120,11 @@ class Loss:
         Parameters
         ----------
         y, y_pred, weight
-            Arrays (n,) for all rows.
+            Arrays (n,) for all rows of the table.
         rows
             Numbers of the rows to evaluate.
         train
-            Numbers of the training rows, whose mean is the constant model.
+            Numbers of the training rows, whose mean is the prediction of the constant model.
         """
         (found,) = self.relative_of_many(y, y_pred[None], weight, rows=rows, train=train)
         return found
@@ -137,7 +138,7 @@ class Loss:
         rows: NDArray[np.int64],
         train: NDArray[np.int64],
     ) -> list[float]:
-        """Return :meth:`relative` for the predictions of each model, (K, n), with one constant model."""
+        """Return :meth:`relative` for each model's predictions, (K, n), with one constant model."""
 
         def mean(values: NDArray[np.float64]) -> float:
             return float(np.average(self.deviances(y[rows], values)[0], weights=weight[rows]))
@@ -145,11 +146,11 @@ class Loss:
         unit = mean(np.full((1, len(rows)), np.average(y[train], weights=weight[train])))
         # Models are evaluated one at a time, because the deviances of all models may not fit in memory.
         own = [mean(predictions[k : k + 1, rows]) for k in range(len(predictions))]
-        # With a constant target, no model can improve on the average.
+        # If the target is constant, no model can be better than the average.
         return [each / unit if unit > 0 else 1.0 for each in own]
 
     def prediction_problem(self, y_pred: pd.Series) -> Problem | None:
-        """Explain why this loss cannot assess these predictions (n,); None if it can."""
+        """Explain why this loss cannot assess these predictions (n,), or return None if it can."""
         count = int((y_pred.to_numpy() <= 0).sum()) if self.has_log_link else 0
         if not count:
             return None
@@ -161,7 +162,7 @@ class Loss:
         )
 
     def target_problem(self, y: NDArray[np.float64], *, column: str) -> Problem | None:
-        """Explain why this loss does not allow this target; None if it does."""
+        """Explain why this loss does not allow this target, or return None if it does."""
         if not self.has_log_link:
             return None
         above_zero = self.power == 2
@@ -186,7 +187,7 @@ def _log(x: Any) -> Any:
 
 
 def _y_log_y(y: Any) -> Any:
-    """Return y log y, with 0 at y = 0."""
+    """Return y log y, which is 0 at y = 0."""
     from scipy.special import xlogy
 
     return xlogy(y, y) if isinstance(y, np.ndarray) else y.xlogy(y)
@@ -221,12 +222,12 @@ LOSSES: Mapping[str, Loss] = by_id(
 
 
 def find_loss(name: str, *, tweedie_power: float = 1.5) -> Loss:
-    """Return the loss called `name`; `tweedie_power` is the power of ``"tweedie"``, strictly between 1 and 2.
+    """Return the loss with the given name; `tweedie_power` is the power of ``"tweedie"``, between 1 and 2.
 
     Raises
     ------
     OptionError
-        If the name is unknown or the power is out of range.
+        If the name is unknown, or the power is out of range.
     """
     loss = get_entry(LOSSES, name, option="loss")
     if name != "tweedie":

@@ -1,4 +1,4 @@
-"""Registry of training methods: one training loop with different penalties."""
+"""Registry of training methods, which share one training loop and differ in their penalty."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from fairdash.utils.registry import by_id
 if TYPE_CHECKING:
     from fairdash.training.penalties.base import BasePenalty
 
-#: Id of the method without a penalty.
+#: Id of the method that has no penalty.
 STANDARD = "standard"
-#: Id of tariffs (:mod:`fairdash.tariff`), which are not networks. A run may have a front of tariffs alone, or
-#: in addition to networks.
+#: Id of tariffs (:mod:`fairdash.tariff`), which are not networks. A run may have a front of tariffs, with or
+#: without networks.
 FAIR_TARIFF = "fair_tariff"
-#: Default fair method. It is the fastest, and as fair as the adversarial methods at the same error, according
-#: to measures other than its own penalty (docs/training.md).
+#: Default fair method. This method is the fastest fair method, and as fair as the adversarial methods at the
+#: same error, according to measures other than its own penalty (docs/training.md).
 DEFAULT_METHOD = "hgr_spline"
-#: Number of attributes above that of any table, for methods that use all attributes together.
+#: Number of attributes that exceeds the number in any table, for methods that use all attributes together.
 ALL = 1_000
 
 
@@ -40,22 +40,22 @@ class Method:
     meaning
         Description in one sentence.
     penalty
-        ``"module:class"`` of the dependence penalty Ψ, imported when used; None for no penalty.
+        ``"module:class"`` of the dependence penalty Ψ, imported when used, or None if there is no penalty.
     source
         Publication of the method.
     multivariate
         Whether the method accepts several sensitive columns at once.
     together
-        Largest number of sensitive attributes whose joint link the penalty detects even if no attribute alone
-        has a link.
+        Maximum number of sensitive attributes whose joint link the penalty detects even if no single
+        attribute has a link.
     adversarial
         Whether the penalty trains adversary networks, so that the adversary settings apply.
     selection_measure
-        Id of the quick measure that compares the method's models in a search. It detects every kind of link
-        tested in benchmarks/judges.py and differs clearly from the method's own penalty.
+        Id of the quick measure that compares the models of the method in a search. The measure detects every
+        kind of link tested in benchmarks/judges.py and differs clearly from the method's own penalty.
     rows_a_step
-        Minimum number of rows in a mini-batch, if there are enough training rows. With fewer rows, Ψ would be
-        mostly noise.
+        Minimum number of rows in a mini-batch, if there are enough training rows. With fewer rows per batch,
+        Ψ would be mostly noise.
     """
 
     id: str
@@ -70,7 +70,7 @@ class Method:
     rows_a_step: int = 0
 
     def penalty_class(self) -> type[BasePenalty] | None:
-        """Return the class that computes the penalty Ψ; None for a method without a penalty."""
+        """Return the class that computes the penalty Ψ, or None for a method without a penalty."""
         if self.penalty is None:
             return None
         module, name = self.penalty.split(":")
@@ -212,7 +212,7 @@ METHODS: Mapping[str, Method] = by_id(
         source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
     ),
 )
-#: Methods whose models can be on a front: networks and tariffs.
+#: Methods whose models can be on a front, which include networks and tariffs.
 PATHS: Mapping[str, Method] = MappingProxyType(
     {
         **METHODS,
@@ -231,20 +231,20 @@ PATHS: Mapping[str, Method] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ModelKey:
-    """Key of a model on a method's path: the method, a weight λ and the trained weights that it blends.
+    """Key of a model on a method's path: the method, a weight λ, and the trained weights of a blend.
 
     Parameters
     ----------
     method
         Id in :data:`PATHS`.
     lam
-        Weight λ ≥ 0 of a trained model, or the label of a blend of two neighbouring models. λ = 0 is the
-        standard model for every method.
+        Weight λ ≥ 0 of a trained model, or the label of a blend of two neighbouring models. The weight λ = 0
+        is the standard model for every method.
     low, high
-        Trained weights below and above `lam`, `low` ≤ `high`; by default `lam`. They follow from the plan, so
-        keys with the same method and λ are equal.
+        Trained weights below and above `lam`, with `low` ≤ `high`; both are `lam` by default. Both weights
+        follow from the plan, so keys with the same method and λ are equal.
     share
-        Share of `high` in the blend, 0 to below 1; 0 for a trained model.
+        Share of the model at `high` in the blend, from 0 to below 1; 0 for a trained model.
     """
 
     method: str
@@ -263,7 +263,7 @@ class ModelKey:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Parse ``"standard"``, or a method and weight as in ``"hgr_nn:0.5"``; OptionError for other text."""
+        """Parse ``"standard"``, or a method and weight as in ``"hgr_nn:0.5"``; or raise an OptionError."""
         method, _, lam = (f"{STANDARD}:0" if text == STANDARD else text).partition(":")
         try:
             return cls(method, float(lam))
@@ -280,7 +280,7 @@ class ModelKey:
 
     @property
     def is_trained(self) -> bool:
-        """Return whether a model was trained at this exact weight."""
+        """Return whether a model was trained at exactly this weight."""
         return self.share == 0
 
     @property
@@ -290,7 +290,7 @@ class ModelKey:
 
     @property
     def title(self) -> str:
-        """Return a name that includes the method."""
+        """Return a display name that includes the method."""
         return self.name if self.is_standard else f"{PATHS[self.method].title}, λ = {self.lam:g}"
 
 
@@ -298,10 +298,10 @@ THE_STANDARD = ModelKey(STANDARD, 0.0)
 
 
 def apart_in_words(method: str, n_attributes: int) -> str:
-    """Describe the links with combinations of attributes that a method of :data:`PATHS` may not remove.
+    """Describe which links with combinations of attributes a method of :data:`PATHS` may not remove.
 
-    An adversary uses all attributes at once. Smooth functions use pairs of attributes. Other methods use each
-    attribute separately.
+    An adversary uses all attributes at once. Penalties with smooth functions use pairs of attributes. Other
+    methods use each attribute separately.
     """
     path = PATHS[method]
     if n_attributes <= path.together or method == STANDARD:

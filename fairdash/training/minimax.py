@@ -21,27 +21,27 @@ from fairdash.training.penalties.base import BasePenalty
 from fairdash.training.settings import ROWS_TO_CATCH_UP, Objective, batches_an_epoch
 
 #: Minimum number of steps per epoch, if smaller batches would give as many. With large batches, an epoch then
-#: uses the rows more than once.
+#: uses the rows several times.
 _STEPS = 8
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of each split or, after distribution, of each model.
+    """Rows of each split or, after they are distributed, of each model.
 
     Parameters
     ----------
     x
-        Inputs (S, b, p), or (T, b, p) after distribution. T is the number of splits if all splits have
-        equally many models, otherwise the number of models.
+        Inputs (S, b, p), or (T, b, p) after the rows are distributed. T is the number of splits if all splits
+        have the same number of models, otherwise the number of models.
     y
         Target (S or K, b, 1).
     s
         Sensitive features as encoded for the penalty, (S or K, b, q).
     weight
-        Row weights (S or K, b, 1), or None.
+        Row weights (S or K, b, 1), or None for equal weights.
     masks
-        Dropout factors (K, b, units) of each hidden layer, or None.
+        Dropout factors (K, b, units) of each hidden layer, or None if there is no dropout.
     """
 
     x: Tensor
@@ -51,13 +51,13 @@ class Batch:
     masks: list[Tensor] | None = None
 
     def take(self, rows_of: Callable[[Tensor], Tensor]) -> Batch:
-        """Return the batch with the rows that `rows_of` selects from each array."""
+        """Return the batch of the rows that `rows_of` selects from each array."""
         weight = None if self.weight is None else rows_of(self.weight)
         return Batch(rows_of(self.x), rows_of(self.y), rows_of(self.s), weight)
 
 
 class Tables:
-    """Rows of S splits, distributed to the K models of a stack.
+    """Tables of the rows of S splits, distributed to the K models of a stack.
 
     Parameters
     ----------
@@ -66,50 +66,51 @@ class Tables:
     n_splits
         Number S of splits.
     device
-        Device of the rows.
+        Device that holds the rows.
     """
 
     def __init__(self, which_split: Sequence[int], n_splits: int, *, device: str | torch.device) -> None:
         self.which_split = torch.tensor(which_split, device=device)
-        # If models are in split order and equally many per split, the networks of a split share its table.
+        # If the models are sorted by split and every split has the same number, the networks of a split share
+        # its table.
         each = len(which_split) // n_splits
         self.shared = list(which_split) == [j for j in range(n_splits) for _ in range(each)]
 
     def inputs(self, rows: Tensor) -> Tensor:
-        """Return the inputs of the predictors: the rows (S, b, p), or one copy per model."""
+        """Return the inputs of the predictors: the rows of the splits (S, b, p), or one copy per model."""
         return rows if self.shared else rows.index_select(0, self.which_split)
 
     def each(self, rows: Tensor) -> Tensor:
-        """Return the rows of each model, (K, b, …), from the rows of each split, (S, b, …)."""
+        """Return the rows of each model, (K, b, …), given the rows of each split, (S, b, …)."""
         return rows.index_select(0, self.which_split)
 
     def hand_out(self, batch: Batch) -> Batch:
-        """Return a batch with the rows of each model from a batch with the rows of each split."""
+        """Return a batch with the rows of each model, given a batch with the rows of each split."""
         return replace(batch.take(self.each), x=self.inputs(batch.x))
 
 
 class Batches:
     """Mini-batches of each epoch, drawn on the host and read on the device of the rows.
 
-    Values that change between steps are in buffers on the device, so that :meth:`take` can be captured: the
-    row numbers of the epoch, the step number and the random numbers of dropout.
+    All values that change between steps are in buffers on the device, so that :meth:`take` can be recorded:
+    the row numbers of the epoch, the step number and the random numbers of dropout.
 
     Parameters
     ----------
     rows
         All rows of every split, (S, N, …).
     train
-        Indices of the training rows of each split, on the host.
+        Indices of the training rows of each split, stored on the host.
     seeds
         One seed per split.
     tables
-        Split of each model.
+        Tables that assign a split to each model.
     dropout
-        Dropout shares (K,), or None without dropout.
+        Shares of dropped units (K,), or None if there is no dropout.
     hidden
-        Units of the hidden layers.
+        Numbers of units in the hidden layers.
     rows_a_step
-        Minimum number of rows in a mini-batch, as in the method.
+        Minimum number of rows in a mini-batch, as required by the method.
     """
 
     def __init__(
@@ -145,7 +146,7 @@ class Batches:
 
     @property
     def all_generators(self) -> list[torch.Generator]:
-        """Return the random generators of row order and dropout, which hold the only changing state."""
+        """Return the random generators of row order and dropout, which are the only state that changes."""
         return [*self.generators, *self.dropout_generators]
 
     def epoch(self) -> Iterator[None]:
@@ -162,13 +163,13 @@ class Batches:
         self._next.zero_()
         for _ in range(self.per_epoch):
             for buffer in self._draws:
-                # The models of a split share the dropout draws.
+                # All models of a split share the random numbers of dropout.
                 draws = [torch.rand(buffer.shape[1:], generator=each) for each in self.dropout_generators]
                 buffer.copy_(torch.stack(draws))
             yield
 
     def take(self) -> Batch:
-        """Return the current mini-batch, and advance to the next one."""
+        """Return the current mini-batch, and advance to the next mini-batch."""
         order = self._order.index_select(0, self._next)[0]
         self._next.add_(1)
         batch = self.tables.hand_out(self.rows.take(partial(_take, order)))
@@ -183,12 +184,12 @@ class Batches:
 
 
 def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
-    """Return `used` row numbers from random orders of n rows, with more orders if one is not enough."""
+    """Return `used` row numbers from a random order of n rows, or from several orders if `used` exceeds n."""
     return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
 
 
 def _take(order: Tensor, part: Tensor) -> Tensor:
-    # index_select copies whole rows and is ten times as fast as indexing with two tensors.
+    # The function index_select copies whole rows and is ten times as fast as indexing with two tensors.
     return part.flatten(0, 1).index_select(0, order).view(len(part), -1, part.shape[2])
 
 
@@ -198,15 +199,15 @@ class MinimaxTrainer:
     Parameters
     ----------
     predictor, penalty
-        K networks, and K penalties or None.
+        K networks, and K penalties, or None if there is no penalty.
     lam
-        Weights λ, (K,).
+        Weights λ of the models, (K,).
     objective, loss
         Objective, which defines independence, and loss, which defines accuracy.
     scale
-        Losses of the constant models, (K,), by which losses are divided.
+        Losses of the constant models, (K,), by which the losses are divided.
     lr, weight_decay, adversary_lr
-        Settings of the optimisers, (K,).
+        Learning rates and weight decays for the optimisers, (K,).
     adversary_steps
         Number of adversary steps per predictor step.
     """
@@ -232,7 +233,8 @@ class MinimaxTrainer:
         self.loss = loss
         self.scale = scale
         self.adversary_steps = adversary_steps
-        # If a predictor or its adversary diverges, both stop, so one mask serves both optimisers.
+        # If a predictor or its adversary diverges, the training of both stops, so both optimisers share one
+        # mask.
         self.alive = torch.ones(len(lam), dtype=torch.bool, device=lam.device)
         self.descent = StackedAdam(predictor.parameters(), lr=lr, weight_decay=weight_decay, alive=self.alive)
         adversary = [] if penalty is None else list(penalty.parameters())
@@ -241,9 +243,9 @@ class MinimaxTrainer:
         )
 
     def step(self, batch: Batch, *, fair: bool) -> Tensor:
-        """Update predictors and adversaries on one batch, and return loss and Ψ, (2, K).
+        """Update predictors and adversaries on one batch, and return the loss and Ψ, (2, K).
 
-        `fair` is False during the warm-up, which ignores the penalty.
+        The argument `fair` is False during the warm-up, which ignores the penalty.
         """
         eta = self.predictor(batch.x, batch.masks)
         error = self._error(eta, batch)
@@ -252,16 +254,16 @@ class MinimaxTrainer:
             return torch.stack([error.detach(), torch.full_like(error, torch.nan)])
         u = self.objective.audit(self.loss.prediction(eta), batch.y)
         psi, push = self._play_adversary(u.detach(), batch)
-        # ∂/∂φ of L(h(X), Y) + λ Ψ(U, V), where the penalty enters through u. One sum is used, because passing
-        # output gradients to torch imports its symbolic shapes and sympy, which takes a second in a new
-        # process.
+        # The gradient is ∂/∂φ of L(h(X), Y) + λ Ψ(U, V), in which the penalty depends on φ through u. The
+        # code uses one sum, because passing output gradients to torch imports its symbolic shapes and sympy,
+        # which takes a second in a new process.
         total = error.sum() + (u * push).sum()
         self.descent.step(torch.autograd.grad(total, self.descent.parameters))
         return torch.stack([error.detach(), psi])
 
     @torch.no_grad()
     def score(self, batch: Batch) -> Tensor:
-        """Return L + λ max(Ψ, 0) of each model on held-out rows, (K,); smaller is better."""
+        """Return the score L + λ max(Ψ, 0) of each model on held-out rows, (K,); lower scores are better."""
         eta = self.predictor(batch.x)
         error = self._error(eta, batch)
         if self.penalty is None:
@@ -279,10 +281,10 @@ class MinimaxTrainer:
         return mean / self.scale
 
     def _play_adversary(self, u: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Update the adversaries on fixed u, and return Ψ (K,) before the last step, and λ ∂Ψ/∂u.
+        """Update the adversaries at fixed u, and return Ψ (K,) before the last step, and λ ∂Ψ/∂u.
 
-        As in the supplement's algorithms, predictor and adversary use the same last Ψ. With several steps,
-        the adversary first catches up with the predictor, using a part of the batch in each step.
+        As in the algorithms of the supplement, predictor and adversary use the same last Ψ. With several
+        steps, the adversary first catches up with the predictor on different parts of the batch.
         """
         penalty = self.penalty
         assert penalty is not None
@@ -304,14 +306,15 @@ class MinimaxTrainer:
             (slope,) = torch.autograd.grad(psi.sum(), u)
             self.ascent.step(penalty.adversary_gradients(u.detach(), *given))
         # If Ψ is below 0, the adversary lags behind the predictor, and a further decrease would only create
-        # the opposite dependence, so no gradient is applied. λ = 0 remains exactly the standard model.
+        # the opposite dependence, so the gradient of Ψ is omitted. The model with λ = 0 remains exactly the
+        # standard model.
         pushed = (self.lam > 0) & (psi.detach() > 0)
         push = torch.where(pushed[:, None, None], self.lam[:, None, None] * slope, 0.0)
         return psi.detach(), push
 
 
 class BestEpoch:
-    """Early stopping: weights of each model's best epoch on the validation rows."""
+    """Early stopping with the weights of each model's best epoch on the validation rows."""
 
     def __init__(self, trainer: MinimaxTrainer, validation: Batch, *, patience: int) -> None:
         self.trainer = trainer
@@ -324,14 +327,14 @@ class BestEpoch:
 
     @property
     def remembered(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the tensors with score, epoch and weights of each model's best epoch so far."""
+        """Return the tensors with the score, the epoch and the weights of each model's best epoch so far."""
         return self.score, self.epoch, self.weights
 
     def look(self, epoch: int) -> None:
-        """Evaluate the validation rows, and store the weights of models that have improved.
+        """Score the models on the validation rows, and store the weights of models that have improved.
 
-        A model whose patience has run out is no longer updated, so that its result does not depend on how
-        long other models train.
+        A model whose patience has run out is no longer updated, so that its result does not depend on the
+        training time of other models.
         """
         score = self.trainer.score(self.validation)
         open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)
@@ -345,7 +348,7 @@ class BestEpoch:
         return bool(((epoch - self.epoch >= self.patience) | ~self.trainer.alive).all())
 
     def restore(self) -> Tensor:
-        """Restore the best weights, and return the epoch of each, (K,)."""
+        """Restore the weights of the best epochs, and return the best epoch of each model, (K,)."""
         found = self.epoch > 0
         weights = self.trainer.descent.weights
         weights.copy_(torch.where(found[:, None], self.weights, weights))

@@ -1,8 +1,9 @@
 """Train many models of one data set in stacks, with any mix of methods, λ, splits, seeds and settings.
 
 One large stack is faster than several small ones: on Crime, five stacks of one split each take two thirds
-longer than one stack of five. A stack is trained in legs, so that it can be interrupted. A leg covers some of
-the epochs and stores the state of all models, so resuming does not change the weights.
+longer than one stack of five. A stack is trained in legs, so that the training can be interrupted. A leg
+covers some of the epochs and stores the state of all models, so that resuming the training does not change
+the weights.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ class TrainedModels:
     Parameters
     ----------
     members
-        One row per model, in the order of `predictions`: columns ``method``, ``lam``, ``split``, ``diverged``
-        (training became non-finite; predictions use the last finite weights), ``best_epoch`` (the epoch whose
-        weights were kept).
+        One row per model, in the order of `predictions`, with the columns ``method``, ``lam``, ``split``,
+        ``diverged`` (training became non-finite, and predictions use the last finite weights) and
+        ``best_epoch`` (the epoch whose weights the model has).
     predictions
         Predictions (K, n) in the target's units, for all rows of the data set in their order.
     splits
@@ -60,23 +61,24 @@ class TrainedModels:
     device
         Device used for training.
     seconds
-        Wall time of the training, without evaluation.
+        Wall time of the training in seconds, without evaluation.
     notes
         Messages for the user, such as an unavailable device or models that diverged.
     importance
-        Importance of each feature for each model: columns ``method``, ``lam``, ``split``, ``feature``,
-        ``importance`` and ``reliance``, as in :func:`fairdash.training.importance.permutation_importance`.
-        None unless requested.
+        Importance of each feature for each model, with the columns ``method``, ``lam``, ``split``,
+        ``feature``, ``importance`` and ``reliance``, as in
+        :func:`fairdash.training.importance.permutation_importance`. None if the importance was not requested.
     tuning
-        Learning rates and weight decays compared, as returned by
-        :func:`fairdash.training.crossvalidation.tune`; None if the plan's values were used.
+        Comparison of learning rates and weight decays, as returned by
+        :func:`fairdash.training.crossvalidation.tune`, or None if the plan's values were used.
     curves
-        Values reported for every epoch, as in :class:`fairdash.training.progress.SweepProgress`; None in a
+        Values reported for every epoch, as in :class:`fairdash.training.progress.SweepProgress`, or None in a
         result read from files.
     set_aside
-        Holdout rows, and predictions for them; None if no rows were set aside. In `predictions` they are NaN.
+        Holdout rows and the predictions for them, or None if no rows were set aside. In `predictions`, the
+        values of holdout rows are NaN.
     networks
-        The models themselves, in single precision; empty unless requested.
+        Trained models as networks in single precision, or empty if they were not requested.
     """
 
     members: pd.DataFrame
@@ -107,7 +109,7 @@ def train_models(
 ) -> TrainedModels:
     """Train every model on the training rows of its split.
 
-    Preprocessing is fitted on the training rows of each split. No predictor sees a sensitive column.
+    Preprocessing is fitted on the training rows of each split, and no predictor uses a sensitive column.
 
     Parameters
     ----------
@@ -117,20 +119,22 @@ def train_models(
     random_state
         Seed of the mini-batches. The initial weights use the seed of each model.
     importance
-        Whether to compute the permutation importance of each model, which requires test rows in every split.
+        Whether to compute the permutation importance of each model, for which every split needs test rows.
     networks
         Whether to return the models as networks.
     progress
         Function called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`): the division into stacks, and every leg.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`) for the division into stacks and for
+        every leg.
 
     Raises
     ------
     DataError
         If a loss does not suit the target, or the target is constant in the training rows of a split.
     OptionError
-        If a method accepts only one sensitive column, or `patience` is set without validation rows.
+        If a method accepts only one sensitive column, or `patience` is set and a split has no validation
+        rows.
     DeviceError
         If the memory does not suffice even after dividing the stacks.
     """
@@ -150,14 +154,14 @@ def train_models(
             keeps_networks=networks,
         ),
     )
-    # The number of models that a device holds depends on its other work, so it is determined once.
+    # The number of models that fit on a device depends on its other work, so the stacks are determined once.
     ends = unit("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
     # The longest stacks start first, so that parallel processes finish at about the same time.
     stacks = sorted(
         itertools.pairwise([0, *ends]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
     )
     parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
-    # Predictions are filled in by stack, because concatenation would need twice the memory.
+    # Predictions are stored stack by stack, because concatenating them would need twice the memory.
     predictions = np.empty((len(models), dataset.n_rows))
     done, halved = 0.0, False
 
@@ -191,7 +195,7 @@ def train_models(
     train_all(stacks)
     founds = [parts[start][0] for start in sorted(parts)]
     of_stacks = [found.get("note", "") for found in founds]
-    # Restore the order of the request.
+    # The results are returned in the order of the requested models.
     told = [of_stack for _, of_stack in parts.values()]
     members = pd.DataFrame(
         {
@@ -220,7 +224,7 @@ def train_models(
 
 
 def _stacks(models: Sequence[StackedModel], trainer: StackTrainer) -> list[list[int]]:
-    """Return the model indices of each stack: one method and architecture, with whole splits if possible."""
+    """Return the model indices of each stack: one method and architecture, and whole splits if possible."""
     stacks: list[list[int]] = []
     for _, group in itertools.groupby(
         range(len(models)), key=lambda k: (models[k].method, models[k].settings.stack_key)
@@ -274,7 +278,7 @@ def held_out_losses(
     predictions: NDArray[np.float64],
     settings: TrainingSettings,
 ) -> NDArray[np.float64]:
-    """Return the loss of predictions (K, n) on validation rows; 1 is the loss of the training mean."""
+    """Return the loss of predictions (K, n) on validation rows; the mean of the training rows has loss 1."""
     loss = settings.loss_function
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
@@ -282,7 +286,7 @@ def held_out_losses(
     for split, y_pred in zip(splits, predictions, strict=True):
         rows = split.validation
         if not np.isfinite(y_pred[rows]).all() or (loss.has_log_link and y_pred[rows].min() <= 0):
-            losses.append(np.inf)  # the deviance of these predictions is undefined
+            losses.append(np.inf)  # The deviance of these predictions is undefined.
         else:
             losses.append(loss.relative(y, y_pred, weight, rows=rows, train=split.train))
     return np.array(losses)
@@ -291,7 +295,7 @@ def held_out_losses(
 def with_standard(
     trained: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
 ) -> TrainedModels:
-    """Return trained and known standard models in the order of a plan; `is_standard` marks the latter."""
+    """Return trained and known standard models in the order of a plan; `is_standard` marks known models."""
     order = np.argsort(np.argsort(~np.array(is_standard), kind="stable"))
     members = pd.concat([standard.members, trained.members], ignore_index=True)
     return replace(

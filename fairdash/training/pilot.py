@@ -1,8 +1,8 @@
-"""Select weights λ with a pilot training, so that models lie between the standard model and the floor.
+"""Pilot training that selects weights λ, so that models lie between the standard model and the floor.
 
-λ has no natural scale: 0.25 removes every link from rare claims, while 5 leaves some dependence in household
-incomes. The weights of a plan are therefore chosen so that dependence on validation rows is evenly spaced.
-Test rows are not used.
+The weight λ has no natural scale: 0.25 removes every link from rare claims, while 5 leaves some dependence in
+household incomes. The pilot therefore selects the weights of a plan so that dependence on validation rows is
+evenly spaced. The pilot does not use test rows.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from fairdash.training.splits import Split, at_most, initial_seed, with_held_out
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.utils.seeds import Stream, rng_of
 
-#: Weights of a pilot, over four decades.
+#: Weights that a pilot trains, over four decades.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(3e-3, 30, 16))
-#: Maximum numbers of rows for training a pilot and for measuring dependence.
+#: Maximum numbers of rows for training a pilot and for measuring dependence in it.
 MAX_TRAINING_ROWS, MAX_MEASURED_ROWS = 60_000, 20_000
 N_PERMUTATIONS = 39
 
@@ -51,20 +51,21 @@ def find_lams(
     Parameters
     ----------
     split
-        Split whose training rows are used for training and whose validation rows for measuring; large parts
-        are sampled. Without validation rows, a fifth of the training rows is used for measuring.
+        Split whose training rows are used for training and whose validation rows are used for measuring;
+        large sets of rows are sampled. Without validation rows, a fifth of the training rows is used for
+        measuring.
     method, settings
-        Method and settings to train at each of :data:`PILOT_LAMS`. The schedule is replaced by one that suits
-        the number of rows of the pilot.
+        Method and settings to train at each of :data:`PILOT_LAMS`. A schedule that suits the number of rows
+        of the pilot replaces the schedule of `settings`.
     count
         Number of weights to find.
     progress
-        Function called with the completed share; it may raise :class:`fairdash.errors.Cancelled`.
+        Function that is called with the completed share and may raise :class:`fairdash.errors.Cancelled`.
 
     Returns
     -------
     (count,) array, or None
-        Weights as in :func:`spread`. None if the predictions of the standard model have no detectable
+        Weights as in :func:`spread`, or None if the predictions of the standard model have no detectable
         dependence on a sensitive column.
     """
     dataset, split = rows_of_pilot(dataset, split, random_state)
@@ -85,7 +86,7 @@ def find_lams(
 
 
 def seconds_of_pilot(settings: TrainingSettings, n_train: int, *, method: str) -> float:
-    """Estimate the seconds of a pilot on a slow core for this number of training rows per split."""
+    """Estimate the time of a pilot, in seconds on a slow core, for this number of training rows per split."""
     n_train = min(n_train, MAX_TRAINING_ROWS)
     model = StackedModel(method, 0.0, _settings_of(settings, n_train), 0, 0)
     return (1 + len(PILOT_LAMS)) * seconds_of([model], n_train)
@@ -107,10 +108,9 @@ def lams_by_dependence(
     objective: str,
     random_state: int,
 ) -> Array | None:
-    """Return the result of :func:`find_lams` for given predictions (L, n) at `lams` (L,), which start at 0.
+    """Return the result of :func:`find_lams` for known predictions (L, n) at `lams` (L,), which start at 0.
 
-    Predictions of a diverged model are NaN. Dependence is measured on `rows` by the method's selection
-    measure.
+    Predictions of a diverged model are NaN. The method's selection measure gives the dependence on `rows`.
     """
     measured = dependence_of(
         dataset,
@@ -129,7 +129,7 @@ def lams_by_dependence(
 
 
 def is_auto(lams: Sequence[float] | str) -> bool:
-    """Return whether a pilot should find the weights; OptionError for text other than “auto”."""
+    """Return whether a pilot should find the weights; text other than “auto” raises an OptionError."""
     if isinstance(lams, str) and lams != "auto":
         raise OptionError.of(f"“{lams}” is not a grid of weights", "Give numbers, or “auto”.", column="lams")
     return isinstance(lams, str)
@@ -143,17 +143,17 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     lams : (L,) array
         Trained weights in ascending order, starting at 0.
     dependence : (L,) array
-        Dependence of the predictions at these weights; increases are treated as noise.
+        Dependence of the predictions at these weights, in which increases are treated as noise.
     floor
-        Dependence expected under independence.
+        Expected dependence under independence.
     count
         Number of weights to return.
 
     Returns
     -------
     (count,) array
-        Distinct weights in ascending order with two digits. The last weight reaches the floor or, failing
-        that, the smallest dependence of the trained weights.
+        Distinct weights in ascending order, rounded to two digits. The last weight reaches the floor or, if
+        no trained weight does, the smallest dependence of the trained weights.
 
     Examples
     --------
@@ -162,9 +162,9 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     """
     falling = np.minimum.accumulate(dependence)
     wanted = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
-    # A flat part is assigned to its smallest weight, and decreases within rounding count as flat.
+    # A flat part is assigned to its smallest weight, and decreases of rounding size count as flat.
     first = np.concatenate([[True], np.diff(falling) < -1e-12])
-    # The curve is assumed to begin half a decade below the first weight.
+    # The decrease is assumed to begin half a decade below the first weight.
     place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
     found = 10 ** np.interp(-wanted, -falling[first], place[first])
     rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in found})
@@ -174,7 +174,7 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
 
 
 def _with_one_more(lams: Sequence[float]) -> list[float]:
-    """Return the weights with one more, in the middle of the widest gap or else beyond the last weight."""
+    """Return the weights with one more, in the middle of the widest gap or, without a gap, at the end."""
     steps = np.diff(np.log10(lams))
     if not len(steps) or steps.max() < np.log10(1.3):
         return [*lams, float(f"{2 * lams[-1]:.2g}")]
@@ -185,7 +185,7 @@ def _with_one_more(lams: Sequence[float]) -> list[float]:
 def rows_of_pilot(
     dataset: Dataset, split: Split, random_state: int, *, most: int = MAX_TRAINING_ROWS
 ) -> tuple[Dataset, Split]:
-    """Return the pilot's rows, at most `most` for training and the rows for measuring, and their split."""
+    """Return the rows of the pilot, at most `most` of them for training, and their split."""
     split = with_held_out(split, random_state=random_state, groups=dataset.groups)
     rng = rng_of(Stream.PILOT_ROWS, random_state)
     train, validation = (

@@ -1,4 +1,4 @@
-"""Progress of training, and its report to the caller."""
+"""Progress of a training, and reports of this progress to the caller."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ class SweepProgress:
     Parameters
     ----------
     phase
-        ``"tuning"`` or ``"training"``; for a whole sweep, a description of the current step.
+        ``"tuning"`` or ``"training"``, or a description of the current step of a whole sweep.
     fraction
-        Completed share of this phase or of the whole sweep, 0 to 1.
+        Completed share of the phase or of the whole sweep, 0 to 1.
     method
         Id of the method in training.
     curve
         After one or more epochs, one row per λ and epoch with the columns ``method``, ``lam``, ``epoch``,
-        ``mse`` (loss on training batches; 1 is the constant model) and ``dependence`` (penalty Ψ on training
-        batches). Values are means over the models of the stack with this λ, so another stack of the method
-        adds separate rows. None at other times.
+        ``mse`` (loss on training batches; the constant model has loss 1) and ``dependence`` (penalty Ψ on
+        training batches). The values are means over the models of the stack with this λ, so another stack of
+        the method adds separate rows. Between these reports, the curve is None.
     device
-        torch's name of the device in use.
+        Name in torch of the device in use.
     """
 
     phase: str
@@ -40,10 +40,10 @@ class SweepProgress:
     device: str = ""
 
 
-#: Minimum seconds between two reports of curves.
+#: Minimum time, in seconds, between two reports of curves.
 SECONDS_BETWEEN_CURVES = 0.2
 
-#: Receives the progress of a training; it may raise :class:`fairdash.errors.Cancelled`.
+#: A caller's function receives the progress of a training and may raise :class:`fairdash.errors.Cancelled`.
 OnProgress = Callable[[SweepProgress], None]
 
 
@@ -53,11 +53,11 @@ class StackReporter:
     Parameters
     ----------
     on_progress
-        Function of the caller.
+        Function of the caller that receives the progress.
     method
         Id of the stack's method.
     lams
-        Weights λ of its models, (K,).
+        Weights λ of the stack's models, (K,).
     before, work, total
         Work completed before this stack, work of this stack, and total work.
     device
@@ -89,7 +89,7 @@ class StackReporter:
         self.curves: list[pd.DataFrame] = []
 
     def begin(self) -> None:
-        """Reset the report at the start of a leg, and report its starting point."""
+        """Reset the reporter at the start of a leg, and report the completed share."""
         self.curves, self._untold = [], []
         self._report(None)
 
@@ -111,7 +111,7 @@ class StackReporter:
         self._report(None)
 
     def epoch(self, number: int, error: NDArray[np.float64], dependence: NDArray[np.float64]) -> None:
-        """Report the stack's state after an epoch; short epochs are grouped."""
+        """Report the state of the stack after an epoch; the reports of short epochs are grouped."""
         self._untold.append((number, error, dependence))
         if time.monotonic() - self._told > SECONDS_BETWEEN_CURVES:
             self._tell()
@@ -146,6 +146,6 @@ class StackReporter:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean of the values that are not NaN; NaN if there are none."""
+    """Return the mean of the values that are not NaN, or NaN if all values are NaN."""
     numbers = [value for value in values if not math.isnan(value)]
     return math.fsum(numbers) / len(numbers) if numbers else math.nan

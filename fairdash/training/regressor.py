@@ -9,8 +9,9 @@
 >>> model.fit(x, y, sensitive_features=age).predict(x).shape
 (300,)
 
-The header's metadata holds ``format``, ``about`` (versions, parameters, names and levels of the columns) and
-``sha256`` over `about` and all arrays, which detects a changed byte. The file contains nothing executable.
+A model is saved in one file. The metadata of its header has the keys ``format``, ``about`` (versions,
+parameters, names and levels of the columns) and ``sha256`` (a checksum of `about` and all arrays, which
+detects a changed byte). The file contains nothing executable.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ _DEFAULT = TrainingSettings()
 class FairRegressor(RegressorMixin, BaseEstimator):
     """Neural network whose predictions or residuals do not depend on sensitive features.
 
-    Training minimises L + λ Ψ (paper, generic optimisation problem). L is the loss, scaled to 1 for the
-    constant model. Ψ is the method's measure of dependence between U and the sensitive features s. λ = 0
-    gives the standard network. A larger λ gives a fairer and less accurate network.
+    Training minimises L + λ Ψ (paper, generic optimisation problem). The term L is the loss, scaled to 1 for
+    the constant model. The term Ψ is the method's measure of dependence between U and the sensitive features
+    s. The weight λ = 0 gives the standard network, and a larger λ gives a fairer and less accurate network.
 
-    Training uses s, but no predictor does. Pass it as ``fit(…, sensitive_features=s)``, or name columns of X
+    Training uses s, but predictions do not. Pass s as ``fit(…, sensitive_features=s)``, or name columns of X
     in `sensitive_columns`.
 
     Parameters
@@ -58,58 +59,60 @@ class FairRegressor(RegressorMixin, BaseEstimator):
     method
         Id in :data:`fairdash.training.methods.METHODS`, which selects Ψ.
     objective
-        ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
+        Variable U: the prediction ŷ for ``"demographic_parity"``, and the residual ŷ − y for
+        ``"equalized_residuals"``.
     lam
-        Weight λ ≥ 0 of the penalty; ignored by the method ``"standard"``.
+        Weight λ ≥ 0 of the penalty, which the method ``"standard"`` ignores.
     sensitive_columns
-        Sensitive columns of X, by name or by position from 0; None if X has none. The predictor uses the
-        other columns.
+        Sensitive columns of X, by name or by position from 0, or None if X contains none. The predictor uses
+        all other columns.
     random_state
         Random seed for the initial weights, the mini-batches and the validation rows.
     device
-        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
+        Device for training: ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation_fraction
-        Share of the rows set aside as validation rows for `patience`; without `patience`, all rows are
+        Share of the rows set aside as validation rows for `patience`; if `patience` is None, all rows are
         training rows.
     architecture, hidden, lr, weight_decay, batch_size, n_epochs, warm_up_epochs, adversary_hidden, \
 adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
-        As in :class:`fairdash.training.settings.TrainingSettings`. ``"auto"`` uses
-        :func:`fairdash.training.settings.budget_of` for the fitted rows.
+        As in :class:`fairdash.training.settings.TrainingSettings`. The value ``"auto"`` uses
+        :func:`fairdash.training.settings.budget_of` for the number of fitted rows.
 
     Attributes
     ----------
     n_features_in_ : int
         Number of columns of X, including sensitive columns.
     feature_names_in_ : ndarray of str
-        Names of these columns, if X was a DataFrame.
+        Names of the columns of X, if X was a DataFrame.
     lam_ : float
-        The weight λ used: 0 for ``"standard"``.
+        Weight λ used, which is 0 for ``"standard"``.
     settings_ : TrainingSettings
         Settings used, with every ``"auto"`` replaced by its value.
     n_iter_ : int
         Number of epochs trained.
     n_validation_rows_ : int
-        Number of rows set aside for `patience`; 0 without `patience`. A saved file does not contain it.
+        Number of rows set aside for `patience`, or 0 without `patience`. A saved file does not contain this
+        number.
     best_epoch_ : int
-        Epoch whose weights are used: the best one on the validation rows with `patience`, otherwise the last
-        one.
+        Epoch whose weights are used: the best epoch on the validation rows with `patience`, otherwise the
+        last epoch.
     device_ : str
         Device used for training.
     sensitive_names_ : tuple
-        Sensitive columns of X: names, or positions if X has no names.
+        Sensitive columns of X, by name, or by position if X has no column names.
     predictor_ : Predictor
-        Fitted model, as arrays.
+        Fitted predictor, as arrays.
 
     Notes
     -----
     With several sensitive columns, penalties without an adversary may leave a link with combinations of the
-    columns. :class:`fairdash.FairPostprocessor` removes the joint link with a number and classes.
+    columns. :class:`fairdash.FairPostprocessor` removes the joint link with one number and several classes.
 
     Training uses float64, which takes no longer than float32 for a single model (MPS has float32 only).
     Predictions are computed by NumPy in float64, without torch.
 
-    A missing number is replaced by the median of the training rows. A missing category, or a level not seen
-    in training, is encoded as no level. :meth:`predict` warns of unseen levels.
+    A missing number is replaced by the median of the training rows. A missing category, or a level that is
+    not in the training rows, is encoded as no level. :meth:`predict` warns of such levels.
 
     Examples
     --------
@@ -191,15 +194,16 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Parameters
         ----------
         X : DataFrame or array, shape (n, p)
-            Numbers, or in a DataFrame (of pandas, polars or arrow) also booleans, categories and text.
-            Missing cells are allowed.
+            Features as numbers. A DataFrame (of pandas, polars or arrow) may also contain booleans,
+            categories and text. Missing cells are allowed.
         y : array, shape (n,)
-            Target, not constant; at least 0 for losses with a log link.
+            Target, which must vary, and must be at least 0 for losses with a log link.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Sensitive features: numbers, or text for classes. They are required if λ is above 0 and there are
-            no `sensitive_columns`.
+            Sensitive features as numbers, or as text for classes. Sensitive features are required if λ is
+            above 0 and `sensitive_columns` is None.
         sample_weight : array, shape (n,)
-            Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
+            Row weights, such as exposures; a row of weight 0 is left out, and a row of weight 2 counts as two
+            rows.
         groups : array, shape (n,)
             Groups of rows, such as policies. The rows of a group are either all validation rows or all
             training rows.
@@ -207,14 +211,14 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Raises
         ------
         OptionError
-            If an option is invalid, or λ is above 0 and there are no sensitive features.
+            If an option is invalid, or if λ is above 0 and there are no sensitive features.
         DataError
             If X, y, the sensitive features or the groups are invalid.
 
         Warns
         -----
         ConvergenceWarning
-            If training diverged to non-finite values. The model then uses the last finite weights.
+            If training diverged to non-finite values. The model then has the last finite weights.
         """
         return fit_regressor(
             self, X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, groups=groups
@@ -234,7 +238,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Warns
         -----
         UserWarning
-            If cells have levels not seen in training, which count as missing. The warning gives their number.
+            If cells have levels that are not in the training rows, which count as missing. The warning states
+            their number.
         """
         check_is_fitted(self)
         encoder = self.predictor_.encoder
@@ -251,7 +256,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         return self.predictor_.predict(features)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one file: safetensors with a JSON header, no pickle.
+        """Write the fitted model to one safetensors file with a JSON header, without pickle.
 
         Raises
         ------
@@ -263,7 +268,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
-        """Load a model written by :meth:`save`; its predictions are exactly the same.
+        """Load a model that :meth:`save` has written; its predictions are exactly the same.
 
         Raises
         ------
@@ -294,14 +299,14 @@ Regressor = TypeVar("Regressor", bound="FairRegressor")
 _KIND = "fairdash.FairRegressor"
 #: Version of the file format, which increases when earlier versions of fairdash can no longer read a file.
 _FORMAT = 2
-#: Fitted attributes with plain values, apart from the predictor.
+#: Fitted attributes with plain values, without the predictor.
 _FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
-#: Arrays of the encoder. The last two exist only if it has an embedding.
+#: Arrays of the encoder. The last two arrays exist only if the encoder has an embedding.
 _OF_ENCODER = ("median", "mean", "scale", "knots", "heights")
 
 
 def regressor_file(model: FairRegressor) -> bytes:
-    """Return the file of a fitted regressor; a `random_state` that is a generator is stored as None."""
+    """Return the file of a fitted regressor, in which a `random_state` that is a generator becomes None."""
     from safetensors.numpy import save
 
     predictor, encoder = model.predictor_, model.predictor_.encoder
@@ -381,10 +386,10 @@ def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
 
 
 def _in_order(content: bytes) -> bytes:
-    """Return the file with sorted metadata, because safetensors writes them in random order.
+    """Return the file with sorted metadata, because safetensors writes metadata in random order.
 
-    A file consists of the length of the header in 8 bytes, the header, padded with spaces to a multiple of 8,
-    and the arrays.
+    A file consists of the length of the header in 8 bytes, the header, which is padded with spaces to a
+    multiple of 8 bytes, and the arrays.
     """
     end = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(content[8:end])
@@ -403,7 +408,7 @@ def _digest(text: str, arrays: Mapping[str, NDArray[np.float64]]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Encode values without a JSON form: NumPy's numbers and arrays, and a table's column names."""
+    """Encode values that have no JSON form: NumPy's numbers and arrays, and a table's column names."""
     if isinstance(value, (np.generic, np.ndarray, pd.Index)):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} can't be kept in a model's file")

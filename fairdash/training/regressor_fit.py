@@ -1,4 +1,4 @@
-"""Check the input of an estimator's fit and predict, and train its model."""
+"""Checks of the input of an estimator's fit and predict, and the training of its model."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def fit_regressor(
     Parameters
     ----------
     on_step
-        Function called with the completed share, 0 to 1; an exception stops the training.
+        Function that is called with the completed share, 0 to 1; an exception stops the training.
     """
     settings = _settings(model)
     features, y, s, weight = rows_to_fit(
@@ -129,22 +129,22 @@ def rows_to_fit(
     method: Method,
     option: str = "method",
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Check the input of an estimator's fit, and return features, target, sensitive features and weights.
+    """Check the input of an estimator's fit, and return its features, target, sensitive features and weights.
 
     Parameters
     ----------
     model
-        The estimator, with `lam` and `sensitive_columns`; its ``n_features_in_``, ``feature_names_in_`` and
+        Estimator with `lam` and `sensitive_columns`, whose ``n_features_in_``, ``feature_names_in_`` and
         ``sensitive_names_`` are set.
     method
         Method whose penalty is used if ``model.lam`` is above 0.
     option
-        Name of the estimator's parameter for the method.
+        Name of the estimator's parameter that selects the method.
 
     Returns
     -------
-    Features (n, p) of the predictor, target (n,), sensitive features (n, d) or None, positive weights (n,) or
-    None.
+    Features (n, p) of the predictor, target (n,), sensitive features (n, d) or None, and positive weights
+    (n,) or None.
     """
     penalises = method.penalty is not None and model.lam > 0
     X, y = as_pandas(X), as_pandas(y)
@@ -170,7 +170,7 @@ def rows_to_fit(
     y, weight = np.asarray(y, dtype=float), None
     if sample_weight is not None:
         weight = _checked_weights(sample_weight, len(table))
-        # Rows with weight 0 are dropped, so that they do not even count in the batch size.
+        # Rows of weight 0 are dropped, so that the batch size does not depend on them.
         used = weight > 0
         table, y, weight = table[used].reset_index(drop=True), y[used], weight[used]
         s = None if s is None else s[used]
@@ -189,7 +189,7 @@ def used_rows(sample_weight: Any, n_rows: int) -> NDArray[np.intp]:
 
 
 def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return weights (n,), at least 0 with at least two above 0; DataError for other weights."""
+    """Return weights (n,), at least 0 with at least two above 0; other weights raise a DataError."""
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
@@ -209,7 +209,7 @@ def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
 def _sensitive(
     of_x: pd.DataFrame, given: Any, method: Method | None, option: str
 ) -> NDArray[np.float64] | None:
-    """Return the checked sensitive features (n, d); None if there are none and no `method` needs them."""
+    """Return the checked sensitive features (n, d), or None if there are none and no `method` needs them."""
     checks = Checks(OptionError)
     checks.require(
         given is None or not of_x.shape[1],
@@ -255,7 +255,7 @@ def _refuse_constants(y: NDArray[np.float64], s: NDArray[np.float64] | None, los
 
 
 def seed_to_fit(random_state: int | np.random.RandomState | None) -> int:
-    """Return the seed of a fit: the given number, or a random one."""
+    """Return the seed of a fit, which is the given number or a random one."""
     if isinstance(random_state, Integral):
         check_random_state(random_state)
         return int(random_state)
@@ -270,14 +270,14 @@ def rows_to_predict(
     numbers: Collection[Hashable],
     has_text: bool,
 ) -> pd.DataFrame:
-    """Return the fitted columns of X, cleaned and in order.
+    """Return the fitted columns of X in the order of the fit, after cleaning.
 
     Parameters
     ----------
     model
-        A fitted estimator. The columns in its ``sensitive_names_`` may be missing.
+        Fitted estimator. X may lack the columns in its ``sensitive_names_``.
     columns
-        Columns that the model uses, by name or position.
+        Columns that the model uses, by name or by position.
     numbers
         Columns that must be numeric.
     has_text
@@ -319,9 +319,10 @@ def in_columns(counts: Mapping[Hashable, int]) -> str:
 
 
 def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
-    """Return the training settings from an estimator's parameters; OptionError names all invalid ones.
+    """Return the training settings from an estimator's parameters; an OptionError lists all invalid ones.
 
-    A list is accepted for a tuple, and ``"auto"`` for values that follow from the number of training rows.
+    A list is accepted instead of a tuple, and ``"auto"`` for values that follow from the number of training
+    rows.
     """
     given = {name: params[name] for name in ("batch_size", "n_epochs") if _is_whole(params[name])}
     budget = budget_of(n_rows, **{name: max(value, 1) for name, value in given.items()})
@@ -339,7 +340,7 @@ def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
 
 
 def _wanted(default: Any, value: Any) -> str | None:
-    """Return the expected form of `value` in words; None if it has the type of its default."""
+    """Return the expected form of `value` in words, or None if the value has the type of its default."""
     if isinstance(default, tuple):
         fits = isinstance(value, (Sequence, np.ndarray)) and all(_is_whole(each) for each in value)
         return None if fits else "whole numbers, such as (32, 16, 8)"
@@ -363,7 +364,7 @@ def _is_number(value: Any) -> bool:
 
 
 def check_options(*, lam: Any, validation_fraction: Any) -> None:
-    """Raise OptionError if the weight λ or the validation share is invalid."""
+    """Raise an OptionError if the weight λ or the validation share is invalid."""
     checks = Checks(OptionError)
     checks.require(
         _is_number(lam) and math.isfinite(lam) and lam >= 0,
@@ -381,12 +382,12 @@ def check_options(*, lam: Any, validation_fraction: Any) -> None:
 
 
 def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
-    """Return the columns in `wanted`, given by name or position from 0, without duplicates and in this order.
+    """Return the columns in `wanted`, by name or position from 0, without duplicates and in the given order.
 
     Parameters
     ----------
     wanted
-        A name or a position, or several; None for no column.
+        Name or position of a column, or several of them; None for no column.
     columns
         Names of the columns of X, or 0, 1, … if they have no names.
 

@@ -22,10 +22,10 @@ from fairdash.utils.rounding import varies
 class DependenceScorer(BaseEstimator):
     """Scorer ``f(estimator, X, y)``: minus the dependence of predictions on the sensitive columns.
 
-    Larger scores are fairer, as scikit-learn requires; 0 means that no dependence was found. Create it with
-    :func:`make_scorer`, which has the same parameters. With metadata routing, pass s as
-    ``sensitive_features`` (after ``set_score_request(sensitive_features=True)``). The same holds for
-    ``sample_weight`` and ``groups``.
+    A larger score is fairer, as scikit-learn requires; a score of 0 means that no dependence was found.
+    Create a scorer with :func:`make_scorer`, which has the same parameters. With metadata routing, pass s as
+    ``sensitive_features`` (after ``set_score_request(sensitive_features=True)``). Metadata routing also
+    passes ``sample_weight`` and ``groups``.
     """
 
     __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012 this is scikit-learn's convention
@@ -59,14 +59,14 @@ class DependenceScorer(BaseEstimator):
         sample_weight: ArrayLike | None = None,
         groups: ArrayLike | None = None,
     ) -> float:
-        """Return minus the absolute dependence of predictions on X, or of residuals, on s.
+        """Return minus the absolute dependence on s of the predictions for X, or of their residuals.
 
         Parameters
         ----------
         X : (n, p) table
-            Table with the sensitive columns, unless they are given as `sensitive_features`.
+            Table that contains the sensitive columns, unless they are passed as `sensitive_features`.
         y : (n,) array
-            Target, required for equalized residuals only.
+            Target, which is required only for equalized residuals.
         sensitive_features : (n,) or (n, d) array, optional
         sample_weight, groups : (n,) arrays, optional
             As in :func:`fairdash.measure`.
@@ -75,7 +75,8 @@ class DependenceScorer(BaseEstimator):
         ------
         OptionError
             If no sensitive column is given, a sensitive column is constant (scikit-learn's cross-validation
-            turns this error into NaN), or y is missing for residuals. Also as in :func:`fairdash.measure`.
+            turns this error into NaN), or y is missing for residuals. Also for the same reasons as in
+            :func:`fairdash.measure`.
         """
         s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", fewest=0)
         if not varies(s.T, None if sample_weight is None else np.asarray(sample_weight, dtype=float)).any():
@@ -139,8 +140,8 @@ def make_scorer(
     measure
         A key of :data:`fairdash.dependence.REGISTRY`.
     sensitive
-        Sensitive columns of X, by name or by position from 0. If None, pass them as ``sensitive_features``
-        through scikit-learn's metadata routing.
+        Sensitive columns of X, by name or by position from 0. If None, pass the sensitive columns as
+        ``sensitive_features`` through scikit-learn's metadata routing.
     objective
         Variable to evaluate: ŷ for ``"demographic_parity"``, ŷ − y for ``"equalized_residuals"``.
     random_state
@@ -151,14 +152,14 @@ def make_scorer(
     Returns
     -------
     DependenceScorer
-        ``scorer(estimator, X, y)`` returns a score between minus the measure's upper limit and 0; 0 means
-        that no dependence was found. A constant predictor scores 0, so a search should also consider the
-        error.
+        The scorer: ``scorer(estimator, X, y)`` returns a score between minus the measure's upper limit and 0,
+        where 0 means that no dependence was found. A constant predictor scores 0, so a search should also
+        consider the error.
 
     Raises
     ------
     OptionError
-        If the measure or the objective is not known.
+        If the measure or the objective is unknown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Search for good settings over a grid of networks and schedules, compared by cross-validation."""
+"""Search for good settings over a grid of networks and schedules, by cross-validation."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from fairdash.utils.registry import get_entry
 class SearchGrid:
     """Grid of values for some of the settings; every combination is a candidate.
 
-    The default uses the paper's ranges: 3 to 5 hidden layers of 8 to 32 units, with and without dropout.
+    The default grid uses the paper's ranges: 3 to 5 hidden layers of 8 to 32 units, with and without dropout.
 
     Parameters
     ----------
     hidden
-        Units of the predictor's hidden layers. The models of one architecture form one stack.
+        Numbers of units in the predictor's hidden layers. The models of each architecture form one stack.
     dropout, lr, weight_decay
         As in :class:`fairdash.training.settings.TrainingSettings`.
 
@@ -85,13 +85,13 @@ class SearchGrid:
         checks.finish()
 
     def candidates(self, base: TrainingSettings) -> tuple[TrainingSettings, ...]:
-        """Return `base` with each combination of the values; raise OptionError for an invalid value."""
+        """Return `base` with each combination of the values; an invalid value raises an OptionError."""
         names = [each.name for each in fields(self)]
         combinations = itertools.product(*(getattr(self, name) for name in names))
         return tuple(replace(base, **dict(zip(names, values, strict=True))) for values in combinations)
 
 
-#: Grids by name: ``"default"``, and ``"small"`` with one architecture.
+#: Grids by name: ``"default"``, and ``"small"`` with a single architecture.
 GRIDS: Mapping[str, SearchGrid] = MappingProxyType(
     {"default": SearchGrid(), "small": SearchGrid(hidden=((32, 16, 8),))}
 )
@@ -99,21 +99,21 @@ GRIDS: Mapping[str, SearchGrid] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsSearch(SearchPlan):
-    """Plan of a search for settings: candidates and comparison.
+    """Plan of a search for settings: the candidates and their comparison.
 
     Parameters
     ----------
     lam
-        Weight λ of the penalty at which the settings are compared; ignored by ``"standard"``.
+        Weight λ of the penalty at which the settings are compared, which ``"standard"`` ignores.
     grid
-        Values to try.
+        Grid of values to try.
     method, n_folds, objective, random_state, settings, device
         As in :class:`fairdash.training.sweep.SearchPlan`. The best settings differ between methods.
 
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all of them.
+        If options are invalid; the error lists all invalid options.
     """
 
     lam: float = option(
@@ -134,12 +134,12 @@ class SearchResult:
     Parameters
     ----------
     best
-        Settings with the smallest score; None in a search for a weight.
+        Settings with the smallest score, or None in a search for a weight.
     lam
-        Weight λ found; None in a search for settings. 0 if the standard model already meets the target. If no
-        weight meets the target, the closest weight, up to noise.
+        Selected weight λ, or None in a search for settings. The weight is 0 if the standard model already
+        meets the target. If no weight meets the target, the selected weight is the closest one, up to noise.
     reached
-        True if the target is met on the held-out rows; always True in a search for settings, which has no
+        Whether the target is met on the held-out rows; always True in a search for settings, which has no
         target.
     frame
         Table with one row per candidate; see :func:`search_settings` or
@@ -149,7 +149,7 @@ class SearchResult:
     measure
         Id of the dependence measure used.
     seconds
-        Wall time.
+        Wall time of the search in seconds.
     device
         Device used for training.
     notes
@@ -185,15 +185,16 @@ def search_settings(
 ) -> SearchResult:
     """Compare the candidates of `plan` by cross-validation within `rows`.
 
-    The score of a candidate is **loss + λ · excess dependence**, and the smallest score is best. It
+    The score of a candidate is **loss + λ · excess dependence**, and the smallest score is best. The score
     corresponds to the training objective, but uses held-out rows and a measure that the training does not
     minimise. The loss is divided by that of a constant model. The measure is HGR_KDE (HGR_RDC for methods
     whose penalty is a kernel density, too), so that a network cannot gain by deceiving its own penalty. The
     excess is the value above the independence floor of the same rows, and at least 0, so that noise is not
-    rewarded. λ is the price of a unit of dependence by this measure, in whatever unit the method's penalty
-    is. For ``"standard"``, the score is the loss alone. Candidates that diverge in a fold are never selected.
+    rewarded. Here, λ is the price of a unit of dependence by this measure, in whatever unit the method's
+    penalty is. For ``"standard"``, the score is the loss alone. Candidates that diverge in a fold are never
+    selected.
 
-    The frame has one row per candidate, the best first. Its columns are ``hidden`` (such as "32-16-8"),
+    The frame has one row per candidate, from best to worst. Its columns are ``hidden`` (such as "32-16-8"),
     ``dropout``, ``lr``, ``weight_decay``; the means over the folds' held-out rows of ``loss`` (0 is perfect,
     1 is a constant model), ``dependence``, its ``floor`` (with the sensitive column permuted), ``excess``
     (dependence minus floor) and ``score``; their standard errors over the folds, ``loss_se``, ``excess_se``
@@ -204,20 +205,21 @@ def search_settings(
     Parameters
     ----------
     dataset
-        Data set. With several sensitive columns, the column with the largest excess counts.
+        Data set. With several sensitive columns, the column with the largest excess is used.
     rows
-        Numbers of the rows to use; other rows have no influence. None uses all rows.
+        Numbers of the rows to use; other rows have no influence on the result. None uses all rows.
     progress
-        Function called with the completed share, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+        Function that is called with the completed share, 0 to 1, and may raise
+        :class:`fairdash.errors.Cancelled`.
     unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`): every leg of the training, and the
-        dependence in each fold.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`) for every leg of the training, and for
+        the dependence in each fold.
 
     Raises
     ------
     OptionError
-        As in :func:`fairdash.training.models.train_models`. Also raised if there are too few rows for the
-        folds, or every candidate diverged.
+        For the same reasons as in :func:`fairdash.training.models.train_models`, or if there are too few rows
+        for the folds, or if every candidate diverged.
     """
     started = time.monotonic()
     within = rows_of(dataset, rows)
@@ -267,7 +269,7 @@ def search_settings(
 def _frame(
     candidates: tuple[TrainingSettings, ...], out_of_fold: OutOfFold, by_fold: list[Dependence], lam: float
 ) -> pd.DataFrame:
-    """Return one row per candidate, the best first; the index is the position in the grid."""
+    """Return one row per candidate, from best to worst, whose index is its position in the grid."""
     excess = np.stack([each.excess for each in by_fold], axis=1)
     mean = mean_of_folds(excess)
     score = out_of_fold.loss.mean(axis=1) + lam * mean.clip(min=0)
@@ -323,21 +325,21 @@ def search(
         Numbers of the rows to use, such as the training rows of a split. None uses all rows, so that no rows
         remain for an independent test.
     groups
-        Groups of rows as in :func:`sweep`, which folds keep together.
+        Groups of rows as in :func:`sweep`, each of which stays in one fold.
     progress
-        Function that gets the share completed, from 0 to 1. It may raise :class:`fairdash.errors.Cancelled`
-        to stop.
+        Function that receives the completed share, from 0 to 1. The function may raise
+        :class:`fairdash.errors.Cancelled` to stop the search.
 
     Returns
     -------
     SearchResult
-        Pass ``best`` to :func:`sweep` as ``settings``. See
-        :func:`fairdash.training.search.search_settings` for how candidates are scored.
+        Result of the search, whose ``best`` you can pass to :func:`sweep` as ``settings``. See
+        :func:`fairdash.training.search.search_settings` for the score of a candidate.
 
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all of them.
+        If options are invalid; the error lists all invalid options.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Training settings and the fairness objective: independence of predictions or of residuals from s.
+"""Training settings and the fairness objective, which is independence of predictions or of residuals from s.
 
-The settings do not include the penalty, λ or the data.
+The settings contain neither the penalty, nor λ, nor the data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fairdash.training.splits import initial_seed as initial_seed
 from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import by_id, get_entry
 
-Array = TypeVar("Array")  # numpy array or torch tensor
+Array = TypeVar("Array")  # NumPy array or torch tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,11 +29,11 @@ class Objective:
     Parameters
     ----------
     id
-        Name in the API: ``"demographic_parity"``.
+        Name in the API, such as ``"demographic_parity"``.
     title
-        Display name: "Demographic parity".
+        Display name, such as "Demographic parity".
     audited
-        Name of U on charts: "prediction".
+        Name of U in charts, such as "prediction".
     meaning
         Description in one sentence.
     uses_target
@@ -71,33 +71,34 @@ OBJECTIVES: Mapping[str, Objective] = by_id(
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """Architecture and schedule shared by all models of a stack.
+    """Architecture and schedule that all models of a stack share.
 
     Parameters
     ----------
     architecture
-        Id in :data:`fairdash.training.settings.ARCHITECTURES`: encoding of numbers, and activation between
-        layers.
+        Id in :data:`fairdash.training.settings.ARCHITECTURES` of the encoding of numbers and the activation
+        between layers.
     hidden
-        Units of the predictor's hidden layers.
+        Numbers of units in the predictor's hidden layers.
     lr
-        Learning rate of the predictor, lowered to zero by a cosine schedule.
+        Learning rate of the predictor, which a cosine schedule lowers to zero.
     weight_decay
-        L2 penalty of the predictor, as in torch.optim.Adam.
+        L2 penalty on the weights of the predictor, as in torch.optim.Adam.
     batch_size
         Number of rows per mini-batch; at most the number of training rows.
     n_epochs
         Number of passes over the training rows.
     warm_up_epochs
-        Number of initial epochs without the penalty.
+        Number of initial epochs that ignore the penalty.
     adversary_hidden
-        Units of the hidden layers of the adversary's networks.
+        Numbers of units in the hidden layers of the adversary's networks.
     adversary_lr
         Constant learning rate of the adversary.
     adversary_steps
         Number of adversary steps per predictor step, on the same mini-batch.
     dropout
-        Share of each hidden layer's units dropped at random in every step of the predictor, in [0, 1).
+        Share of each hidden layer's units that are dropped at random in every step of the predictor, in [0,
+        1).
     loss
         Id in :data:`fairdash.training.losses.LOSSES`.
     tweedie_power
@@ -107,8 +108,8 @@ class TrainingSettings:
         equals that of the target.
     patience
         Number of epochs without a better score on the validation rows after which training stops; the model
-        keeps the weights of its best epoch. The score is the loss plus λ Ψ. If None, training uses every
-        epoch and keeps the last weights.
+        then gets the weights of its best epoch. The score is the loss plus λ Ψ. If None, training uses every
+        epoch and the model has the last weights.
 
     Examples
     --------
@@ -162,22 +163,23 @@ class TrainingSettings:
 
     @property
     def network(self) -> Architecture:
-        """Return the architecture with this id."""
+        """Return the architecture of these settings."""
         return get_entry(ARCHITECTURES, self.architecture, option="architecture")
 
     @property
     def loss_function(self) -> Loss:
-        """Return the loss, from :mod:`fairdash.training.losses`."""
+        """Return the loss of these settings, from :mod:`fairdash.training.losses`."""
         return find_loss(self.loss, tweedie_power=self.tweedie_power)
 
     def steps_an_epoch(self, n_rows: int) -> int:
-        """Return the number of mini-batches per epoch for a number of training rows; at least 1."""
+        """Return the number of mini-batches per epoch for a number of training rows, at least 1."""
         return batches_an_epoch(n_rows, self.batch_size)
 
     def with_steps_of(self, n_rows: int, *, on: int) -> Self:
-        """Return settings that take as many steps on `on` rows as these settings take on `n_rows`.
+        """Return settings that take as many steps on `on` rows as these settings take on `n_rows` rows.
 
-        Warm-up and patience are scaled like the epochs. All three are rounded to whole epochs.
+        The epochs of warm-up and patience are scaled by the same factor as the number of epochs. All three
+        numbers are rounded to whole epochs.
         """
         stretch = self.steps_an_epoch(n_rows) / self.steps_an_epoch(on)
         return replace(
@@ -191,12 +193,13 @@ class TrainingSettings:
     def stack_key(self) -> tuple[object, ...]:
         """Return a key that is equal for settings whose models can be trained in one stack.
 
-        It omits settings that may differ between models: learning rates, weight decay and dropout.
+        The key omits settings that may differ between models: learning rates, weight decay and dropout.
         """
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in _PER_MODEL)
 
 
-#: Number of predictor steps in a training. With more rows, batches become larger, but steps do not increase.
+#: Number of predictor steps in a training. With more rows, the batches become larger, but the number of steps
+#: does not increase.
 STEPS = 720
 _MIN_BATCH, _MAX_BATCH = 256, 2048
 #: Number of rows of a batch that an adversary uses in a catch-up step; each step uses different rows.
@@ -204,10 +207,10 @@ ROWS_TO_CATCH_UP = 256
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 60
 #: Number of epochs per warm-up epoch.
 _EPOCHS_A_WARM_UP = 6
-#: Weight decay times the number of rows, and maximum weight decay. The decay is added to the mean loss per
-#: row, so it must be smaller with more rows.
+#: Product of the weight decay and the number of rows, and maximum weight decay. The weight decay is added to
+#: the mean loss per row, so it must be smaller for more rows.
 _WEIGHT_DECAY_OF_ALL_ROWS, _MAX_WEIGHT_DECAY = 40.0, 3e-2
-#: Fields of :func:`budget_of`, for which an estimator accepts ``"auto"``.
+#: Keys of the result of :func:`budget_of`, for which an estimator accepts ``"auto"``.
 BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
 
 
@@ -217,7 +220,7 @@ def budget_of(
     """Return the training schedule for a number of rows, with about the same number of steps for all tables.
 
     Up to several thousand rows, the schedule is 60 epochs with batches of 256 rows. For larger tables,
-    batches grow to 2,048 rows and then to a 180th of the table. The number of epochs falls, so that about
+    batches grow to 2,048 rows and then to 1/180 of the table. The number of epochs falls, so that about
     :data:`STEPS` steps remain (``benchmarks/portfolio.py`` measures the effect).
 
     Parameters
@@ -225,12 +228,12 @@ def budget_of(
     n_rows
         Number of training rows, at least 1.
     batch_size, n_epochs
-        Values given by the user; the other values follow from them.
+        Values from the user, from which the other values follow.
 
     Returns
     -------
     dict
-        ``batch_size``, ``n_epochs``, ``warm_up_epochs`` and ``weight_decay``, as in
+        Keys ``batch_size``, ``n_epochs``, ``warm_up_epochs`` and ``weight_decay``, as in
         :class:`TrainingSettings`.
 
     Examples
@@ -260,7 +263,7 @@ def weight_decay_of(n_rows: int) -> float:
 
 
 def _power_of_2(value: float) -> int:
-    """Return the largest power of 2 that is at most the value; 1 for values below 1."""
+    """Return the largest power of 2 that is at most the value, or 1 for values below 1."""
     return 1 << max(int(value), 1).bit_length() - 1
 
 
@@ -279,17 +282,17 @@ _PER_MODEL = frozenset({"lr", "weight_decay", "adversary_lr", "dropout"})
 
 @dataclass(frozen=True)
 class StackedModel(ModelKey):
-    """One model to train in a stack: its key, and how to train it.
+    """One model of a stack: its key, and the settings and data of its training.
 
     Parameters
     ----------
     method, lam
-        As in :class:`ModelKey`. All models of a stack have the same method.
+        Method and weight as in :class:`ModelKey`. All models of a stack have the same method.
     settings
         Training settings. All models of a stack have the same ``stack_key``.
     split
-        Index of the split whose training rows are used, in the first dimension of the data. In
-        cross-validation, it is the index of the fold.
+        Index, in the first dimension of the data, of the split whose training rows are used. In
+        cross-validation, this is the index of the fold.
     seed
         Seed of the initial weights.
     """
@@ -315,7 +318,7 @@ class Architecture:
         Id in :data:`fairdash.nets.ACTIVATIONS`.
     embedding
         Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of additional inputs for each number
-        besides its standardised value; None for no additional inputs.
+        besides its standardised value, or None for no additional inputs.
     source
         Publication of the architecture.
     """
@@ -360,7 +363,7 @@ ARCHITECTURES: Mapping[str, Architecture] = by_id(
 
 
 def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
-    """Note why these weights are not a valid grid; an empty grid is valid unless weights are `needed`."""
+    """Explain why these weights are not a valid grid; an empty grid is valid unless weights are `needed`."""
     usable = all(math.isfinite(lam) and lam >= 0 for lam in lams)
     checks.require(lams or not needed, "lams", "The λ grid is empty", "Give at least one weight λ.")
     checks.require(usable, "lams", "A weight λ is negative or not a number", "Use numbers from 0 up.")

@@ -1,4 +1,4 @@
-"""Train one model on one table, as a stack with a single model.
+"""Training of one model on one table, as a stack with a single model.
 
 >>> import pandas as pd
 >>> rooms = pd.DataFrame({"rooms": [1.0, 3.0]})
@@ -50,7 +50,7 @@ def train_single(
     validation: NDArray[np.int64],
     on_step: Callable[[float], None] | None = None,
 ) -> tuple[Predictor, TrainedStack, int]:
-    """Train one model on checked rows; without s or with λ = 0, this is the standard network.
+    """Train one model on checked rows; without s or with λ = 0, the model is the standard network.
 
     Parameters
     ----------
@@ -61,14 +61,14 @@ def train_single(
     s
         Sensitive features (n, d), or None for no penalty.
     sample_weight
-        Positive weights (n,), or None.
+        Positive weights (n,), or None for equal weights.
     method, lam, objective, settings
         As in :class:`fairdash.training.settings.StackedModel` and
         :func:`fairdash.training.stack.train_stack`.
     seed
         Seed of the initial weights and the mini-batches.
     device
-        ``"cpu"``, ``"cuda"`` or ``"mps"``.
+        Device for training: ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation
         Sorted numbers of the rows for early stopping; see :func:`validation_rows`.
     on_step
@@ -76,7 +76,7 @@ def train_single(
 
     Returns
     -------
-    The model, the stack with this single model, and the number of epochs trained.
+    Model, stack with this single model, and number of epochs trained.
     """
     import torch
 
@@ -94,8 +94,8 @@ def train_single(
     scale = TargetScale.of(y[train], loss, None if weight is None else weight[train])
     if s is None or lam == 0:
         method, lam, s = STANDARD, 0.0, np.zeros((len(y), 1))
-    # With one model, launching operations takes longer than the arithmetic, so float64 costs no time. It
-    # makes row weights and repeated rows agree. MPS does not support it.
+    # With one model, launching operations takes longer than the arithmetic, so float64 costs no additional
+    # time. With float64, row weights and repeated rows give the same result. MPS does not support float64.
     number = torch.float32 if device == "mps" else torch.float64
 
     def table(values: NDArray[np.float64]) -> torch.Tensor:
@@ -125,7 +125,7 @@ def train_single(
 def validation_rows(
     n_rows: int, share: float, *, seed: int, groups: ArrayLike | None = None
 ) -> NDArray[np.int64]:
-    """Draw a share of the rows in whole groups, at least one for a positive share, as sorted row numbers."""
+    """Draw a share of the rows in whole groups, at least one if the share is positive, and sort them."""
     code = np.arange(n_rows) if groups is None else pd.factorize(np.asarray(groups))[0]
     n_groups = int(code.max()) + 1
     order = np.random.default_rng(seed_of(Stream.STOPPING_ROWS, seed, 0)).permutation(n_groups)
@@ -144,7 +144,7 @@ class Predictor:
     Parameters
     ----------
     encoder
-        Encoder that converts rows to the network's inputs x.
+        Encoder that converts rows to the inputs x of the network.
     weights, biases
         Weights (out, in) and biases (out,) of each layer.
     activation
@@ -152,7 +152,8 @@ class Predictor:
     has_log_link
         Whether h(x) is the exponential of the last layer's output instead of the output itself.
     factor, shift
-        Conversion to the target's units, including the correction that balances the predictions.
+        Factor and shift that convert outputs to the target's units, including the correction that balances
+        the predictions.
     """
 
     encoder: FeatureEncoder

@@ -1,7 +1,7 @@
 """Registry of ways to divide rows into training and test rows, and the selection of holdout rows.
 
-Selecting a weight λ on test rows makes the results on these rows optimistic. A claim about the selected point
-fails on other rows in about half of such selections. Holdout rows are not used in the selection.
+Selecting a weight λ on test rows makes its results on these rows optimistic. A claim about the selected point
+fails on other rows in about half of all selections. The selection does not use holdout rows.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MIN_BEFORE = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class SplitKind:
-    """Way to divide the rows.
+    """Way to divide the rows into training and test rows.
 
     Attributes
     ----------
@@ -41,15 +41,15 @@ class SplitKind:
     title
         Display name.
     phrase
-        Name in a sentence: "a … split" and "5 … splits".
+        Name in a sentence, in the phrases "a … split" and "5 … splits".
     meaning
-        Question that the test answers, in a sentence.
+        Sentence on the question that the test answers.
     role
-        Role of the required column of the data set: "group", "time" or none.
+        Role of the column that the data set must have: "group", "time" or none.
     draw
         Function that returns the splits, given a data set, the number of splits, the seed and the share of
-        validation rows. The j-th split depends only on the data, the seed, this share and j, so that a larger
-        number of splits keeps the first ones.
+        validation rows. The j-th split depends only on the data, the seed, this share and j, so that
+        increasing the number of splits keeps the earlier splits.
     """
 
     id: str
@@ -78,14 +78,14 @@ def draw_splits(
     Parameters
     ----------
     validation_share
-        Share of the non-test rows to use as validation rows. It does not affect the test rows.
+        Share of the non-test rows to use as validation rows. The share does not affect the test rows.
     set_aside
         Numbers of the rows to exclude from all splits.
 
     Raises
     ------
     OptionError
-        If the data set has no column for this kind, or its column does not allow this number of splits.
+        If the data set has no column for this kind, or if its column does not allow this number of splits.
     """
     draw = get_entry(SPLITS, checked_kind(dataset, kind), option="split").draw
     if set_aside is None or not len(set_aside):
@@ -98,7 +98,7 @@ def draw_splits(
 
 
 def checked_kind(dataset: Dataset, kind: str) -> str:
-    """Return the kind if the data set has the required column; otherwise raise an OptionError."""
+    """Return the kind if the data set has the column that it requires; otherwise raise an OptionError."""
     role = get_entry(SPLITS, kind, option="split").role
     if role and getattr(dataset, role) is None:
         raise _fault(
@@ -115,13 +115,13 @@ def default_kind(dataset: Dataset) -> str:
 
 
 def kinds_for(dataset: Dataset) -> list[str]:
-    """Return the kinds for which the data set has columns, the default first."""
+    """Return the kinds for which the data set has columns, with the default kind first."""
     able = [kind.id for kind in SPLITS.values() if not kind.role or getattr(dataset, kind.role) is not None]
     return sorted(able, key=lambda each: each != default_kind(dataset))
 
 
 def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
-    """Return the data set with these groups, (n,); None returns it unchanged."""
+    """Return the data set with these groups, (n,), or unchanged for None."""
     if groups is None:
         return dataset
     as_groups(groups, dataset.n_rows)
@@ -132,7 +132,7 @@ def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
 
 
 def check_groups(dataset: Dataset) -> None:
-    """Raise an error before training if no test could exchange the groups."""
+    """Raise an error before training if a test could not exchange any groups."""
     codes = as_groups(dataset.groups, dataset.n_rows)
     if codes is not None:
         for column in dataset.sensitive.columns:
@@ -178,7 +178,7 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
     splits: list[Split] = []
     for j in range(round((1 - TEST_SHARE - _MIN_BEFORE) / _STEP) + 1):
         split = _window(time, 1 - TEST_SHARE - j * _STEP, validation_share)
-        # Rows with the same time stay together, so windows may coincide if there are few times.
+        # Rows with the same time stay together, so windows may coincide if there are few different times.
         if split is not None and not any(np.array_equal(split.test, each.test) for each in splits):
             splits.append(split)
     if len(splits) < n_splits:
@@ -191,7 +191,7 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
 
 
 def _window(time: NDArray[np.float64], begin: float, validation_share: float) -> Split | None:
-    """Return a split with TEST_SHARE of the rows for testing, from `begin` on; None without earlier rows.
+    """Return a split with TEST_SHARE of the rows for testing, from `begin` on, or None without earlier rows.
 
     Rows after the test window are not used.
     """
@@ -249,17 +249,18 @@ SPLITS: Mapping[str, SplitKind] = by_id(
 
 
 #: Default share of holdout rows, the minimum number of rows in the table for it, and the maximum number of
-#: holdout rows. This maximum leaves little uncertainty, and further rows are more useful for training.
+#: holdout rows. With this maximum, little uncertainty remains, and further rows are more useful for training.
 SHARE, FROM_ROWS, MAX_ROWS = 0.2, 5_000, 10_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SetAside:
-    """Holdout rows, and predictions for them by models of other rows, not yet evaluated.
+    """Holdout rows, and predictions for them by models trained on other rows, before any evaluation.
 
-    The models are those closest to a refit. For each method and weight, one model is trained on all other
-    rows, with the settings and the seed of the refit. With many rows, the model of the first split is used
-    instead. The mean over the models of the splits would be a different predictor, which is not exported.
+    The models are similar to a refit as far as possible. For each method and weight, one model is trained on
+    all other rows, with the settings and the seed of the refit. With many rows, the model of the first split
+    is used instead of this model. The mean over the models of the splits would be a different predictor,
+    which fairdash does not export.
 
     Parameters
     ----------
@@ -274,9 +275,9 @@ class SetAside:
     sensitive
         Sensitive columns with m rows.
     weight
-        Exposure (m,), or None.
+        Exposures (m,), or None for equal weights.
     groups
-        Group codes (m,), or None.
+        Group codes (m,), or None if there are no groups.
     """
 
     rows: Rows
@@ -291,7 +292,7 @@ class SetAside:
     def of(
         cls, dataset: Dataset, rows: Rows, *, members: pd.DataFrame, predictions: NDArray[np.float64]
     ) -> SetAside:
-        """Make the holdout from its data set and predictions (K, n) for all rows of the data set."""
+        """Make the holdout from its data set and from predictions (K, n) for all rows of the data set."""
         codes = as_groups(dataset.groups, dataset.n_rows)
         return cls(
             rows=rows,
@@ -305,12 +306,12 @@ class SetAside:
 
 
 def default_share(n_rows: int) -> float:
-    """Return the default holdout share for this number of rows; 0 for small tables."""
+    """Return the default share of holdout rows for this number of rows, which is 0 for small tables."""
     return SHARE if n_rows >= FROM_ROWS else 0.0
 
 
 def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
-    """Draw the holdout rows, and return their sorted numbers; none for a share of 0.
+    """Draw the holdout rows, and return their sorted numbers; a share of 0 draws no rows.
 
     The rows depend only on the data set, not on a seed. Another run on the same table therefore sets the same
     rows aside, and cannot train or select on the holdout rows of the first run.
@@ -321,7 +322,7 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
         Share of the rows, 0 to below 1; at most :data:`MAX_ROWS` rows are drawn.
     latest
         Whether the latest rows are set aside, for splits by time. The question is then whether a model of the
-        past is valid later, and models must not use other rows of the same period. Rows with the same time
+        past is valid later, so models must not use other rows of the same period. Rows with the same time
         stay together. The holdout contains as many times as fit in the share, and at least the last one. If
         False, rows are drawn at random, in whole groups if the data set has groups.
 
@@ -343,7 +344,7 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
         rows = np.flatnonzero(time >= times[-max(held, 1)])
     elif (codes := as_groups(dataset.groups, n)) is not None:
         order = rng.permutation(codes.max() + 1)
-        # Take groups in random order until their rows would exceed the requested number.
+        # Groups are drawn in random order until their rows would exceed the requested number.
         within = np.bincount(codes)[order].cumsum() <= wanted
         rows = np.flatnonzero(np.isin(codes, order[within]))
     else:

@@ -22,7 +22,7 @@ TEST_SHARE = 0.2
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers of one split, sorted and disjoint; splits by time omit some rows.
+    """Sorted and disjoint row numbers of one split; splits by time omit some rows.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Split:
     test
         Rows for reported results, which are not used for selection.
     validation
-        Rows for selection (λ, settings, early stopping); may be empty.
+        Rows for the selection of λ and settings and for early stopping; may be empty.
     """
 
     train: NDArray[np.int64]
@@ -46,7 +46,7 @@ class Split:
 
 
 def of_one_value(values: pd.Series, parts: Sequence[NDArray[np.int64]]) -> list[int]:
-    """Return the indices of the parts (arrays of row numbers) in which a column is constant."""
+    """Return the indices of those parts (arrays of row numbers) in which a column is constant."""
     x = values.to_numpy(dtype=float)
     return [j for j, rows in enumerate(parts) if len(rows) and not varies(x[rows])]
 
@@ -76,7 +76,7 @@ def undefined_in_words(
     parts
         Row numbers of each part.
     of
-        Description of the parts, such as “test rows of {} splits”.
+        Description of the parts in words, such as “test rows of {} splits”.
 
     Raises
     ------
@@ -105,11 +105,11 @@ def random_splits(
     test_share: float = TEST_SHARE,
     validation_share: float = 0.0,
 ) -> tuple[Split, ...]:
-    """Draw random splits, 80/20 by default, as in the paper's experiments.
+    """Draw random splits, with 80 % training and 20 % test rows by default, as in the paper's experiments.
 
-    The j-th split depends only on `random_state` and j, so that a larger `n_splits` keeps the first splits.
-    `validation_share` is the share of the non-test rows to use as validation rows. It does not affect the
-    test rows.
+    The j-th split depends only on `random_state` and j, so that increasing `n_splits` keeps the earlier
+    splits. `validation_share` is the share of the non-test rows to use as validation rows. This share does
+    not affect the test rows.
     """
     n_test = round(n_rows * test_share)
     n_validation = round((n_rows - n_test) * validation_share)
@@ -165,10 +165,10 @@ def folds(
 
 
 def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None = None) -> Split:
-    """Return the split without test rows but with validation rows.
+    """Return the split with validation rows, but without test rows.
 
-    Without validation rows, a fifth of the training rows becomes validation rows. Rows of a group stay
-    together; `groups` (n,) covers the whole table.
+    If the split has no validation rows, a fifth of its training rows becomes validation rows. Rows of a group
+    stay together; `groups` (n,) covers the whole table.
     """
     if len(split.validation):
         return Split(split.train, split.test[:0], split.validation)
@@ -176,26 +176,26 @@ def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None =
 
 
 def at_most(rows: NDArray[np.int64], most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the rows, or a sorted random sample of `most` of them if there are more."""
+    """Return the rows, or a sorted random sample of `most` rows if there are more."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
 def initial_seed(random_state: int, split: int) -> int:
-    """Return the seed of the initial weights, shared by all models of a split, so that only λ differs."""
+    """Return the seed of the initial weights, which all models of a split share, so that only λ differs."""
     return seed_of(Stream.INITIAL_WEIGHTS, random_state, split)
 
 
 def corrected_standard_error(variance: Figures, *, n_splits: Any, test_to_train: float) -> Figures:
     """Return the standard error of a mean over J overlapping random splits: √((1/J + n_test/n_train) σ²).
 
-    The formula is eq. 9 of Nadeau and Bengio (2003), "Inference for the generalization error". `variance` is
-    the sample variance over the splits (J − 1 in the denominator).
+    The formula is equation 9 of Nadeau and Bengio (2003), "Inference for the generalization error". The
+    argument `variance` is the sample variance over the splits (with the divisor J − 1).
     """
     return ((1 / n_splits + test_to_train) * variance) ** 0.5
 
 
 def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
-    """Return unique row numbers as an ordered array; OptionError for numbers out of range."""
+    """Return unique row numbers as an ordered array; numbers out of range raise an OptionError."""
     if rows is None:
         return None
     numbers = np.asarray(rows)

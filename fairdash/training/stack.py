@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from fairdash.training.penalties.base import BasePenalty
 
 
-#: Function called after each epoch; see :func:`train_stack`.
+#: Function that is called after each epoch; see :func:`train_stack`.
 OnEpoch: TypeAlias = Callable[[int, NDArray[np.float64], NDArray[np.float64]], None]
 
 
@@ -56,16 +56,16 @@ class StackData:
     x
         Features (S, N, p).
     y
-        Target (S, N, 1), scaled for the loss. Over the training rows, it has mean 0 and variance 1 for
-        squared error, and mean 1 for losses with a log link.
+        Target (S, N, 1), scaled for the loss. Over the training rows, the scaled target has mean 0 and
+        variance 1 for squared error, and mean 1 for losses with a log link.
     s
         Sensitive features (S, N, d), in any units.
     train
         Indices of the training rows of each split.
     validation
-        Indices of the validation rows of each split, required only with ``patience``.
+        Indices of the validation rows of each split, which are required only with ``patience``.
     weight
-        Positive row weights (S, N, 1), or None.
+        Positive row weights (S, N, 1), or None for equal weights.
     """
 
     x: Tensor
@@ -108,17 +108,18 @@ class TrainedStack:
     predictor
         Networks of the predictors.
     which_split
-        Split index of each predictor.
+        Index of the split of each predictor.
     loss
-        Loss, whose link converts network outputs to predictions.
+        Loss, whose link converts outputs of the networks to predictions.
     diverged
         Whether the loss of each model became non-finite, (K,). Such a model keeps its last finite weights.
     best_epoch
         Epoch whose weights each model has, (K,), counted from 1.
     factor, shift
-        Arrays (K,). A prediction is ``factor * h(x) + shift``, with 1 and 0 unless it was balanced.
+        Factor and shift of each model, (K,). A prediction is ``factor * h(x) + shift``, with 1 and 0 unless
+        the predictions are balanced.
     state
-        State from which an interrupted training can resume, or None at its end.
+        State from which an interrupted training can resume, or None after the last epoch.
     note
         Message for the user if the GPU could not record the steps, otherwise empty.
     """
@@ -136,7 +137,7 @@ class TrainedStack:
     def predict(self, x: Tensor) -> NDArray[np.float64]:
         """Return predictions (K, N) on the scale of the training target, for encoded rows x (S, N, p)."""
         found = _predictions(self.predictor, x, self.which_split, self.loss)
-        # Computed in place, because predictions for many rows take gigabytes.
+        # The multiplication is in place, because predictions for many rows take gigabytes.
         found *= self.factor[:, None]
         found += self.shift[:, None]
         return found
@@ -157,12 +158,12 @@ def train_stack(
     """Train all `models` together.
 
     The models of a split use the same mini-batches in the same order, and models with the same seed start
-    from the same weights. Other models in the stack have no influence.
+    from the same weights. Other models in the stack have no influence on a model.
 
     Parameters
     ----------
     data
-        Rows of every split.
+        Encoded rows of every split.
     models
         Models with the same method and ``stack_key``.
     objective
@@ -170,16 +171,15 @@ def train_stack(
     batch_seeds
         One seed per split for the order of its mini-batches.
     on_step
-        Function called after each predictor step with the completed share of all steps. An exception, such as
-        :class:`fairdash.errors.Cancelled`, stops the training.
+        Function that is called after each predictor step with the completed share of all steps.
     on_epoch
-        Function called after each epoch with its number, from 1, and two means over its batches, (K,) each:
-        the loss divided by that of the constant model, and the penalty Ψ. Ψ is NaN during the warm-up and
-        without a penalty.
+        Function that is called after each epoch with the number of the epoch, from 1, and two means over its
+        batches, (K,) each: the loss divided by that of the constant model, and the penalty Ψ. The penalty is
+        NaN during the warm-up and for methods without a penalty.
     state
-        State of an earlier call with the same arguments; None to start from the beginning.
+        State of an earlier call with the same arguments, or None to start from the beginning.
     until
-        Epoch after which to stop, unless the training ends earlier; None to train to the end. Training in
+        Epoch after which to stop, unless the training ends earlier, or None to train to the end. Training in
         parts gives exactly the same weights as training at once.
     """
     settings, loss = models[0].settings, models[0].settings.loss_function
@@ -222,12 +222,12 @@ def _prepared(
 ) -> tuple[MinimaxTrainer, Batches, BestEpoch | None, StackData]:
     """Return the trainer, its mini-batches, early stopping (None without patience) and the rows on `device`.
 
-    After this function, the host reads no number from `device` within an epoch, because it would have to
-    wait.
+    After this function, the host reads no number from `device` within an epoch, because it would have to wait
+    for it.
     """
     settings = models[0].settings
     tables = Tables([model.split for model in models], len(data.x), device=device)
-    train = data.train  # on the host, where rows are drawn
+    train = data.train  # The host holds these row numbers, because it draws the rows.
     trainer, data = _minimax_trainer(data, models, tables, objective=objective, device=device)
     rows = Batch(data.x, data.y, data.s, data.weight)
     dropout = torch.tensor([model.settings.dropout for model in models], dtype=data.x.dtype)
@@ -299,9 +299,9 @@ def _train_epochs(
     on_step: Callable[[float], None] | None,
     on_epoch: OnEpoch | None,
 ) -> tuple[int, bool, str]:
-    """Train the given epochs, or until all models have stopped.
+    """Train the given epochs, or fewer if all models have stopped.
 
-    Returns the last epoch, whether the training has ended, and a note if the steps could not be recorded.
+    Return the last epoch, whether the training has ended, and a note if the steps could not be recorded.
     """
     n_steps = settings.n_epochs * batches.per_epoch
     step = (epochs.start - 1) * batches.per_epoch
@@ -348,7 +348,7 @@ def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
 
 
 def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
-    """Return the validation rows of each split, equally many and at most as many as can be scored at once."""
+    """Return the same number of validation rows of each split, at most as many as one scoring allows."""
     fewest = min(min(len(each) for each in validation), ROWS_AT_ONCE)
     return rows.take(
         lambda part: torch.stack([own[each[:fewest]] for own, each in zip(part, validation, strict=True)])
@@ -358,7 +358,7 @@ def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
 def _balance(
     predictor: StackedMLP, data: StackData, which_split: Sequence[int], loss: Loss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return factor and shift, (K,) each, that make predictions of the training rows sum to their target."""
+    """Return factor and shift, (K,) each, that make predictions of the training rows sum to the target."""
     factor, shift = np.ones(len(which_split)), np.zeros(len(which_split))
     predictions = _predictions(predictor, data.x, which_split, loss)
     y = data.y.squeeze(-1).double().cpu().numpy()
@@ -379,7 +379,7 @@ def _balance(
 def _predictions(
     predictor: StackedMLP, x: Tensor, which_split: Sequence[int], loss: Loss
 ) -> NDArray[np.float64]:
-    """Return the predictions (K, N) of the networks, without balancing."""
+    """Return the predictions (K, N) of the networks before balancing."""
     device = predictor.biases[0].device
     tables = Tables(which_split, len(x), device=device)
     predictions = np.empty((len(which_split), x.shape[1]))

@@ -1,4 +1,4 @@
-"""Train stacks of models on a data set in legs of a few seconds; a run can resume after each leg."""
+"""Training of stacks of models on a data set in legs of a few seconds; a run can resume after each leg."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
     from fairdash.training.stack import StackData, State
 
-#: Approximate seconds of a leg on a slow core, and maximum number of legs of a stack.
+#: Approximate time of a leg, in seconds on a slow core, and maximum number of legs of a stack.
 SECONDS_A_LEG, MAX_LEGS = 5.0, 20
-#: Seconds per unit of :func:`work_of` and training row on a slow core.
+#: Time, in seconds on a slow core, per training row and unit of :func:`work_of`.
 _SECONDS_A_ROW = 1e-6
-#: Seconds per mini-batch on a GPU, for any number of models.
+#: Time, in seconds, per mini-batch on a GPU, for any number of models.
 _SECONDS_A_BATCH = 3e-4
-#: Key of an encoding: split, power of the loss and embedding of the architecture.
+#: Key of an encoding: the split, the power of the loss, and the embedding of the architecture.
 _Key: TypeAlias = "tuple[int, float, str | None]"
 
 
 class StackTrainer:
-    """Shared context of the stacks of one call: the device, and the data set encoded per split and loss."""
+    """Context that the stacks of one call share: the device, and the data set encoded per split and loss."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class StackTrainer:
         self._stacked: dict[tuple[_Key, ...], StackData] = {}
 
     def encoded(self, model: StackedModel) -> EncodedRows:
-        """Return the encoded rows for the model's split, loss and architecture."""
+        """Return the rows encoded for the model's split, loss and architecture."""
         key, settings = _key_of(model), model.settings
         if key not in self._encoded:
             self._encoded[key] = encode_rows(
@@ -88,7 +88,7 @@ class StackTrainer:
         state: State | None = None,
         until: int | None = None,
     ) -> Found:
-        """Train a stack or one of its legs; :class:`OutOfMemoryError` if it does not fit on the device.
+        """Train a stack or one of its legs; too little memory on the device raises an OutOfMemoryError.
 
         Parameters
         ----------
@@ -97,10 +97,10 @@ class StackTrainer:
 
         Returns
         -------
-        The state from which to resume. At the end of the training, the result is instead a ``note`` for the
-        user, which may be empty; ``diverged`` and ``best_epoch``, (K,); and ``predictions`` (K, n) for all
-        rows in the target's units. If requested, it also contains the importance as ``features``, ``error``
-        and ``reliance``, and the networks in the form that :meth:`network` reads.
+        State from which to resume. After the last epoch, the result instead has the keys ``note`` for the
+        user, which may be empty, ``diverged`` and ``best_epoch``, (K,), and ``predictions`` (K, n) for all
+        rows in the target's units. If requested, the result also contains the importance as ``features``,
+        ``error`` and ``reliance``, and the networks in the form that :meth:`network` reads.
         """
         from fairdash.training.stack import train_stack
 
@@ -150,7 +150,7 @@ class StackTrainer:
                 data.x,
                 device=self.device,
                 blocks=self.encoded(stack[0]).encoder.blocks,
-                # The completed share does not change, but the call allows a cancellation.
+                # The completed share does not change, but the call lets the caller cancel the training.
                 on_feature=lambda: report.step(1.0),
             )
         return {**found, **leaning}
@@ -170,7 +170,7 @@ class StackTrainer:
         )
 
     def models_per_stack(self, model: StackedModel) -> int:
-        """Return how many such models fit in a stack, given a CPU's cache or a GPU's memory."""
+        """Return how many models like this one fit in a stack, given the CPU's cache or the GPU's memory."""
         rows = self.encoded(model).x
         memory = StackMemory.of(
             model.method,
@@ -237,7 +237,7 @@ def work_of(models: Sequence[StackedModel]) -> float:
     total = 0.0
     for model in models:
         if model.method == FAIR_TARIFF:
-            continue  # all tariffs together take less time than one network
+            continue  # All tariffs together take less time than one network.
         method = get_entry(METHODS, model.method, option="method")
         closed_form = 0.0 if method.penalty is None else 0.5
         seen = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)
@@ -249,12 +249,12 @@ def work_of(models: Sequence[StackedModel]) -> float:
 
 
 def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
-    """Estimate the training time on a slow core, for the given rows."""
+    """Estimate the training time, in seconds on a slow core, for the given numbers of rows."""
     return work_of(models) * n_rows * _SECONDS_A_ROW
 
 
 def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
-    """Return the number of legs, which depends only on plan and data, so that a resumed job has the same."""
+    """Return the number of legs, which depends only on plan and data and is the same in a resumed job."""
     settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
     seconds = seconds_of(stack, rows)
     if trainer.device != "cpu":
@@ -269,11 +269,11 @@ def _leg(
     before: Found | None,
     until: int,
 ) -> Found:
-    """Train one leg from the end of the previous leg."""
+    """Train one leg, starting at the end of the previous leg."""
     report.begin()
     try:
         found = trainer.train(stack, report, state=before, until=until)
     except OutOfMemoryError:
-        # This result is stored, so that a resumed run does not try the same stack again.
+        # The trainer stores this result, so that a resumed run does not try the same stack again.
         return {"fits": False}
     return {**found, "curves": report.end(), "fits": True}

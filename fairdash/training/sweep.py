@@ -1,4 +1,4 @@
-"""Plan a sweep over methods, weights λ and splits of one data set, and train its models in stacks."""
+"""Plan of a sweep over methods, weights λ and splits of one data set, and its training in stacks."""
 
 from __future__ import annotations
 
@@ -68,18 +68,18 @@ class TrainingPlan:
     split
         Id in :data:`fairdash.training.split_kinds.SPLITS`, which determines how test rows are selected.
     confirmation_share
-        Share of the rows to set aside first as a holdout, 0 to below 1. They are not used until a selected
-        point is confirmed on them; see :mod:`fairdash.training.split_kinds`.
+        Share of the rows to set aside as a holdout before all else, 0 to below 1. Holdout rows are not used
+        until a selected point is confirmed on them; see :mod:`fairdash.training.split_kinds`.
     settings
-        Architecture and schedule, or the common part of the settings to compare.
+        Architecture and schedule of the models or, in a search, the settings that all candidates share.
     device
-        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``. ``"auto"`` uses a GPU if the training is large enough
-        to be faster there.
+        Device for training: ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``. The value ``"auto"`` uses a GPU
+        if the training is long enough to be faster on it.
 
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all of them.
+        If options are invalid; the error lists all invalid options.
     """
 
     objective: str = "demographic_parity"
@@ -107,14 +107,14 @@ class TrainingPlan:
         """Check the additional options of a plan."""
 
     def set_aside(self, dataset: Dataset) -> NDArray[np.int64]:
-        """Draw the holdout rows; see :func:`fairdash.training.split_kinds.draw_set_aside` for errors."""
+        """Draw the holdout rows; errors as in :func:`fairdash.training.split_kinds.draw_set_aside`."""
         checked_kind(dataset, self.split)
         return draw_set_aside(dataset, self.confirmation_share, latest=self.split == TIME)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchPlan(TrainingPlan):
-    """Shared fields of searches, which compare candidates of one method by cross-validation.
+    """Fields that all searches share; a search compares candidates of one method by cross-validation.
 
     Parameters
     ----------
@@ -140,9 +140,9 @@ class Sweep(TrainingPlan):
     Parameters
     ----------
     methods
-        Ids in :data:`fairdash.training.methods.METHODS`. ``"standard"`` is trained once per split, and other
-        methods once per split and λ. Alternatively, ``"standard"`` and ``"fair_tariff"`` give a GLM and
-        tariffs.
+        Ids in :data:`fairdash.training.methods.METHODS`. The method ``"standard"`` is trained once per split,
+        and other methods are trained once per split and λ. Alternatively, the methods ``"standard"`` and
+        ``"fair_tariff"`` give a GLM and tariffs.
     lams
         Distinct weights λ ≥ 0 of the penalty Ψ, relative to a loss in units of the constant model's loss.
     n_splits
@@ -151,20 +151,20 @@ class Sweep(TrainingPlan):
         Share of the non-test rows to use as validation rows, 0 to below 1.
     tune
         Whether :func:`fairdash.training.crossvalidation.tune` first selects learning rate and weight decay on
-        the validation rows of each split. They replace the values in `settings`.
+        the validation rows of each split. The selected values replace the values in `settings`.
     find_lams
-        Whether :func:`fairdash.training.pilot.find_lams` first finds weights along the front. They replace
-        `lams` and have the same number.
+        Whether :func:`fairdash.training.pilot.find_lams` first finds weights along the front. The found
+        weights replace `lams`; their number is the number of `lams`.
     tariff
-        Whether a run also fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at these weights. They are not
-        models of the sweep itself.
+        Whether a run also fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at the weights of the plan. The
+        tariffs are not models of the sweep itself.
     objective, random_state, split, confirmation_share, settings, device
         As in :class:`fairdash.training.sweep.TrainingPlan`.
 
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all of them.
+        If options are invalid; the error lists all invalid options.
     """
 
     methods: tuple[str, ...] = (STANDARD, DEFAULT_METHOD)
@@ -213,13 +213,14 @@ class Sweep(TrainingPlan):
         return resolve_device(self.device, seconds=seconds_of(self.models(), training_rows(n_rows)))
 
     def other_defaults(self, then: Mapping[str, Any]) -> str:
-        """Describe the former defaults in `then` that have changed; empty if none has."""
+        """Describe those defaults in `then` that have changed since; the text is empty if no default has."""
         return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
         """List all models of the plan, ordered by method, split and λ.
 
-        `settings` contains the settings of each split; None uses the plan's settings for all splits.
+        The argument `settings` contains the settings of each split; None uses the plan's settings for all
+        splits.
         """
         return tuple(
             StackedModel(method, float(lam), own, split, initial_seed(self.random_state, split))
@@ -260,7 +261,8 @@ def default_plan(
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=own,
-        # With many rows, the default is smaller and at least as good as all weight decays in the grid.
+        # For a table with many rows, the default weight decay is smaller and at least as good as all those in
+        # the grid.
         tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
         # Prices are filed as tables, so tariffs are the default only for losses with a log link.
         tariff=own.loss_function.has_log_link if tariff is None else tariff,
@@ -271,8 +273,9 @@ def default_plan(
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     """Return the plan of a preview with one split of the sweep's first fair method.
 
-    If the plan has tariffs, the preview fits tariffs instead, because they use all rows in seconds and a link
-    may need all rows. If the preview uses a sample, `n_rows` is its size, which determines the schedule.
+    If the plan has tariffs, the preview fits tariffs instead of networks, because tariffs use all rows in
+    seconds, and detecting a link may require all rows. If the preview uses a sample, `n_rows` is the size of
+    this sample, which determines the schedule.
     """
     if plan.tariff:
         plan = replace(plan, methods=(STANDARD, FAIR_TARIFF), n_splits=1, tariff=False, tune=False)
@@ -293,7 +296,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
 
 
 def quicker(plan: Sweep) -> Sweep | None:
-    """Return a shorter plan, with the first fair method and few splits; None if the plan is no longer."""
+    """Return a shorter plan with the first fair method and few splits, or None if none is shorter."""
     fair = next((method for method in plan.methods if method != STANDARD), None)
     if fair is None:
         return None
@@ -319,16 +322,16 @@ def train_sweep(
     importance
         Whether to compute the permutation importance of every feature in every model.
     confirms
-        Whether to predict the holdout rows, if there are any, by one model per method and λ. This model is
-        trained on all other rows or, with many rows, is that of the first split. If False, the holdout rows
-        are not used at all.
+        Whether one model per method and λ predicts the holdout rows, if there are any. This model is trained
+        on all other rows or, in tables with many rows, is the model of the first split. If False, the holdout
+        rows are not used at all.
     brief
-        Whether to reuse the standard models from tuning if training would give the same models. There are
-        then no training curves and no importance for them.
+        Whether to reuse the standard models from tuning if training would return the same models. The reused
+        models have no training curves and no importance.
     progress
         Function called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are those under ``"tuning/"``,
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are under ``"tuning/"``,
         ``"train/"`` and ``"set-aside/"``.
     """
     tell: OnProgress = (lambda _: None) if progress is None else progress
@@ -378,7 +381,7 @@ def train_sweep(
             within(unit, "set-aside"),
         )
 
-    # The two tasks are independent.
+    # The two tasks are independent, so they may run at the same time.
     tasks: dict[str, Callable[[], Any]] = {"train": train}
     if trains_more:
         tasks["set-aside"] = predict_set_aside
@@ -400,7 +403,7 @@ def train_sweep(
         first = np.flatnonzero(trained.members["split"] == 0)
         members = trained.members.iloc[first]
         kept = SetAside.of(dataset, aside, members=members, predictions=trained.predictions[first])
-    # The models of the splits must not show results for the holdout rows.
+    # The models of the splits must not reveal results for the holdout rows.
     trained.predictions[:, aside] = np.nan
     return replace(trained, set_aside=kept)
 
@@ -408,9 +411,9 @@ def train_sweep(
 def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:
     """Return whether additional models, trained on all other rows, predict the holdout rows.
 
-    With many rows, the models of the first split predict them, because they hardly differ and have not used
-    the holdout rows either. Splits by time always need additional models, because their first split trains on
-    the oldest rows only.
+    In tables with many rows, the models of the first split predict the holdout rows, because these models
+    hardly differ from the additional ones and have not used the holdout rows either. Splits by time always
+    need additional models, because their first split trains on the oldest rows only.
     """
     return sweep.confirmation_share > 0 and (n_rows < MANY_ROWS or sweep.split == TIME)
 

@@ -1,1 +1,1 @@
-"""Dependence penalties Ψ(U, V), which distinguish the training methods."""
+"""Dependence penalties Ψ(U, V), by which the training methods differ."""

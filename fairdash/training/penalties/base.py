@@ -1,4 +1,4 @@
-"""Shared parts of the penalties: encoding of sensitive features, and defaults without an adversary."""
+"""Shared code of the penalties: encoding of sensitive features, and defaults without an adversary."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from fairdash.utils.rounding import is_rounding, precision
 
 
 class BasePenalty(nn.Module):
-    """Interface between a penalty and the training loop, for K models at once; no adversary by default.
+    """Interface between a penalty and the training loop, for K models at once; by default without adversary.
 
     A closed-form penalty only has to define ``forward(u, v, sample_weight)``, which returns Ψ of shape (K,),
-    differentiable in u (K, batch, 1). v (K, batch, q) is encoded. sample_weight is (K, batch, 1), and a
-    weight of 2 counts a row twice. :meth:`parameters` returns the adversary's parameters with the leading
-    dimension K.
+    differentiable in u (K, batch, 1). The argument v (K, batch, q) contains encoded features. The argument
+    sample_weight is (K, batch, 1), and a row of weight 2 counts as two rows. :meth:`parameters` returns the
+    parameters of the adversary with the leading dimension K.
 
     Parameters
     ----------
     seeds
         One seed per model.
     s
-        Encoded training rows of every split, (S, n, q).
+        Encoded sensitive features of the training rows of every split, (S, n, q).
     which_split
-        Split of each model, (K,).
+        Index of the split of each model, (K,).
     settings
         Training settings of the models.
     """
@@ -49,19 +49,20 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Encode the sensitive features of each row for the penalty, independently of their units.
+        """Encode the sensitive features of each row for the penalty, such that their units have no effect.
 
-        The default scales every column to mean 0 and standard deviation 1 on the training rows. A constant
-        column becomes 0.
+        By default, every column is scaled to mean 0 and standard deviation 1 on the training rows. A constant
+        column becomes zeros.
 
         Parameters
         ----------
         s
             Sensitive features of all rows for each split, (S, N, d).
         train
-            Row numbers of the training rows of each of the S splits; other rows have no influence.
+            Row numbers of the training rows of each of the S splits; other rows have no influence on the
+            encoding.
         weight
-            Row weights (S, N, 1), or None; a weight of 2 counts a row twice.
+            Row weights (S, N, 1), or None for equal weights; a row of weight 2 counts as two rows.
 
         Returns
         -------
@@ -91,7 +92,7 @@ class BasePenalty(nn.Module):
         return psi
 
     def adversary_gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
-        """Return the gradients of :meth:`adversary_objective`, one per parameter; none flows into u."""
+        """Return the gradients of :meth:`adversary_objective`, one per parameter, with no gradient into u."""
         climbed = self.adversary_objective(u, v, sample_weight)
         return list(torch.autograd.grad(climbed.sum(), list(self.parameters())))
 
@@ -107,19 +108,21 @@ def of_ranks(
 ) -> Tensor:
     """Return functions of the ranks of all columns, joined along the last axis; (S, N, d) -> (S, N, q).
 
-    Other rows are interpolated linearly between training rows, or get the value at the end. Functions that
-    are 0 in all rows of all splits are omitted, but at least one function is kept.
+    Values between training rows are interpolated linearly, and values beyond them get the function's end
+    value. Functions that are 0 in all rows of all splits are omitted, except that at least one function
+    remains.
 
     Parameters
     ----------
     s
         Sensitive features of all rows for each split.
     train
-        Row numbers of each split's training rows.
+        Row numbers of the training rows of each split.
     functions
-        Function that returns the (m, P) function values, given the masses of the m ordered distinct values.
+        Function that returns the values (m, P) of the functions, given the masses of the m ordered distinct
+        values.
     weight
-        Row weights (S, N, 1), or None; a weight of 2 counts a row twice.
+        Row weights (S, N, 1), or None for equal weights; a row of weight 2 counts as two rows.
     """
     masses = torch.ones_like(s[..., 0]) if weight is None else weight[..., 0]
     encoded = [
@@ -136,13 +139,13 @@ def of_ranks(
 
 
 def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-    """Return normal quantiles of every column's mid-ranks, (S, N, d), invariant to increasing maps of s."""
-    # A constant column has mid-rank ½, so its scores are 0.
+    """Return normal quantiles of each column's mid-ranks, (S, N, d); increasing maps of s have no effect."""
+    # A constant column has mid-rank ½, so that its normal scores are 0.
     return of_ranks(s, train, lambda mass: scores(mass)[:, None], weight)
 
 
 def scores(mass: Array) -> Array:
-    """Return normal scores of distinct values with these masses, (m,)."""
+    """Return normal scores (m,) of distinct values with the given masses (m,)."""
     from scipy.special import ndtri
 
     found: Array = ndtri(np.cumsum(mass) - mass / 2)
@@ -150,5 +153,5 @@ def scores(mass: Array) -> Array:
 
 
 def shares_of_rows(u: Tensor, share: Tensor | None) -> Tensor:
-    """Return the share of each row in the batch of u (K, batch, 1); None gives equal shares."""
+    """Return the share of each row in the batch of u (K, batch, 1), or None for equal weights."""
     return torch.full_like(u, 1 / u.shape[1]) if share is None else share

@@ -1,10 +1,11 @@
-"""Closed-form penalties: linear correlation, χ² of smoothed batches, correlations of smooth functions.
+"""Closed-form penalties: linear correlation, χ² of smoothed batches, and correlations of smooth functions.
 
 HGR is the largest correlation of f(U) and g(S) over all functions. In this module, f is a sum of Gaussian
 bumps of the standardised U, and g is a sum of cubic splines of the ranks of S. For such sums, the best pair
 is a singular vector, so no adversary has to be trained. The largest correlation depends on one pair of
-functions. When the predictor lowers it, another pair becomes the largest and the gradient jumps. The sum of
-squares lowers all pairs at once. Its limit for increasingly many functions is χ² (Lancaster 1958).
+functions. When the predictor lowers this correlation, the correlation of another pair becomes the largest and
+the gradient jumps. The sum of squared correlations penalises all pairs at once. The limit of this sum for
+increasingly many functions is χ² (Lancaster 1958).
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ _RIDGE_OF_COLUMNS = 1e-4
 class PearsonPenalty(BasePenalty):
     """Penalty Ψ = |ρ(U, S)|, or the multiple correlation R = √(cᵀC⁻¹c) of U with several columns of S.
 
-    On the batch, c contains the correlations of U with each column, and C the correlations among the columns.
-    Ψ is between 0 and 1. Independent batches of b rows give about √(2 / (π b)), or √(d / b) with d columns.
+    On the batch, c contains the correlations of U with each column, and C contains the correlations among the
+    columns. Ψ is between 0 and 1. Independent batches of b rows give about √(2 / (π b)), or √(d / b) for d
+    columns.
     """
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -42,52 +44,52 @@ class PearsonPenalty(BasePenalty):
         one = torch.eye(v.shape[2], dtype=v.dtype, device=v.device)
         c = torch.bmm(columns, part * standardise(u, share))
         among = torch.lerp(among, one.expand_as(among), _RIDGE_OF_COLUMNS)
-        # solve_ex skips the check for singular matrices, which would make the host wait; the ridge prevents
-        # them.
+        # The function solve_ex skips the check for singular matrices, which would make the host wait; the
+        # ridge prevents such matrices.
         weights, _ = torch.linalg.solve_ex(among, c.detach())
         square = torch.bmm(c.transpose(1, 2), weights)[:, 0, 0]
-        # R = cᵀα with fixed α = C⁻¹c / R. Since α is optimal, its change has no effect to first order. Unlike
-        # the gradient of the root, this gradient is finite at 0.
+        # The value is R = cᵀα with fixed α = C⁻¹c / R. Since α is optimal, a change of α has no effect to
+        # first order. Unlike the gradient of the root, this gradient is finite at 0.
         root = square.detach().clamp_min(0.0).sqrt()
         return torch.where(root > 0, square / torch.where(root > 0, root, 1.0), square)
 
 
-#: Number of standard deviations at which values are clipped, so that an outlier does not extend the grid of
+#: Number of standard deviations at which values are clipped, so that an outlier does not enlarge the grid of
 #: all models. Clipping U or S can only lower χ².
 _LARGEST = 4.0
-#: Extension of the grid beyond the values, in bandwidths. It includes 99.7 % of the mass of a kernel at the
-#: end.
+#: Number of bandwidths by which the grid extends beyond the values. The extended grid includes 99.7 % of the
+#: mass of a kernel at the outermost value.
 _BEYOND = 3.0
-#: Exponent beyond which a kernel counts as 0. Smaller numbers are outside the normal range of float32, where
-#: exp takes five times as long.
+#: Exponent beyond which a kernel is replaced by 0. Smaller numbers are outside the normal range of float32,
+#: where exp takes five times as long.
 _FURTHEST = 30.0
-#: Marginal mass below which a grid line holds only rounding error.
+#: Marginal mass below which a grid line contains only rounding errors.
 _NO_MASS = 1e-12
 
 
 class KDEPenalty(BasePenalty):
     """Penalty Ψ = χ²_KDE(U, S) = Σ p(i, j)² / (p(i) p(j)) − 1 on a grid, for one sensitive column.
 
-    Ψ is at least 0, with no upper bound. Independent batches of 256 rows give about 0.05. The penalty is
-    computed as in :func:`fairdash.dependence.kde.chi2_kde` with its covering grid, whose lines are one
+    Ψ is at least 0, with no upper bound. Independent batches of 256 rows give a Ψ of about 0.05. The penalty
+    is computed as in :func:`fairdash.dependence.kde.chi2_kde` with its covering grid, whose lines are one
     bandwidth apart, except that all batches share one grid. The published grid ends at 2.5 standard
-    deviations and ignores values outside. The bandwidth decreases with the effective number of rows, on which
-    equal weights have no effect.
+    deviations and ignores values beyond its ends. The bandwidth decreases with the effective number of rows,
+    which is the number of rows if the weights are equal.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Return normal quantiles of the mid-ranks.
 
-        All kernels have the same bandwidth. For a standardised S with a heavy tail, it would be wider than
-        the bulk of the rows and could not resolve their differences.
+        All kernels have the same bandwidth. For a standardised S with a heavy tail, the bandwidth would be
+        wider than the bulk of the rows and could not resolve their differences.
         """
         return normal_scores(s, train, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,), at least 0."""
         share = shares(sample_weight)
-        # Silverman's rule in two dimensions, with Kish's effective number of rows.
+        # The bandwidth follows Silverman's rule in two dimensions, with Kish's effective number of rows.
         if share is None:
             bandwidth = torch.full_like(u[:, :1], u.shape[1] ** (-1 / 6))
         else:
@@ -96,7 +98,7 @@ class KDEPenalty(BasePenalty):
         joint = torch.bmm(f, g.transpose(1, 2) if share is None else share * g.transpose(1, 2))
         joint = joint / joint.sum(dim=(1, 2), keepdim=True)
         rows, columns = joint.sum(dim=2, keepdim=True), joint.sum(dim=1, keepdim=True)
-        # Testing for empty cells instead of filled ones keeps NaN for a model whose U is NaN.
+        # Testing for empty cells instead of nonempty cells keeps the NaN of a model whose U is NaN.
         empty = (rows <= _NO_MASS) | (columns <= _NO_MASS)
         product = torch.where(empty, 1.0, rows * columns)
         # Σ p²/(p p) − 1 is computed as a sum of squares, because subtracting 1 from about 1 would lose
@@ -144,14 +146,14 @@ _NO_LINK = 1e-8
 
 @dataclass(frozen=True)
 class Bumps:
-    """Basis of Gaussian bumps on the standardised U, evenly spaced on ± `reach`."""
+    """Basis of Gaussian bumps on the standardised U, with centres evenly spaced over ± `reach`."""
 
     count: int
     reach: float
 
     @property
     def width(self) -> float:
-        """Return the standard deviation of a bump, equal to the distance between centres."""
+        """Return the standard deviation of a bump, which equals the distance between neighbouring centres."""
         return 2 * self.reach / (self.count - 1)
 
     def distances(self, inside: Tensor) -> Tensor:
@@ -166,20 +168,21 @@ _BUMPS = Bumps(10, 2.5)
 
 
 class SplineHGRPenalty(BasePenalty):
-    """Penalty Ψ: the first singular value of A^(−½) C B^(−½) on the batch.
+    """Penalty Ψ: the first singular value of A^(−½) C B^(−½) on the batch, for smooth functions of U and S.
 
-    C is the covariance of the bumps of U with the splines of S. A and B are the covariance matrices of bumps
-    and splines, each with a ridge. Ψ is between 0 (no functions are correlated) and 1, which the ridge
-    prevents from being reached. Independent batches have a floor of 0.24 with 256 rows and one column.
+    The matrix C is the covariance of the bumps of U with the splines of S. The matrices A and B are the
+    covariances of the bumps and of the splines, each with a ridge. Ψ is 0 if no functions are correlated, and
+    stays below 1 because of the ridges. Independent batches have a floor of 0.24 with 256 rows and one
+    column.
     """
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Return splines of each column's mid-ranks, uncorrelated with variance 1 on the training rows.
+        """Return splines of each column's mid-ranks, uncorrelated and with variance 1 on the training rows.
 
         With several columns, the functions of all columns are joined with products of the three smoothest
         functions of each pair of columns, so that g is a sum of functions of one and of two columns.
-        Functions that vanish because of ties are omitted. A binary S therefore has one function.
+        Functions that vanish because of ties are omitted, so that a binary S has one function.
         """
         return of_ranks(s, train, smooth_functions, weight)
 
@@ -191,10 +194,11 @@ class SplineHGRPenalty(BasePenalty):
 
 
 class Moments(NamedTuple):
-    """Functions of U and of S on a batch, and their covariances, each with a ridge.
+    """Functions of U and of S on a batch, and their covariance matrices, each with a ridge.
 
-    Bumps have the shape (K, count, batch), so that all passes run along the batch. `part` is the share of
-    each row, `mean` is the mean of v, and a, b and c are A, B and C of :class:`SplineHGRPenalty`.
+    Bumps have the shape (K, count, batch), so that all passes run along the batch. The attribute `part` is
+    the share of each row, `mean` is the mean of v, and a, b and c are the matrices A, B and C of
+    :class:`SplineHGRPenalty`.
     """
 
     inside: Tensor
@@ -209,7 +213,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, bumps: Bumps, z: Tensor, v: Tensor, share: Tensor | None) -> Moments:
-        """Compute the moments from standardised z (K, batch, 1) and v (K, batch, q)."""
+        """Compute the moments from standardised z (K, batch, 1) and functions v (K, batch, q)."""
         inside = z.transpose(1, 2).clamp(-bumps.reach, bumps.reach)
         if share is None:
             part = torch.full_like(z[:1], 1 / z.shape[1]).transpose(1, 2)
@@ -225,29 +229,30 @@ class Moments(NamedTuple):
         mean = torch.bmm(part.expand(len(v), -1, -1), v)
         b = torch.bmm((part.transpose(1, 2) * v).transpose(1, 2), v) - mean.transpose(1, 2) * mean
         # On the training rows, the functions of S have variance 1, so the mean diagonal is 1. In a batch with
-        # constant S, only the ridge remains, and Ψ = 0.
+        # constant S, only the ridge remains, so that Ψ = 0.
         b.diagonal(dim1=1, dim2=2).add_(RIDGE)
         return cls(inside, part, values, centred, v, mean, a, b, c)
 
     def slope(self, bumps: Bumps, of_bumps: Tensor) -> Tensor:
-        """Return ∂Ψ/∂z (K, batch, 1), given the derivative of Ψ by each bump's value, for a share of 1."""
-        # φ′(z) = −(z − centre) / width² φ
+        """Return ∂Ψ/∂z (K, batch, 1), given the derivatives of Ψ by the bumps' values, for a share of 1."""
+        # The derivative of a bump is φ′(z) = −(z − centre) / width² φ.
         bend = bumps.distances(self.inside).mul_(self.values).mul_(of_bumps).sum(dim=1, keepdim=True)
         slope = -self.part / bumps.width**2 * bend
-        # U is clipped beyond the outermost bumps, where the derivative is 0.
+        # Values of U beyond the outermost bumps are clipped, so their derivative is 0.
         return torch.where(self.inside.abs() < bumps.reach, slope, 0.0).transpose(1, 2)
 
 
-#: Number of squarings of a matrix, and number after which it is rescaled, because single precision ends at
-#: 1e-38. Two eigenvalues that differ by less than 1e-4 count as one, with a mixture of their vectors.
+#: Number of times a matrix is squared, and number of squarings after which it is rescaled, because single
+#: precision ends at 1e-38. Two eigenvalues that differ by less than 1e-4 count as one, with a mixture of
+#: their vectors.
 _SQUARINGS, _SQUARINGS_AT_ONCE = 15, 3
 
 
 def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
     """Return the largest eigenvalue, (K,), and its vector, (K, P, 1), of symmetric matrices (K, P, P) ≥ 0.
 
-    On a GPU, the eigensolver would wait for the CPU, so the vector is a column of the 2¹⁵th power of the
-    matrix. For a zero matrix, both results are then 0.
+    On a GPU, an eigensolver would wait for the CPU, so the function returns a column of the 2¹⁵th power of
+    the matrix as the vector. For a zero matrix, the eigenvalue and the vector are then 0.
     """
     if square.is_cpu:
         values, vectors = torch.linalg.eigh(square)
@@ -269,15 +274,16 @@ def leading_pair(square: Tensor) -> tuple[Tensor, Tensor]:
 class _CanonicalCorrelation(torch.autograd.Function):
     """Autograd node with a handwritten gradient; autograd through svdvals would take 50 % longer.
 
-    Let α and β be the weights of the best pair, with αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ. Since they are optimal,
-    their change has no effect to first order: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B is
-    constant, because S is.
+    Let α and β be the weights of the best pair, with αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ. Since α and β are optimal,
+    a change of them has no effect to first order: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). The
+    matrix B is constant, because S is.
     """
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
         moments = Moments.of(_BUMPS, z, v, share)
-        # cholesky_ex does not raise errors, so that a model whose U is not finite does not stop the others.
+        # The function cholesky_ex raises no errors, so that a model whose U is not finite does not stop the
+        # others.
         lower, _ = torch.linalg.cholesky_ex(moments.a)
         half = torch.linalg.solve_triangular(lower, moments.c, upper=False)
         lower_b, _ = torch.linalg.cholesky_ex(moments.b)
@@ -301,22 +307,23 @@ class _CanonicalCorrelation(torch.autograd.Function):
         psi = psi[:, None, None]
         f = torch.bmm(alpha.transpose(1, 2), own.centred)
         g = torch.bmm(own.v - own.mean, beta).transpose(1, 2)
-        # ∂Ψ/∂φ_i = w_i (α (g_i − Ψ f_i) − Ψ ridge |α|² φ̃_i / P), the last from the ridge's mean diagonal.
+        # The derivative is ∂Ψ/∂φ_i = w_i (α (g_i − Ψ f_i) − Ψ ridge |α|² φ̃_i / P), where the last term comes
+        # from the ridge's mean diagonal.
         shrink = psi * (RIDGE / _BUMPS.count) * (alpha * alpha).sum(dim=1, keepdim=True)
         of_bumps = torch.baddbmm(-shrink * own.centred, alpha, g - psi * f)
         return grad_outputs[0][:, None, None] * own.slope(_BUMPS, of_bumps), None, None
 
 
-#: Wider range than for HGR_spline, because an estimator on new rows also uses the tails of U.
+#: This range is wider than that of HGR_spline, because an estimator on new rows also uses the tails of U.
 _WIDE_BUMPS = Bumps(12, 3.5)
 
 
 class CanonicalPenalty(SplineHGRPenalty):
     """Penalty Ψ = tr A⁻¹ C B⁻¹ Cᵀ of the batch, at least 0 and below the number of functions of S.
 
-    A, B and C are as in :class:`SplineHGRPenalty`. The functions of S are scaled so that the ridge multiplies
-    the contribution of the j-th function, from smooth to rough, by 1 / (1 + 0.3 j²), because rough functions
-    show mostly noise.
+    The matrices A, B and C are as in :class:`SplineHGRPenalty`. The functions of S are scaled so that the
+    ridge multiplies the contribution of the j-th function, from smooth to rough, by 1 / (1 + 0.3 j²), because
+    rough functions contain mostly noise.
     """
 
     @staticmethod
@@ -332,7 +339,7 @@ class CanonicalPenalty(SplineHGRPenalty):
 
 
 def solve_by(lower: Tensor, right: Tensor) -> Tensor:
-    """Return A⁻¹ times `right`, (K, P, q), given the lower Cholesky factors of A.
+    """Return A⁻¹ times `right`, (K, P, q), given the lower Cholesky factors of the matrices A.
 
     Unlike torch.cholesky_solve for several matrices, this function can be captured in a CUDA graph.
     """
@@ -341,12 +348,13 @@ def solve_by(lower: Tensor, right: Tensor) -> Tensor:
 
 
 class _SquaredCorrelations(torch.autograd.Function):
-    """Autograd node with dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA; B is constant, because S is."""
+    """Autograd node with dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA, where B is constant, because S is."""
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
         own = Moments.of(_WIDE_BUMPS, z, v, share)
-        # cholesky_ex does not raise errors, so that a model whose U is not finite does not stop the others.
+        # The function cholesky_ex raises no errors, so that a model whose U is not finite does not stop the
+        # others.
         ac = solve_by(torch.linalg.cholesky_ex(own.a)[0], own.c)  # A⁻¹C, (K, bumps, q)
         acb = solve_by(torch.linalg.cholesky_ex(own.b)[0], ac.transpose(1, 2)).transpose(1, 2)
         ctx.save_for_backward(*own, ac, acb)
@@ -357,7 +365,8 @@ class _SquaredCorrelations(torch.autograd.Function):
         *moments, ac, acb = ctx.saved_tensors
         own = Moments(*moments)
         of_a = torch.bmm(acb, ac.transpose(1, 2))  # A⁻¹CB⁻¹CᵀA⁻¹
-        # ∂Ψ/∂φ_i = 2 w_i (A⁻¹CB⁻¹ g_i − of_a φ̃_i − ridge tr(of_a) φ̃_i / P), the last from the mean diagonal.
+        # The derivative is ∂Ψ/∂φ_i = 2 w_i (A⁻¹CB⁻¹ g_i − of_a φ̃_i − ridge tr(of_a) φ̃_i / P), where the
+        # last term comes from the mean diagonal.
         shrink = (RIDGE / _WIDE_BUMPS.count) * of_a.diagonal(dim1=1, dim2=2).sum(dim=1)
         of_a.diagonal(dim1=1, dim2=2).add_(shrink[:, None])
         of_bumps = torch.bmm(acb, (own.v - own.mean).transpose(1, 2)) - torch.bmm(of_a, own.centred)

@@ -1,8 +1,9 @@
-"""Distance covariance with several sensitive attributes at once, at a cost that is linear in the rows.
+"""Distance covariance with several sensitive attributes, at a cost that is linear in the number of rows.
 
-The doubly centred distances of an attribute are inner products of features (Sejdinovic et al. 2013). Products
-of distances of several attributes are inner products of products of features. Up to 32 features with the
-largest variance replace the n × n matrix. They are computed once, from at most 64 values of each attribute.
+The doubly centred distances of an attribute are inner products of features (Sejdinovic et al., 2013).
+Products of distances of several attributes are inner products of products of features. Up to 32 features with
+the largest variance replace the n × n matrix. The features are computed once, from at most 64 values of each
+attribute.
 """
 
 from __future__ import annotations
@@ -30,16 +31,16 @@ _FEATURES, _OF_ONE = 32, 16
 TOGETHER = 3
 #: Maximum number of values of an attribute from which its features are computed.
 _LANDMARKS = 64
-#: Share of the largest variance below which a feature counts as rounding error.
+#: Share of the largest variance below which a feature counts as a rounding error.
 _NO_VARIANCE = 1e-9
 
 
 class JointDistancePenalty(BasePenalty):
-    """Penalty Ψ: the terms of JdCov² (c = 1) of U and the attributes that contain U; at least 0.
+    """Penalty Ψ: the sum of those terms of JdCov² (c = 1) of U and the attributes that contain U; at least 0.
 
-    U and every attribute have variance 1. Let A be the negated doubly centred distances of U, and Bⱼ those of
-    the attributes. Ψ is the mean of A · Πⱼ(Bⱼ + 1), without products of more than three Bⱼ. Independent
-    batches of b rows give about 3 / b with two attributes.
+    U and every attribute have variance 1. Let A be the negated doubly centred distances of U, and let Bⱼ be
+    those of the attributes. Ψ is the mean of A · Πⱼ(Bⱼ + 1), without products of more than three Bⱼ. For two
+    attributes, independent batches of b rows give about 3 / b.
     """
 
     @staticmethod
@@ -49,14 +50,14 @@ class JointDistancePenalty(BasePenalty):
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004
-        """Return the number of values per row: its features in two orders, and their sums."""
+        """Return the number of values per row, which are its features in two orders and their sums."""
         return 4.0 * _FEATURES
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,)."""
         share = shares(sample_weight)
         part = shares_of_rows(u, share)
-        # Each gap between neighbouring values of U contributes to |x − y| of the pairs that it separates.
+        # Each gap between neighbouring values of U contributes to |x − y| of those pairs that it separates.
         ordered, order = standardise(u, share).sort(dim=1)
         with torch.no_grad():
             weighed = part * (v - (part * v).sum(dim=1, keepdim=True))
@@ -66,7 +67,7 @@ class JointDistancePenalty(BasePenalty):
 
 
 class ConcatenatedDistancePenalty(JointDistancePenalty):
-    """Penalty Ψ = dCov² of U and the vector of all attributes, each with variance 1."""
+    """Penalty Ψ = dCov² of U and the vector of all attributes, each of which has variance 1."""
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
@@ -106,7 +107,8 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
     root = np.sqrt(mass)
     variance, vectors = np.linalg.eigh(root[:, None] * centred(between) * root)
     kept = [j for j in reversed(range(len(variance))) if variance[j] > _NO_VARIANCE * variance[-1]][:most]
-    # The sign is arbitrary, so the first value fixes it, and the same rows give the same features.
+    # The sign of a feature is arbitrary, so the first value determines it, and the same rows give the same
+    # features.
     vectors = vectors[:, kept] * np.where(vectors[0, kept] < 0, -1, 1)
     weights = root[:, None] * vectors / np.sqrt(variance[kept])
     steps = range(0, len(x), 20_000)
@@ -115,7 +117,7 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
 
 
 def _of_products(features: Sequence[tuple[Array, Array]], n: int) -> Array:
-    """Return the 32 features with the largest variance, of single attributes and products of several."""
+    """Return the 32 features with the largest variance among features of attributes and their products."""
     candidates = [
         (math.prod(float(features[a][1][j]) for a, j in zip(subset, which, strict=True)), subset, which)
         for size in range(1, min(len(features), TOGETHER) + 1)

@@ -1,4 +1,4 @@
-"""Functions of a sensitive column's ranks that penalties correlate with predictions, without torch."""
+"""Functions of a sensitive column's ranks that penalties correlate with predictions, without using torch."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from fairdash.utils.rounding import DOUBLE, between, interpolated, settled
 
 Array = NDArray[np.float64]
 
-#: Number of functions of each column of S: those of a cubic spline with 6 intervals, without the constant.
+#: Number of functions of each column of S, which are those of a cubic spline with 6 intervals, without the
+#: constant.
 _SPLINES = 8
-#: Ridge on the covariances of functions of U and of S, as a share of the mean diagonal. It reduces
-#: correlations that a batch with few rows shows by chance.
+#: Ridge on the covariances of functions of U and of S, as a share of the mean diagonal. The ridge reduces
+#: correlations that a batch with few rows has by chance.
 RIDGE = 0.1
-#: Factor c in the weight 1 / (1 + c j²) of a correlation with the j-th function of S.
+#: Factor c of the weight 1 / (1 + c j²) of a correlation with the j-th function of S.
 _ROUGHNESS = 0.3
-#: Number of the smoothest functions of a column that are multiplied by those of another column.
+#: Number of the smoothest functions of a column that are multiplied by functions of another column.
 _IN_PRODUCTS = 3
 
 
 def smooth_functions(mass: Array) -> Array:
-    """Return the smoothest functions of the ranks, from the masses of the distinct values; (m,) to (m, q)."""
+    """Return the smoothest functions of the ranks, (m, q), given the masses (m,) of the distinct values."""
     return orthonormal(splines(axis_of(mass), count=_SPLINES), mass)
 
 
 def scaled_functions(mass: Array) -> Array:
-    """Return the functions, scaled so that the ridge reduces the j-th to a share of 1 / (1 + 0.3 j²)."""
+    """Return the functions, scaled so that the ridge multiplies the j-th one by 1 / (1 + 0.3 j²)."""
     functions = smooth_functions(mass)
     return functions / (np.sqrt(_ROUGHNESS / RIDGE) * np.arange(1, functions.shape[1] + 1))
 
@@ -43,20 +44,20 @@ def of_column(
     *,
     eps: float = DOUBLE,
 ) -> Array:
-    """Return functions of a column's ranks (N,), fitted on its training rows with these masses; (N, P)."""
+    """Return functions (N, P) of a column's ranks (N,), fitted on its training rows with these masses."""
     values, which = np.unique(settled(column[train], eps=eps), return_inverse=True)
     table = functions(np.bincount(which, weights=mass) / mass.sum())
-    # The search is several times faster for sorted values.
+    # The search for positions is several times faster in sorted values.
     order, result = np.argsort(column), np.empty((len(column), table.shape[1]))
     result[order] = interpolated(table, between(values, column[order]))
     return result
 
 
 def _products(columns: Sequence[Array]) -> list[Array]:
-    """Return products of functions, (…, N, P) each, of each pair of columns.
+    """Return the products of the functions, (…, N, P) each, of each pair of columns.
 
-    Only these products show a joint link with two columns. Pairs of classes of one attribute are omitted,
-    because no row belongs to both classes.
+    Only these products reveal a joint link with two columns. Pairs of classes of one attribute are omitted,
+    because no row belongs to two classes.
     """
     smoothest = [each[..., :_IN_PRODUCTS] for each in columns]
     return [
@@ -67,19 +68,19 @@ def _products(columns: Sequence[Array]) -> list[Array]:
 
 
 def _exclude_each_other(one: Array, other: Array) -> bool:
-    """Return whether two columns of 0 and 1 are never 1 in the same row, given their functions (…, N, P)."""
+    """Return whether two columns of 0 and 1 are never both 1 in a row, given their functions (…, N, P)."""
     values = [each.reshape(-1, *each.shape[-2:])[0] for each in (one, other)]
     if any(each[:, 1:].any() for each in values):
         return False
-    # Counting cells by sorting would take a minute for ten classes and 678,000 rows.
+    # Sorting to count the cells would take a minute for ten classes and 678,000 rows.
     a, b = (each[:, 0] > each[:, 0].min() for each in values)
     return not all(cell.any() for cell in (a & b, a & ~b, ~a & b, ~(a | b)))
 
 
 def side_by_side(columns: Sequence[Array]) -> Array:
-    """Join functions (…, P) of several columns and of each pair of columns; (…, q).
+    """Join the functions (…, P) of several columns and of each pair of columns; (…, q).
 
-    Functions that are 0 everywhere are omitted, but at least one function is kept.
+    Functions that are 0 everywhere are omitted, except that at least one function remains.
     """
     encoded = np.concatenate([*columns, *_products(columns)], axis=-1)
     used = np.flatnonzero((encoded != 0).any(axis=tuple(range(encoded.ndim - 1))))

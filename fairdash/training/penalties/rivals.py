@@ -1,7 +1,7 @@
 """Published penalties for comparison: GeDI, generalised demographic parity, an expected MMD, and HSIC.
 
 All penalties use the normal scores of one sensitive column, whereas the authors use the column itself. U is
-standardised in every batch, so that the effect of λ does not depend on units.
+standardised in every batch, so that the effect of λ does not depend on the units of U.
 """
 
 from __future__ import annotations
@@ -20,15 +20,17 @@ from fairdash.training.settings import TrainingSettings
 
 Array = NDArray[np.float64]
 
-#: Highest power of S, as by default in the authors' package maxcorr.
+#: Highest power of S, which is the default of the authors' package maxcorr.
 _DEGREE = 3
-#: Minimum variance of a direction of the powers, relative to the largest one. Smaller directions get no
-#: coefficient, which would be noise. A continuous S has no such directions (its minimum is 0.02).
+#: Minimum variance of a direction of the powers, relative to the largest variance. Directions with a smaller
+#: variance get no coefficient, because it would be noise. A continuous S has no such directions (its minimum
+#: is 0.02).
 _LEAST = 1e-3
-#: Number of grid lines along S, and their range in standard deviations. The lines are closer than any
-#: bandwidth.
+#: Number of grid lines along S, and their range in standard deviations. The distance between the lines is
+#: smaller than any bandwidth.
 _LINES, _REACH = 64, 3.0
-#: Number of Gauss–Hermite nodes for the frequencies of a Gaussian kernel of width 1; half of them suffice.
+#: Number of Gauss–Hermite nodes for the frequencies of a Gaussian kernel of width 1; half of the nodes would
+#: suffice.
 _NODES = 24
 #: Constant added to a squared distance before the root, so that the gradient at 0 is finite.
 _TINY = 1e-12
@@ -53,7 +55,7 @@ def _powers(mass: Array) -> Array:
 
 
 def _fourier_features(mass: Array) -> Array:
-    """Return functions of S whose inner product is a Gaussian kernel, scaled to an HSIC with itself of 1."""
+    """Return functions of S whose inner product is a Gaussian kernel, scaled to an HSIC of 1 with itself."""
     omega, weight = _frequencies()
     angle = scores(mass)[:, None] * omega
     waves = np.sqrt(weight) * np.stack([np.cos(angle), np.sin(angle)])
@@ -64,11 +66,11 @@ def _fourier_features(mass: Array) -> Array:
 
 
 class GeDIPenalty(BasePenalty):
-    """Penalty Ψ = ‖α‖₁, with α the least-squares coefficients of U on S, S² and S³.
+    """Penalty Ψ = ‖α‖₁, where α are the least-squares coefficients of U on S, S² and S³.
 
-    Ψ is at least 0, with no upper bound. It is the generalised disparate impact of Giuliani, Misino and
-    Lombardi (2023), min ‖F(S) α − U‖² with centred columns. The covariances of U with the powers are those of
-    the batch, but the covariances among the powers are those of all training rows.
+    Ψ is at least 0, with no upper bound. The penalty is the generalised disparate impact of Giuliani, Misino
+    and Lombardi (2023), min ‖F(S) α − U‖² with centred columns. The covariances of U with the powers are
+    computed on the batch, but the covariances among the powers are computed on all training rows.
     """
 
     @staticmethod
@@ -85,8 +87,8 @@ class HSICPenalty(BasePenalty):
     """Penalty Ψ = uᵀ H L H u / n², with L a Gaussian kernel of S and H = I − 11ᵀ / n, scaled to at most 1.
 
     As in Pérez-Suay et al. (2017), U has the linear kernel. Ψ therefore detects a dependence of the mean of U
-    on S, but not of its spread. It is divided by the HSIC of S with itself (Cortes et al. 2012), so that it
-    is between 0 and 1.
+    on S, but not of its spread. The HSIC of U and S is divided by the HSIC of S with itself (Cortes et al.,
+    2012), so that Ψ is between 0 and 1.
     """
 
     @staticmethod
@@ -100,18 +102,18 @@ class HSICPenalty(BasePenalty):
 
 
 def _means(u: Tensor, v: Tensor, sample_weight: Tensor | None) -> Tensor:
-    """Return the mean products of standardised U with each column of v, (K, q)."""
+    """Return the mean products (K, q) of the standardised U with each column of v."""
     share = shares(sample_weight)
     part = shares_of_rows(u, share)
     return torch.bmm(v.transpose(1, 2), part * standardise(u, share))[:, :, 0]
 
 
 class GDPPenalty(BasePenalty):
-    """Penalty Ψ = ∫ |m(s) − E U| p(s) ds, with m(s) = E[U | s] and p by Gaussian kernels.
+    """Penalty Ψ = ∫ |m(s) − E U| p(s) ds, where m(s) = E[U | s] and the density p use Gaussian kernels.
 
-    Ψ is at least 0, with no upper bound. It is 0.8 for a Gaussian U that is a linear function of S. It is the
-    generalised demographic parity of Jiang et al. (2022), with their kernel estimator and its bandwidth (3 n
-    / 4)^(−1/5).
+    Ψ is at least 0, with no upper bound. For a Gaussian U that is a linear function of S, Ψ is 0.8. The
+    penalty is the generalised demographic parity of Jiang et al. (2022), with their kernel estimator and its
+    bandwidth (3 n / 4)^(−1/5).
     """
 
     @staticmethod
@@ -132,11 +134,11 @@ class GDPPenalty(BasePenalty):
 
 
 class EIPMPenalty(GDPPenalty):
-    """Penalty Ψ = ∫ MMD(P(U | s), P(U)) p(s) ds, with the same kernels along S, and one of width 1 for U.
+    """Penalty Ψ = ∫ MMD(P(U | s), P(U)) p(s) ds, with the same kernels along S and one of width 1 for U.
 
-    Ψ is between 0 and 1.4. It is the expected integral probability metric of Kong, Kim and Kim (2025) with
-    maximum mean discrepancy. Their method FREM reduces it for a representation, whereas this penalty reduces
-    it for the prediction.
+    Ψ is between 0 and 1.4. The penalty is the expected integral probability metric of Kong, Kim and Kim
+    (2025) with maximum mean discrepancy. Their method FREM reduces the metric for a representation, whereas
+    this penalty reduces it for the prediction.
     """
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
@@ -154,7 +156,7 @@ class EIPMPenalty(GDPPenalty):
 def _along(v: Tensor, share: Tensor | None) -> tuple[Tensor, Tensor]:
     """Return the weight of each row at each grid line, (K, G, batch), and the density of the lines, (K, G).
 
-    Weights sum to 1 over the batch, and densities sum to 1 over the lines. The bandwidth uses Kish's
+    The weights sum to 1 over the batch, and the densities sum to 1 over the lines. The bandwidth uses Kish's
     effective number of rows.
     """
     rows = v.transpose(1, 2)

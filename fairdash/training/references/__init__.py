@@ -37,21 +37,20 @@ __all__ = [
 ]
 
 
-#: Ids of repaired tree models, with and without s for new prices.
+#: Ids of repaired tree models that use s, or do not use s, for new prices.
 REPAIR, REPAIR_PROJECTED = "repair", "repair_projected"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reference:
-    """Price that uses or is repaired by the sensitive attribute, for comparison with models that do not use
-    it.
+    """Price that uses the sensitive attribute or is repaired along it, for comparison with fair models.
 
     Parameters
     ----------
     id
         Name in the API, which differs from the ids of methods.
     title
-        Display name, which says how s is used.
+        Display name, which states how s is used.
     label
         Short label for points in a chart.
     meaning
@@ -59,10 +58,10 @@ class Reference:
     limits
         Limitations, in plain words.
     objective
-        Id of the objective in whose charts it is shown, in
-        :data:`fairdash.training.settings.OBJECTIVES`.
+        Id in :data:`fairdash.training.settings.OBJECTIVES` of the objective in whose charts the reference is
+        shown.
     is_curve
-        Whether it has a strength from 0 to 1 and thus a curve; otherwise, it is one point per split.
+        Whether the reference has a strength from 0 to 1 and thus a curve, instead of one point per split.
     source
         Publication.
     """

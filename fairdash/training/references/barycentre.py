@@ -1,7 +1,7 @@
 r"""Wasserstein barycentre: the best price under demographic parity that may use the sensitive attribute.
 
-A prediction keeps its rank among people with the same s and gets the value at this rank in a common
-distribution. The common distribution with the smallest mean squared change of predictions is the
+A prediction keeps its rank among people with the same s, and becomes the value at this rank in a distribution
+that all people share. The shared distribution with the smallest mean squared change of predictions is the
 Wasserstein-2 barycentre of the conditional distributions of ŷ (Chzhen et al., 2020; Le Gouic et al., 2020):
 
 .. math:: \hat y^*(x, s) = \int Q_{\hat y | s'}\bigl(F_{\hat y | s}(\hat y)\bigr) \, dP(s').
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 def one_column(values: ArrayLike, name: str) -> Array:
-    """Return `values` as (n,) finite float64; (n, 1) is accepted as (n,).
+    """Return `values` as (n,) finite float64; a table (n, 1) is accepted as (n,).
 
     Raises
     ------
@@ -51,7 +51,7 @@ def one_column(values: ArrayLike, name: str) -> Array:
 
 
 def pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
-    """Return checked predictions and sensitive attribute of the same rows, (n,) each."""
+    """Return the checked predictions and sensitive attribute of the same rows, (n,) each."""
     y, sensitive = one_column(y_pred, "y_pred"), one_column(s, "s")
     if len(y) != len(sensitive):
         raise fault("s", "y_pred and s don't have the same rows", "Give one value of s per prediction.")
@@ -59,7 +59,7 @@ def pair(y_pred: ArrayLike, s: ArrayLike) -> tuple[Array, Array]:
 
 
 def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
-    """Return non-negative weights (n,) that sum to 1; equal weights if none are given."""
+    """Return non-negative weights (n,) that sum to 1, or equal weights if there are none."""
     if sample_weight is None:
         return np.full(n_rows, 1 / n_rows)
     weight = one_column(sample_weight, "sample_weight")
@@ -74,7 +74,7 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
 
 
 def fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
-    """Return an error for one invalid option."""
+    """Return an error that reports one invalid option."""
     return OptionError(Problem(what=what, hint=hint, column=name, count=count))
 
 
@@ -85,43 +85,46 @@ N_LEVELS = 1000
 _LEVELS = expit(np.linspace(-1, 1, N_LEVELS) * logit(1 - 1e-4))
 #: Distance in bandwidths at which the kernel ends, so that it does not mix distant groups of a discrete s.
 _REACH = 5.0
-#: Bandwidth for classes, relative to the share of the rarest class, which is the minimum distance of classes.
+#: Bandwidth for classes, relative to the share of the rarest class, which is the minimum distance between
+#: classes.
 _OF_CLASSES = 0.1
-#: Ridge of the local slope, as a share of the kernel's mass, in case all neighbours share one rank.
+#: Ridge of the local slope, as a share of the kernel's mass, for nodes whose neighbours all have the same
+#: rank.
 _SLOPE_RIDGE = 1e-6
-#: Minimum deviation as a share of the mean deviation, because the logarithm of the spread is fitted.
+#: Minimum deviation as a share of the mean deviation, because the code fits the logarithm of the spread.
 _MIN_DEVIATION = 1e-3
-#: Ranks closer to 0 or 1 share one score, so that lines are not extrapolated beyond the rows with weight.
+#: Distance from 0 and 1 within which ranks share one score, so that lines are not extrapolated beyond the
+#: rows with weight.
 _MIN_RANK = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Barycentre:
-    """Fitted barycentre: conditional distributions of ŷ at several ranks of s, and their common distribution.
+    """Fitted barycentre, with conditional distributions of ŷ at several ranks of s and a common distribution.
 
-    It is created by :func:`fit_barycentre`.
+    The function :func:`fit_barycentre` creates it.
 
     Parameters
     ----------
     values : (m,) array
         Distinct values of s in the calibration rows, in ascending order.
     cumulative : (m + 1,) array
-        Share of the rows below each of these values, and 1 at the end.
+        Share of the rows below each of these values, followed by 1.
     bandwidth
-        Standard deviation of the kernel, on the ranks of s (0 to 1).
+        Standard deviation of the kernel, on the scale of the ranks of s (0 to 1).
     nodes : (G,) array
         Ranks of s, as normal scores in ascending order, at which the conditional distribution is stored.
-        Between nodes, it is interpolated linearly.
+        Between nodes, the conditional distribution is interpolated linearly.
     centres : (G,) array
         Smoothed mean of ŷ at each node, in the units of ŷ.
     spreads : (G,) array
-        Smoothed absolute deviation of ŷ from this mean, in the units of ŷ, above 0.
+        Smoothed absolute deviation of ŷ from the smoothed mean, in the units of ŷ, above 0.
     shapes : (G, L) array
         Quantiles of (ŷ − centre) / spread at each node, at L = 1,000 levels.
     common : (L,) array
         Quantiles of ŷ* at the same levels, in the units of ŷ.
     common_spread
-        Mean of the spreads over s, which scales (ŷ − centre) / spread beyond the last level.
+        Mean of the spreads over s, by which (ŷ − centre) / spread is multiplied beyond the last level.
     """
 
     values: Array
@@ -135,18 +138,19 @@ class Barycentre:
     common_spread: float
 
     def predict(self, y_pred: ArrayLike, s: ArrayLike, strength: ArrayLike = 1.0) -> Array:
-        """Return the fair prediction, in part or in full: (1 − t) ŷ + t ŷ*.
+        """Return the fair prediction at a strength t: (1 − t) ŷ + t ŷ*.
 
-        For a given s, this is the Wasserstein geodesic from the distribution of ŷ to the common distribution.
-        It increases with ŷ at fixed s and strength, and it is linear in the strength.
+        For a given s, the predictions at all strengths are the Wasserstein geodesic from the distribution of
+        ŷ to the common distribution. The fair prediction increases with ŷ at fixed s and strength, and it is
+        linear in the strength.
 
         Parameters
         ----------
         y_pred : (n,) array
             Predictions ŷ, in the units of the calibration rows.
         s : (n,) array
-            The sensitive attribute of the same rows. Values outside the calibration range are replaced by the
-            nearest value in it.
+            Sensitive attribute of the same rows. Values outside the calibration range are replaced by the
+            nearest value in the range.
         strength : float or (T,) array
             Strength t: 0 leaves the predictions unchanged, and 1 gives the same distribution for every s.
 
@@ -154,12 +158,12 @@ class Barycentre:
         -------
         (n,) array, or (T, n) for several strengths
             Predictions in the units of ŷ. Beyond the outermost level (1 in 10,000), the distribution is
-            extrapolated by its spread.
+            extrapolated in proportion to its spread.
 
         Raises
         ------
         OptionError
-            If there are several columns, missing cells, or a strength outside 0 to 1.
+            If there are several columns, missing cells, or a strength outside [0, 1].
         """
         y, sensitive = pair(y_pred, s)
         t = np.asarray(strength, dtype=float)[..., None]
@@ -199,8 +203,8 @@ class Barycentre:
         q_lower, q_upper = quantile(lower), quantile(upper)
         gap = np.where(q_upper > q_lower, q_upper - q_lower, 1.0)
         level = _LEVELS[lower] + (inside - q_lower) / gap * (_LEVELS[upper] - _LEVELS[lower])
-        # In a flat part at an end of the distribution, the outermost value gets the middle level at the inner
-        # end of this part.
+        # In a flat section at an end of the distribution, the outermost value gets the middle level at the
+        # inner end of the section.
         tied = up_to > below
         first, final = _LEVELS[np.minimum(below, last)], _LEVELS[lower]
         return np.where(tied, np.clip(0.5, first, final), level), shape - inside
@@ -218,12 +222,12 @@ def fit_barycentre(
 
     At several ranks of s, the mean of ŷ and the logarithm of its absolute deviation are fitted by local lines
     with a Gaussian kernel. A local average would be biased at the ends of s and where the distribution
-    changes fast. The remaining shape of the distribution is averaged locally. The result is shifted so that
-    its weighted mean on the calibration rows equals that of ŷ at every strength.
+    changes fast. The remaining shape of the distribution is averaged locally. Finally, the result is shifted
+    so that its weighted mean on the calibration rows equals that of ŷ at every strength.
 
-    Equal values of s share their mid-rank, and equal deviations share their mid-level (half their mass counts
-    as below). There is no randomisation, so tied predictions stay tied. If ŷ has few values, as for a small
-    tree, independence is only approximate.
+    Rows with equal s share their mid-rank, and rows with equal deviations share their mid-level (half their
+    mass counts as below). The fit does not randomise, so tied predictions stay tied. If ŷ has few values, as
+    for a small tree, independence is only approximate.
 
     Parameters
     ----------
@@ -231,17 +235,18 @@ def fit_barycentre(
         Predictions ŷ. Use out-of-fold predictions, because in-sample predictions are closer to their targets,
         including the effect of s, than predictions for new rows.
     s : (n,) array
-        The sensitive attribute, one column. Only its order matters. A constant s leaves ŷ unchanged.
+        Values of the sensitive attribute, in one column. Only the order of the values matters. A constant s
+        leaves ŷ unchanged.
     sample_weight : (n,) array, optional
-        Non-negative weights; a weight of 2 counts as two copies of the row.
+        Non-negative weights; a row of weight 2 counts as two rows.
     bandwidth
-        Standard deviation of the kernel, in ranks of s, above 0 and at most 1. By default
-        :math:`1.06\,\sqrt{1/12}\;n^{-1/5}`: Silverman's normal-reference rule at the standard deviation of a
-        rank, with the rate that balances bias and variance of a smooth curve. n is the effective number of
-        rows, (Σw)² / Σw², which does not change with the unit of the weights.
+        Standard deviation of the kernel, in ranks of s, above 0 and at most 1. The default is
+        :math:`1.06\,\sqrt{1/12}\;n^{-1/5}`, which is Silverman's normal-reference rule at the standard
+        deviation of a rank, with the rate that balances bias and variance of a smooth curve. Here, n is the
+        effective number of rows, (Σw)² / Σw², which does not change with the unit of the weights.
     classes
-        Whether values of s are class codes. The bandwidth is then so narrow that each class has the
-        distribution of its rows alone.
+        Whether the values of s are class codes. The bandwidth for class codes is so narrow that the
+        distribution of each class uses only its own rows.
 
     Returns
     -------
@@ -254,9 +259,8 @@ def fit_barycentre(
 
     References
     ----------
-    E. Chzhen, C. Denis, M. Hebiri, L. Oneto, M. Pontil (2020), "Fair regression with Wasserstein
-    barycenters". T. Le Gouic, J.-M. Loubes, P. Rigollet (2020), "Projection to fairness in statistical
-    learning".
+    Chzhen, Denis, Hebiri, Oneto and Pontil (2020), "Fair regression with Wasserstein barycenters". Le Gouic,
+    Loubes and Rigollet (2020), "Projection to fairness in statistical learning".
     """
     y, sensitive = pair(y_pred, s)
     weight = weights(sample_weight, len(y))
@@ -311,30 +315,31 @@ def price_of_independence(
     r"""Return the minimum increase of the mean squared error under exact demographic parity, :math:`E[(f -
     f^*)^2]`.
 
-    For f(x, s) = E[y | x, s], every prediction that is independent of s has a mean squared error of at least
-    that of f plus this price, with or without using s. This is Theorem 2.3 of Chzhen et al. (2020): the price
-    is the variance of the conditional distributions of f in Wasserstein-2 distance. With a fitted model
-    instead of f, it is an estimate of this bound.
+    For f(x, s) = E[y | x, s], every prediction that is independent of s, whether it uses s or not, has a mean
+    squared error of at least that of f plus the price of independence. By Theorem 2.3 (Chzhen et al., 2020),
+    the price is the variance of the conditional distributions of f in Wasserstein-2 distance. For a fitted
+    model instead of f, the result is an estimate of this bound.
 
     Parameters
     ----------
     y_pred, s : (n,) arrays
         Predictions of the best model without fairness, and the sensitive attribute.
     barycentre
-        Barycentre fitted to other rows; by default, it is fitted to these rows.
+        Barycentre fitted to other rows; by default, the barycentre is fitted to these rows.
     sample_weight : (n,) array, optional
-        Non-negative weights; a weight of 2 counts as two copies of the row.
+        Non-negative weights; a row of weight 2 counts as two rows.
 
     Returns
     -------
     float
-        Price in squared units of ŷ, at least 0. It is 0 if ŷ is independent of s, up to the noise of the
-        smoothed distributions. Divide it by the variance of the target to compare it with a relative error.
+        Price of independence in squared units of ŷ, at least 0. The price is 0 if ŷ is independent of s, up
+        to the noise of the smoothed distributions. Divide the price by the variance of the target to compare
+        it with a relative error.
 
     Raises
     ------
     OptionError
-        As in :func:`fit_barycentre`.
+        For the same reasons as in :func:`fit_barycentre`.
     """
     y, sensitive = pair(y_pred, s)
     weight = weights(sample_weight, len(y))
@@ -347,17 +352,17 @@ def price_of_independence(
 class _Around:
     """Smoothing of the calibration rows around the ranks of the nodes.
 
-    The kernel uses ranks, so that all nodes have equally many neighbouring rows. Lines use normal scores,
-    because ranks compress the tails of s, so that a mean that is linear in s would be curved there.
+    The kernel uses ranks, so that all nodes have the same number of neighbouring rows. The fitted lines use
+    normal scores, because ranks compress the tails of s, so that a mean that is linear in s would be curved.
     """
 
     nodes: Array  # (G,) ranks
-    rank: Array  # (n,), rising
+    rank: Array  # (n,), ascending
     weight: Array  # (n,)
     bandwidth: float
 
     def lines(self, y: Array) -> Array:
-        """Return the value at each node of the line fitted around it, (G,)."""
+        """Return the values (G,), at the nodes, of lines fitted around each node."""
         values = np.empty(len(self.nodes))
         scores, centres = _scores(self.rank), _scores(self.nodes)
         for g, node in enumerate(self.nodes):
@@ -385,7 +390,7 @@ class _Around:
         return table
 
     def _kernel(self, node: float) -> tuple[slice, Array]:
-        """Return the rows near a node, and their weights in its averages."""
+        """Return the rows near a node, and their weights in averages around the node."""
         reach = _REACH * self.bandwidth
         start = int(np.searchsorted(self.rank, node - reach, side="left"))
         stop = int(np.searchsorted(self.rank, node + reach, side="right"))
@@ -410,7 +415,7 @@ def _scores(rank: Array) -> Array:
 
 
 def _count(quantile: Callable[[Index], Array], shape: Array, *, up_to: bool) -> Index:
-    """Count for each row the levels with a quantile below (or up to) its value, by bisection."""
+    """Count, for each row, the levels whose quantile is below (or at most) its value, by bisection."""
     holds = np.less_equal if up_to else np.less
     low = np.zeros(len(shape), dtype=np.int64)
     high = np.full(len(shape), N_LEVELS, dtype=np.int64)

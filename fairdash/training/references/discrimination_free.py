@@ -2,8 +2,8 @@ r"""Discrimination-free premium: a model of x and s, averaged over the marginal 
 
 .. math:: h(x) = \int f(x, s) \, dP(s)
 
-It removes only the *direct* use of s. Features that depend on s keep their effects, so premiums can differ
-between groups. It does not aim at demographic parity.
+The premium removes only the *direct* use of s. Features that depend on s keep their effects, so premiums can
+differ between groups. The premium does not aim at demographic parity.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fairdash.training.references.barycentre import Array, fault, fit_barycentre
 from fairdash.training.splits import Split, folds
 from fairdash.utils.classes import class_columns, holds_text, one_column_each
 
-#: Function f(x, s) that returns predictions (n,), given a table of n rows and their s (n,).
+#: Function f(x, s) that returns predictions (n,), given a table x of n rows and their s (n,).
 SensitivePredictor = Callable[[Any, Array], ArrayLike]
 
 MAX_NODES = 50
@@ -29,21 +29,21 @@ MAX_NODES = 50
 def sensitive_nodes(
     s: ArrayLike, *, sample_weight: ArrayLike | None = None, max_nodes: int = MAX_NODES
 ) -> tuple[Array, Array]:
-    r"""Represent the distribution of s by at most `max_nodes` weighted values.
+    r"""Represent the distribution of s by at most `max_nodes` weighted values, called nodes.
 
-    If there are at most `max_nodes` distinct values, they are all used, and the average over s is exact.
-    Otherwise, the nodes are the means of groups of neighbouring ranks, with equal shares up to ties. An
-    average of f over these nodes is exact if f is linear in s. In general, its error is at most
-    :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the variance of s within the groups, which
-    decreases with the square of their number. A jump of f in s, as in a tree, adds an error of at most twice
-    its height divided by `max_nodes`.
+    If there are at most `max_nodes` distinct values, these values are the nodes, and the average over s is
+    exact. Otherwise, the nodes are the means of groups of neighbouring ranks, with equal shares up to ties.
+    An average of f over these nodes is exact if f is linear in s. In general, the error of the average is at
+    most :math:`\tfrac12 \max|\partial^2 f / \partial s^2|` times the variance of s within the groups, which
+    decreases with the square of the number of groups. A jump of f in s, as in a tree, adds an error of at
+    most twice the height of the jump divided by `max_nodes`.
 
     Parameters
     ----------
     s : (n,) array
-        The sensitive attribute of the population, one column.
+        Values of the sensitive attribute in the population, in one column.
     sample_weight : (n,) array, optional
-        Non-negative weights; a weight of 2 counts as two copies of the row.
+        Non-negative weights; a row of weight 2 counts as two rows.
     max_nodes
         Maximum number of values, at least 1.
 
@@ -52,7 +52,7 @@ def sensitive_nodes(
     values : (m,) array
         Nodes in the units of s, in ascending order.
     shares : (m,) array
-        Share of the rows that each node represents, with sum 1.
+        Share of the rows that each node represents; the shares sum to 1.
 
     Raises
     ------
@@ -76,17 +76,17 @@ def sensitive_nodes(
 def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple[Array, Array]) -> Array:
     r"""Return the discrimination-free premium h(x) = Σⱼ wⱼ f(x, sⱼ) of each row.
 
-    The premium does not use the s of the row and removes only the direct use of s (see the module). If x and
-    s are dependent, its mean differs from that of f, so an insurer has to rebalance it.
+    The premium does not use the s of its row and removes only the direct use of s (see the module). If x and
+    s are dependent, the mean of the premium differs from the mean of f, so an insurer has to rebalance it.
 
     Parameters
     ----------
     predict
-        Fitted f. ``predict(features, s)`` returns (n,) predictions for s of shape (n,).
+        Fitted function f. The call ``predict(features, s)`` returns (n,) predictions for s of shape (n,).
     features
-        n rows of x in the form that `predict` accepts.
+        Table x with n rows, in the form that `predict` accepts.
     nodes
-        Distribution of s in the rows to which f was fitted, ``sensitive_nodes(s)``.
+        Distribution of s in the rows to which f was fitted, as returned by ``sensitive_nodes(s)``.
 
     Returns
     -------
@@ -100,8 +100,8 @@ def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple
 
     References
     ----------
-    M. Lindholm, R. Richman, A. Tsanakas, M. V. Wüthrich (2022), "Discrimination-free insurance pricing",
-    ASTIN Bulletin 52(1), 55–89.
+    Lindholm, Richman, Tsanakas and Wüthrich (2022), "Discrimination-free insurance pricing", ASTIN Bulletin
+    52(1), 55–89.
     """
     n_rows = len(features)
     premium = np.zeros(n_rows)
@@ -115,7 +115,7 @@ def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple
     return premium
 
 
-#: Function that trains the base model on the training rows of each split and returns its predictions of all
+#: Function that trains the base model on the training rows of each split and returns the predictions of all
 #: rows, (number of splits, n).
 TrainOnSplits = Callable[[Dataset, Sequence[Split]], NDArray[np.float64]]
 
@@ -133,32 +133,33 @@ def barycentre_predictions(
     random_state: int = 0,
     bandwidth: float | None = None,
 ) -> NDArray[np.float64]:
-    """Return the partial barycentre of each split, calibrated on out-of-fold predictions of training rows.
+    """Return the partial barycentre of each split, calibrated on out-of-fold predictions in training rows.
 
     Parameters
     ----------
     dataset
-        Data set with one sensitive attribute: numbers, or classes.
+        Data set with one sensitive attribute, which contains numbers or classes.
     splits
-        J splits.
+        Splits of the data set, J in number.
     base : (J, n) array
         Predictions of all rows by the base model without fairness, fitted to the training rows of each split.
     train
-        Function that fits the same model to other training rows. It is called once, with the `n_folds` parts
-        of every split (J × n_folds), so that they can be trained in one stack.
+        Function that fits the same model to other training rows. The function is called once, with the
+        `n_folds` folds of every split (J × n_folds), so that they can be trained in one stack.
     strengths
-        T numbers from 0 (the base model) to 1 (demographic parity).
+        Strengths: T numbers from 0 (the base model) to 1 (demographic parity).
     n_folds
-        Number of parts of the training rows; each is predicted by a model of the other parts.
+        Number of parts of the training rows; each part is predicted by a model of the other parts.
     random_state
-        Seed of the parts.
+        Seed of the division into parts.
     bandwidth
         As in :func:`fairdash.training.references.fit_barycentre`.
 
     Returns
     -------
     (J, T, n) array
-        Predictions in the target's units. Those for training rows of a split are in-sample.
+        Predictions in the units of the target. The predictions for the training rows of a split are
+        in-sample.
 
     Raises
     ------
@@ -202,12 +203,12 @@ def discrimination_free_predictions(
     Parameters
     ----------
     dataset
-        Data set with one sensitive attribute: numbers, or classes.
+        Data set with one sensitive attribute, which contains numbers or classes.
     splits
-        J splits.
+        Splits of the data set, J in number.
     predictors
-        J models ``f(features, s) -> (n,)`` of the features (a frame like ``dataset.features``) and s (in
-        its units), each fitted to the training rows of its split.
+        Models ``f(features, s) -> (n,)``, J in number, each fitted to the training rows of its split. The
+        features are a frame like ``dataset.features``, and s is in its units.
     max_nodes
         As in :func:`fairdash.training.references.sensitive_nodes`, for the distribution of s in the training
         rows.
@@ -220,7 +221,8 @@ def discrimination_free_predictions(
     Raises
     ------
     OptionError
-        If there are several sensitive attributes, or not one predictor per split.
+        If there are several sensitive attributes, or the number of predictors differs from the number of
+        splits.
     """
     s = one_sensitive(dataset)
     if len(predictors) != len(splits):
@@ -238,7 +240,7 @@ def discrimination_free_predictions(
 
 
 def one_sensitive(dataset: Dataset) -> Array:
-    """Return the only sensitive attribute, (n,), classes as codes; OptionError if there are several."""
+    """Return the only sensitive attribute, (n,), with classes as codes; several raise an OptionError."""
     attributes = one_column_each(dataset.sensitive)
     if attributes.shape[1] != 1:
         raise fault("sensitive", "A reference takes exactly one sensitive attribute", "Choose one of them.")

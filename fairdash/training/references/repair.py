@@ -1,4 +1,4 @@
-"""Repair prices or their errors by maps that use s, for one or several attributes.
+"""Repair of prices or of their errors by maps that use one or several sensitive attributes s.
 
 >>> import numpy as np
 >>> s = np.linspace(0.0, 1.0, 400)
@@ -20,30 +20,31 @@ from fairdash.training.references.barycentre import Array, Barycentre, fault, fi
 
 Index = NDArray[np.int64]
 
-#: Number of passes over several numeric attributes. If two attributes are dependent, repairing by the second
-#: one restores a little dependence on the first one. After three passes, it is below the noise of the maps.
+#: Number of passes over several numeric attributes. If two attributes are dependent, repairing along the
+#: second attribute restores a little dependence on the first. After three passes, this dependence is below
+#: the noise of the maps.
 PASSES = 3
-#: Minimum number of rows of a crossing of attributes with separate maps.
+#: Minimum number of rows of a crossing of attributes for which separate maps are fitted.
 FEWEST = 20
-#: Maximum number of bands of a number within which another number is repaired, and minimum number of rows of
-#: a crossing of bands.
+#: Maximum number of bands of a numeric attribute within which another one is repaired, and minimum number of
+#: rows of a crossing of bands.
 _BANDS, _ROWS_A_BAND = 10, 200
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Crossings of classes and of bands of numbers, each with separate maps.
+    """Crossings of classes and of bands of numeric attributes, each with separate maps.
 
     Attributes
     ----------
     columns
-        Columns of s with class codes, or with numbers in bands.
+        Columns of s that contain class codes, or numbers divided into bands.
     edges
-        Inner edges of the bands of numbers, by column.
+        Inner edges of the bands of numeric attributes, by column.
     number
-        Cell number by codes.
+        Cell number of each combination of codes.
     rest
-        Cell number of all other codes.
+        Cell number of all other combinations of codes.
     """
 
     columns: tuple[int, ...] = ()
@@ -53,7 +54,7 @@ class Cells:
 
     @classmethod
     def fit(cls, s: Array, columns: Sequence[int], numbers: Sequence[int] = ()) -> Cells:
-        """Number the crossings; those with few rows form one cell or join the smallest other cell."""
+        """Number the crossings; crossings with few rows form one cell or join the smallest other cell."""
         bands = int(min((len(s) / _ROWS_A_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
         edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
         own = cls((*columns, *numbers), edges)
@@ -80,7 +81,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """Maps along a column of s, one per cell; without a column, one map along the cell numbers."""
+    """Maps along a column of s, one per cell, or, without a column, one map along the cell numbers."""
 
     column: int | None
     maps: tuple[Barycentre, ...]
@@ -94,13 +95,13 @@ class Repair:
     Attributes
     ----------
     steps
-        Maps in the order in which they are applied.
+        Steps of maps, in the order in which they are applied.
     of_errors
-        Whether the maps are for errors ŷ − y, of which only the average along s can be subtracted.
+        Whether the maps repair errors ŷ − y, of which only the average along s can be subtracted.
     offset, factor
-        Numbers that are added and then multiplied to preserve the mean of the calibration rows.
+        Offset to add and then factor to multiply by, which preserve the mean of the calibration rows.
     least
-        Lower bound of repaired prices if all calibration prices are positive; otherwise −∞.
+        Lower bound of repaired prices, which is −∞ unless all calibration prices are positive.
     """
 
     steps: tuple[Step, ...] = ()
@@ -112,7 +113,8 @@ class Repair:
     def predict(self, y_pred: ArrayLike, s: ArrayLike, strength: ArrayLike = 1.0) -> Array:
         """Return repaired prices (1 − t) ŷ + t ŷ*, (n,), or (T, n) for several strengths t from 0 to 1.
 
-        `y_pred` (n,) is in the units of the calibration rows, and `s` (n, d) has the columns of the fit.
+        The prices `y_pred` (n,) are in the units of the calibration rows, and `s` (n, d) has the columns of
+        the fit.
         """
         y, columns = np.asarray(y_pred, dtype=float), np.asarray(s, dtype=float)
         t = np.asarray(strength, dtype=float)[..., None]
@@ -143,26 +145,27 @@ def fit_repair(
     classes: Sequence[bool] | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Repair:
-    """Fit the repair of prices, or of their errors, along one or several attributes.
+    """Fit the repair of prices, or of their errors, along one or several sensitive attributes.
 
-    First, prices are repaired along a number within each crossing of the classes, and then across the
-    crossings. The barycentre of the distributions given a number and classes is the barycentre of the
-    barycentres of the classes. The result is therefore jointly independent of the number and the classes.
-    Several numbers are repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in
-    :data:`PASSES` passes. With at least 400 rows, each number is repaired within bands of the others. The
-    result is then independent of each number within the bands of the others.
+    First, prices are repaired along a numeric attribute within each crossing of the classes, and then across
+    the crossings. The barycentre of the distributions given a number and classes is the barycentre of the
+    classes' barycentres. The repaired price is therefore jointly independent of the number and the classes.
+    Several numeric attributes are repaired one after another, as in EquiPy (Hu, Ratz, Charpentier 2024), in
+    :data:`PASSES` passes. With at least 400 rows, each numeric attribute is repaired within bands of the
+    others. The repaired price is then independent of each numeric attribute within the bands of the others.
 
     Parameters
     ----------
     y_pred : (n,) array
-        Prices of the model itself, because random dependence on s differs between models of the same kind.
+        Prices of the model that is repaired, because random dependence on s differs even between models of
+        the same kind.
     s : (n, d) array
-        Sensitive attributes as numbers; classes as codes.
+        Sensitive attributes as numbers, with classes as codes.
     y : (n,) array, optional
-        Outcomes. If given, errors ŷ − y are repaired. A price that does not depend on y can only correct the
-        average error at each s. The spread of the errors at each s depends on y.
+        Outcomes. If outcomes are passed, the errors ŷ − y are repaired. A price that does not depend on y can
+        only correct the average error at each s. The spread of the errors at each s depends on y.
     classes
-        Mask of the columns of s with class codes; none by default.
+        Mask of the columns of s that contain class codes; by default, no column does.
     sample_weight : (n,) array, optional
         Non-negative weights.
     """

@@ -30,7 +30,7 @@ from fairdash.training.single import Predictor
 from fairdash.training.splits import Split, initial_seed
 from fairdash.utils.classes import attributes_of
 
-#: Completed share of the work at the start of each part.
+#: Completed share of the work when each part begins.
 _BEGINS = {"base": 0.2, "folds": 0.4, "premium": 0.9}
 
 
@@ -48,19 +48,19 @@ def train_references(
     """Train the references on the training rows of each split.
 
     The base is the standard network with s as an additional feature. The barycentre is the most accurate
-    independent prediction because it adjusts E[y | x, s] and not E[y | x], since effects of features may
+    independent prediction because it adjusts E[y | x, s] instead of E[y | x], since effects of features may
     depend on s (Chzhen et al., 2020). The weight decay is tuned separately for this base
-    (:func:`fairdash.training.crossvalidation.tune`). For the discrimination-free premium, the same network is
-    averaged over s. With a log link, predictions are not moved below the smallest prediction of the base, so
-    that prices stay positive.
+    (:func:`fairdash.training.crossvalidation.tune`). For the discrimination-free premium, the predictions of
+    the same network are averaged over s. If the loss has a log link, no price is moved below the smallest
+    prediction of the base, so that prices stay positive.
 
     Parameters
     ----------
     on_step
-        Function called several times per second with the completed share, 0 to 1; an exception stops
-        training.
+        Function that is called several times per second with the completed share, 0 to 1; an exception stops
+        the training.
     unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are those under ``"tuning/"``,
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are under ``"tuning/"``,
         ``"base/"``, ``"folds/"`` and ``"premium/"``.
     dataset, splits, settings, strengths, random_state, device
         As in :func:`fairdash.api.references`.
@@ -68,17 +68,17 @@ def train_references(
     Returns
     -------
     members
-        One row per row of the predictions: ``method`` (an id of
-        :data:`fairdash.training.references.REFERENCES`), ``lam`` (the barycentre's strength from 0 to 1; 1
-        for the discrimination-free premium, which has none), ``split``, ``diverged``.
+        One row per row of the predictions, with the columns ``method`` (an id of
+        :data:`fairdash.training.references.REFERENCES`), ``lam`` (the barycentre's strength from 0 to 1, or 1
+        for the discrimination-free premium, which has no strength), ``split`` and ``diverged``.
     predictions
         Predictions (K, n) for all rows, in the target's units.
     price
-        Minimum increase of the error due to exact independence, (J,), in units of ``mse``. It is the error of
-        the barycentre at full strength minus that of its base, f(x, s), on the test rows of each split, with
-        the weights of ``mse``. If f is E[y | x, s], its mean is
-        :func:`~fairdash.training.references.price_of_independence`. Unlike this distance, it is not biased
-        upwards by chance.
+        Minimum increase of the error that exact independence requires, (J,), in units of ``mse``. The
+        increase is the error of the barycentre at full strength minus the error of its base, f(x, s), on the
+        test rows of each split, with the weights of ``mse``. If f is E[y | x, s], the mean of the increase is
+        :func:`~fairdash.training.references.price_of_independence`. Unlike this distance, the increase is not
+        biased upwards by chance.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def train_references(
 
     def train(parts: Sequence[Split], name: str) -> TrainedModels:
         begins, ends = _BEGINS[name], _BEGINS["folds" if name == "base" else "premium"]
-        each = len(parts) // len(splits)  # the folds of a split use the settings of this split
+        each = len(parts) // len(splits)  # The folds of a split use the settings of this split.
         models = [
             StackedModel(STANDARD, 0.0, chosen[k // each], k, initial_seed(random_state, k // each))
             for k in range(len(parts))
@@ -177,7 +177,7 @@ def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float
 
 
 def _told_s(dataset: Dataset) -> Dataset:
-    """Return the data set with s as its last feature, under an unused name."""
+    """Return the data set with s as its last feature, under a name that no other column has."""
     own = f"{next(iter(attributes_of(dataset.sensitive)))} (sensitive)"
     while own in dataset.table():
         own += "′"
@@ -186,14 +186,14 @@ def _told_s(dataset: Dataset) -> Dataset:
 
 
 def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
-    """Return s as a feature: numbers, or class codes as text."""
+    """Return s as a feature, with class codes as text."""
     if dataset.sensitive.shape[1] == 1:
         return s
     return np.array([f"class {code:.0f}" for code in s], dtype=object)
 
 
 def _told(network: Predictor, seen: Dataset) -> SensitivePredictor:
-    """Return a network with s as its last feature as a function of these rows and any s."""
+    """Return a network with s as its last feature as a function of these rows and any values of s."""
     own, encoder = seen.features.columns[-1], network.encoder
     # The same rows are predicted for many values of s, so all other features are encoded once.
     x, block = encoder.transform(seen.features).astype(np.float32), encoder.blocks[own]
