@@ -1,4 +1,4 @@
-"""Evaluate predictions in tidy frames: accuracy, dependence with its floor, and effects on groups."""
+"""Evaluation of predictions in tidy frames: accuracy, dependence with its floor, and effects on groups."""
 
 from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions
 from fairdash.evaluation.capping import cap_cost

@@ -1,4 +1,4 @@
-"""Assess predictions in a tidy table: one row per model, part, measure and sensitive column, with floors."""
+"""Tidy table that assesses predictions: a row per model, part, measure and sensitive column, with floors."""
 
 from __future__ import annotations
 
@@ -46,24 +46,25 @@ DEFAULT_MEASURES = (
     "fairquant",
     "fairquant_cumulative",
 )
-#: Default measure of pages, reports and the command line. It is the only quick measure whose test detects all
+#: Default measure of pages, reports and the command line. Among the quick measures, only its test detects all
 #: kinds of links tested in nearly all samples of 300 rows (benchmarks/judges.py).
 DEFAULT_MEASURE = "hgr_spline"
 N_PERMUTATIONS = 100
-#: Maximum number of permutations with weights, which have no shortcut; this number reaches 5 % exactly.
+#: Maximum number of permutations with weights, for which no measure has a shortcut; 39 permutations can reach
+#: 5 % exactly.
 _MAX_WEIGHTED_PERMUTATIONS = 39
-#: Maximum number of rows for measuring dependence; larger parts are sampled. The noise of about 0.014 per
-#: split is similar to that between two trainings.
+#: Maximum number of rows for measuring dependence; larger parts of a split are sampled. The sampling noise of
+#: about 0.014 per split is similar to the noise between two trainings.
 MAX_ROWS = 5_000
-#: Maximum number of rows for a verdict; larger parts are sampled.
+#: Maximum number of rows for a verdict; larger parts of a split are sampled.
 MAX_JUDGED_ROWS = 50_000
-#: Maximum of rows times permutations for a floor. Large parts have low and stable floors, so they need fewer
-#: permutations.
+#: Maximum product of rows and permutations for a floor. Large parts have low and stable floors, so they need
+#: fewer permutations.
 ROWS_PERMUTED = 200_000
 MIN_PERMUTATIONS = 20
-#: Maximum share of tied rows in predictions that count as untied.
+#: Maximum share of tied rows in predictions that are treated as untied.
 _FEW_TIES = 0.005
-#: Number of permutations or multipliers for the verdict, for any number of rows.
+#: Number of permutations or multipliers for the verdict, which is the same for any number of rows.
 VERDICT_PERMUTATIONS = ENOUGH_PERMUTATIONS
 
 
@@ -82,7 +83,7 @@ def assess_predictions(
     progress: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> pd.DataFrame:
-    """Assess the accuracy and dependence of K models on the rows of every part.
+    """Assess the accuracy and dependence of K models on the rows of every part of a split.
 
     Parameters
     ----------
@@ -91,51 +92,54 @@ def assess_predictions(
     predictions : (K, n) array
         Predictions in the target's units.
     members : DataFrame with K rows
-        Columns ``method``, ``lam``, ``split``, ``diverged``.
+        Models with the columns ``method``, ``lam``, ``split`` and ``diverged``.
     splits
         Row numbers of each split.
     objective
-        ``"demographic_parity"`` assesses predictions, and ``"equalized_residuals"`` assesses residuals.
+        Variable to assess: predictions for ``"demographic_parity"``, and residuals for
+        ``"equalized_residuals"``.
     loss
-        Training loss; unless it is squared error, its ``deviance`` is an additional measure.
+        Training loss; for any loss except squared error, its ``deviance`` is an additional measure.
     measures
-        Ids in :data:`fairdash.dependence.REGISTRY`. Floors use the same statistic as values.
+        Ids in :data:`fairdash.dependence.REGISTRY`. Values and floors use the same statistic.
     n_permutations
-        Maximum number of permutations of the sensitive columns for each floor; large tables use fewer.
+        Maximum number of permutations of the sensitive columns for each floor; large tables use fewer
+        permutations.
     parts
-        Parts to assess, if a split has them.
+        Names of the parts to assess, if a split has them.
     progress
-        Function called with the completed share, 0 to 1.
+        Function that is called with the completed share, 0 to 1.
     unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`); each step is a split number.
+        Provider of step results (:class:`fairdash.jobs.steps.Unit`), with one step for each split number.
 
     Returns
     -------
     DataFrame, one row per model, part, measure and sensitive column
-        ``method``, ``lam``, ``split``, ``part`` ("train", "validation" or "test"), ``diverged``, ``n`` rows,
-        ``measure``, ``column``, and the values of :data:`fairdash.evaluation.figures.FIGURES` without the
-        standard error. Errors have no column: ``mse`` is the mean squared error divided by that of the
-        training average on the same rows (0 is perfect, 1 is the average); ``rmse`` is in the target's units;
-        ``deviance`` is divided by that of the average. Floors belong to a single split. ``edge`` and ``p``
-        belong to the test of the mean over all splits (:func:`fairdash.evaluation.verdict.add_verdicts`) and
-        are the same in all splits. ``verdict`` is one test of several measures, regardless of `measures`
+        Columns ``method``, ``lam``, ``split``, ``part`` ("train", "validation" or "test"), ``diverged``,
+        ``n`` (number of rows), ``measure``, ``column``, and the values of
+        :data:`fairdash.evaluation.figures.FIGURES` without the standard error. Measures of error have no
+        column: ``mse`` is the mean squared error divided by that of the training average on the same rows (0
+        is perfect, 1 is the average), ``rmse`` is in the target's units, and ``deviance`` is divided by that
+        of the average. Each floor belongs to a single split. ``edge`` and ``p`` belong to the test of the
+        mean over all splits (:func:`fairdash.evaluation.verdict.add_verdicts`) and are the same in all
+        splits. ``verdict`` is one test of several measures, regardless of `measures`
         (:class:`fairdash.evaluation.verdict.Verdict`). Tests use test rows only and are NaN for other parts,
-        because results on training rows are optimistic and validation rows serve to select models.
-        :func:`fairdash.evaluation.wide` returns one row per model and part.
+        because results on training rows are optimistic and validation rows serve to select models. The
+        function :func:`fairdash.evaluation.wide` returns one row per model and part.
 
-        With several sensitive columns, a measure has one row per column. If it accepts several columns, it
-        has another row for all of them jointly, with an empty column name. A column such as “age × sex”
-        represents the additional effect of a combination of two attributes
-        (:func:`fairdash.evaluation.crossed_cells.products_of`). Each column has one verdict; the classes of
-        an attribute share one joint test.
+        With several sensitive columns, a measure has one row per column. A measure that accepts several
+        columns has another row for all columns jointly, with an empty column name. A column such as “age ×
+        sex” represents the additional effect of a combination of two attributes
+        (:func:`fairdash.evaluation.crossed_cells.products_of`). Each column has one verdict, except that the
+        classes of an attribute share one joint test.
 
         Predictions that are constant up to rounding have dependence 0. If a sensitive column is constant in a
         part, dependence on it is undefined (NaN) and omitted from means over splits.
 
-        Rows of a group exchange the sensitive column together and stay in one fold of a cross-fitted measure.
-        Rows are weighted by the data set's weight, except in measures that do not accept weights. In parts
-        with more than 5,000 rows, dependence is measured on a random sample of 5,000 rows, and the verdict
-        uses at most 50,000 rows.
+        Rows of a group exchange their values of the sensitive column together and stay in one fold of a
+        cross-fitted measure. Rows are weighted by the data set's weight, except in measures that do not
+        accept weights. In parts with more than 5,000 rows, dependence is measured on a random sample of 5,000
+        rows, and the verdict uses at most 50,000 rows.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
 
@@ -172,7 +176,7 @@ def assess_predictions(
         of_cells = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}
         if null := {cell: founds[j][name] for cell, name in of_cells.items() if name in founds[j]}:
             nulls[j, part] = null
-    # The null values list models in the order of the tables.
+    # The null values list the models in the order of the tables.
     models, cells, values = untidy(pd.concat([founds[j][part] for j, part in there], ignore_index=True))
     add_verdicts(models, cells, values, nulls, signed=judge.signed)
     order = np.argsort(models["model"].to_numpy(), kind="stable")
@@ -182,7 +186,7 @@ def assess_predictions(
 
 
 class Judge:
-    """Shared settings for assessing the models of a data set: objective, loss, measures and seeds."""
+    """Shared settings for the assessment of a data set's models: objective, loss, measures and seeds."""
 
     def __init__(
         self,
@@ -193,7 +197,7 @@ class Judge:
         measures: Sequence[str],
         random_state: int,
     ) -> None:
-        """Parameters are as in :func:`assess_predictions`."""
+        """The parameters are the same as in :func:`assess_predictions`."""
         self.objective = get_entry(OBJECTIVES, objective, option="objective")
         self.sensitive = dataset.sensitive
         self.loss = loss
@@ -225,8 +229,9 @@ class Judge:
     ) -> tuple[NDArray[np.float64], Nulls]:
         """Return the results of each cell, (K, M, F), for `predictions` (K, n) in one part of a split.
 
-        The second result contains their values under independence. The split number is the seed of the sample
-        from a large part. All splits use the same permutations. Without permutations, the floors are NaN.
+        The second result contains the values of the cells under independence. The number of the split seeds
+        the sample from a large part. All splits use the same permutations. The floors are NaN if there are no
+        permutations.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
         squared = [
@@ -254,18 +259,18 @@ class Judge:
     ) -> Nulls:
         """Return the measures of the test for each order of each sensitive column, (W, M, K, B + 1).
 
-        Without permutations, only the observed order is evaluated, (W, M, K, 1). All splits use the same
-        orders of the whole table, or the same signs if the table has more than 20,000 rows.
+        If there are no permutations, only the observed order is evaluated, (W, M, K, 1). All splits use the
+        same orders of the whole table, or the same random signs if the table has more than 20,000 rows.
         """
         rows = split.parts[part]
         if len(rows) > MAX_JUDGED_ROWS:
-            # Sampling by a fixed priority selects a row either in all of its parts or in none.
+            # Sampling by a fixed priority selects a row either in all parts that contain it or in none.
             rows = np.sort(rows[np.argsort(self._priority[rows])[:MAX_JUDGED_ROWS]])
         u = self._audited(predictions, split, rows)
         weight = self.weight[rows] if self.has_weight else None
         of_column: dict[str, NDArray[np.float64]] = {}
         for name, columns in self._attributes.items():
-            # Numeric columns are used unchanged; classes become codes, whose order is arbitrary.
+            # Numeric columns are used unchanged, and classes become codes, whose order is arbitrary.
             s = self._values[columns].to_numpy(dtype=float) @ np.arange(1.0, len(columns) + 1)
             # All classes share one test, because separate tests would report a link by chance in more than 5
             # % of runs.
@@ -306,16 +311,17 @@ class Judge:
 
     @cached_property
     def _signs(self) -> tuple[NDArray[np.intp], Signs]:
-        """Return the block of each row of the table and the signs of the blocks; groups are not divided."""
+        """Return the block of each row of the table and the signs of the blocks; groups stay in one block."""
         codes = np.arange(len(self.y)) if self.groups is None else self.groups
         return draw_signs(codes, VERDICT_PERMUTATIONS, self.random_state)
 
     def _audited(
         self, predictions: NDArray[np.float64], split: Split, rows: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the audited variable, (K, m), made exactly constant if it is constant up to rounding."""
+        """Return the assessed variable, (K, m), made exactly constant if it is constant up to rounding."""
         u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
-        # The unit determines the rounding error, because networks compute in single precision in it.
+        # The unit of the target determines the rounding error, because networks compute in single precision
+        # in this unit.
         unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
         return settled(u, eps=SINGLE, unit=unit)
 
@@ -327,7 +333,7 @@ class Judge:
         weight = self.weight[rows] if self.has_weight else None
         groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
         count = permutations_behind_floor(len(rows), n_permutations, has_weight=self.has_weight)
-        # If a measure uses several columns jointly, rows are ranked by the first one.
+        # If a measure uses several columns jointly, the first column determines the ranks of the rows.
         permutations = {
             column: self._orders(column, self._values[column].to_numpy(dtype=float), rows, count)
             for column in ({chosen[0] for _, chosen in self.columns.values()} if n_permutations else ())
@@ -357,7 +363,8 @@ class Judge:
 def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> int:
     """Return the number of permutations for the floors of a part with `n_rows` rows.
 
-    With weights, each permutation is evaluated twice: the weights stay with u, and then move with v.
+    With weights, each permutation is evaluated twice: once with the weights kept with u, and once with the
+    weights moved with v.
     """
     if has_weight:
         n_rows, most = 2 * n_rows, min(most, _MAX_WEIGHTED_PERMUTATIONS)
@@ -365,12 +372,12 @@ def permutations_behind_floor(n_rows: int, most: int, *, has_weight: bool) -> in
 
 
 def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return null values of K models for one s, as in :meth:`fairdash.dependence.api.Estimator.null`.
+    """Return the null values of K models for one s, as in :meth:`fairdash.dependence.api.Estimator.null`.
 
     A rank-based measure has the same null distribution for all predictions without ties, because all orders
-    of the rows are equally likely. The values of one model are then used for all models. A few ties, such as
-    rows that are equal in single precision, hardly affect ranks and are ignored. If the weight stays with u,
-    or rows form groups, each model has a separate null distribution.
+    of the rows are equally likely. The null values of one model are then used for all models. A few ties,
+    such as rows that are equal in single precision, hardly affect ranks and are therefore ignored. If the
+    weight stays with u, or rows form groups, each model has a separate null distribution.
     """
     if not estimator.measure.rank_based or pairs.groups is not None:
         return estimator.null(pairs, orders)

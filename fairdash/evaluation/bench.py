@@ -1,4 +1,4 @@
-"""Compare the errors of methods at equal dependence, by measures that no method minimises."""
+"""Comparison of the errors of methods at equal dependence, by measures that no method minimises."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
-#: A function of λ that returns an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
+#: A function of λ returns an estimator with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``.
 Factory = Callable[[float], Any]
 
-#: Shares of the standard network's dependence at which errors are compared.
+#: Shares of the standard network's dependence at which the errors are compared.
 LEVELS = (0.75, 0.5, 0.25)
-#: Ids of the measures of dependence.
+#: Ids of the measures of dependence that compare the methods.
 MEASURES = ("hgr_rdc", "mi_ksg")
-#: Largest minus smallest average prediction over tenths of s.
+#: Name of the measure: the largest minus the smallest average prediction over tenths of s.
 GAP = "gap"
 READINGS = (*MEASURES, GAP)
-#: For several sensitive columns, the same measures of all of them jointly.
+#: Suffix of the measures of all sensitive columns jointly, if there are several columns.
 JOINT = "_joint"
-#: Default weights of a method without an attribute ``lams``.
+#: Default weights for a method that has no attribute ``lams``.
 LAMS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 #: Number of weights above 0 that a pilot finds for a method of the registry.
 N_LAMS = 6
@@ -74,21 +74,21 @@ def compare_methods(
     methods, others, n_splits, random_state, settings
         As in :func:`fairdash.bench`.
     progress
-        Function that receives the name of each method before training.
+        Function that receives the name of each method before its training.
     lams
         Weights of methods that need no pilot, in ascending order and without 0.
     truth
-        Expected target of each row, (n,), if known from a simulation. The error on test rows then refers to
-        this mean.
+        Expected target of each row, (n,), if it is known from a simulation. The error on test rows then
+        refers to this expected target.
 
     Returns
     -------
     DataFrame, one row per method, weight and split
-        ``method``, ``lam``, ``split``, ``error`` (loss on test rows divided by the constant model's loss),
-        ``test_to_train``, ``cpu_s`` (CPU seconds of all models of the method per split, without the pilot),
-        ``needs_s``, and for each measure its value above the floor on validation and test rows, such as
-        ``gap_validation``. With several sensitive columns, there are also joint measures, such as
-        ``gap_joint_test``.
+        Columns ``method``, ``lam``, ``split``, ``error`` (loss on test rows divided by the constant model's
+        loss), ``test_to_train``, ``cpu_s`` (CPU seconds of all models of the method per split, without the
+        pilot), ``needs_s``, and for each measure its value above the floor on validation and test rows, such
+        as ``gap_validation``. If there are several sensitive columns, further columns contain joint measures,
+        such as ``gap_joint_test``.
     """
     plan = default_plan(
         dataset,
@@ -131,7 +131,7 @@ def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
 
 
 def _entrant(name: str) -> str | Factory:
-    """Return the id of a registered method, or the class named ``module:name``."""
+    """Return the id of a registered method, or the class with the name ``module:name``."""
     module, of_a_module, attribute = name.partition(":")
     if not of_a_module:
         return name if name in PATHS else get_entry({**RIVALS, **PATHS}, name, option="method")
@@ -169,7 +169,7 @@ class _Work:
         return replace(work, standard=standard, seconds=(time.process_time() - begun) / plan.n_splits)
 
     def with_lams(self, method: str, lams: Sequence[float] | None) -> Sweep:
-        """Return the plan of a method, with the given weights or weights from a pilot."""
+        """Return the plan of a method, with the given weights or with weights from a pilot."""
         methods = (STANDARD, method) if method == FAIR_TARIFF else (method,)
         plan = replace(self.plan, methods=methods, tune=False, settings=self.settings[0])
         if lams is not None:
@@ -177,7 +177,7 @@ class _Work:
         return with_lams_found(self.dataset, replace(plan, lams=plan.lams[:N_LAMS], find_lams=True))
 
     def train(self, plan: Sweep, method: str) -> tuple[pd.DataFrame, Array]:
-        """Train the models of a registered method; the standard networks are the models at λ = 0."""
+        """Train the models of a registered method; the standard networks serve as its models at λ = 0."""
         if method == FAIR_TARIFF:
             trained = fit_path(self.dataset, plan, self.splits, confirms=False)
             return trained.members, trained.predictions
@@ -235,7 +235,7 @@ class _Judge:
         self._columns = [s[:, [k]] for k in range(s.shape[1])]
         self._weight = dataset.row_weight
         self._used = None if dataset.weight is None else self._weight
-        #: Sensitive columns of each measure; the column with the largest value counts.
+        #: Sensitive columns of each measure, of which the column with the largest value counts.
         self._of: dict[str, list[Array]] = dict.fromkeys(READINGS, self._columns)
         if len(self._columns) > 1:
             cells = [each.codes[:, None].astype(float) for each in crossings_of(dataset.sensitive).values()]
@@ -270,7 +270,7 @@ class _Judge:
         if name == GAP:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
-            # Rows in cells that are too small have no group.
+            # Rows in cells that are too small belong to no group.
             kept = groups >= 0
             return _gaps(u[:, kept], groups[kept], weight[kept], self._seed)
         measure = REGISTRY[name]
@@ -292,7 +292,7 @@ class _Judge:
 
 
 def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array:
-    """Return each model's gap between averages of groups (n,), minus its mean with permuted groups; (K,)."""
+    """Return each model's gap between averages of groups (n,), minus its mean for permuted groups; (K,)."""
     rng = rng_of(Stream.PAIR_PERMUTATIONS, seed)
     groups = np.unique(groups, return_inverse=True)[1]
 
@@ -305,7 +305,7 @@ def _gaps(u: Array, groups: NDArray[np.intp], weight: Array, seed: int) -> Array
 
 
 def place_below(dependence: Array, wanted: float) -> float:
-    """Return the fractional index at which a path first falls to a dependence; NaN if it never does.
+    """Return the fractional index at which a path first falls to a dependence, or NaN if it never does.
 
     >>> place_below(np.array([0.8, 0.6, 0.2]), 0.4)
     1.5
@@ -349,14 +349,14 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
 def _equal(
     rows: pd.DataFrame, method: str
 ) -> Iterator[tuple[tuple[str, str, float], dict[str, Any], pd.Series]]:
-    """Yield method, measure and level; results; and the error by split, NaN if the level is not reached."""
+    """Yield method, measure and level; results; and the errors by split, NaN if a level is not reached."""
     standard, own = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
     paths = {split: path.sort_values("lam") for split, path in own.groupby("split")}
     for reading in (*READINGS, *(each + JOINT for each in READINGS)):
         if f"{reading}_test" not in own or own[f"{reading}_test"].isna().all():
             continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
-        # Validation and test rows of all splits are used, because the test rows of few splits may not
+        # Validation and test rows of all splits are used, because the test rows of a few splits may not
         # suffice.
         seen = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
         low = with_interval(seen, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
@@ -366,7 +366,7 @@ def _equal(
             for j, path in enumerate(paths.values()):
                 place = 0.0
                 if method != STANDARD:
-                    # Without dependence beyond noise, no level can be reached.
+                    # If no dependence exceeds noise, no level can be reached.
                     wanted = level * on_validation if linked else -np.inf
                     place = place_below(path[f"{reading}_validation"].to_numpy(), wanted)
                 if np.isfinite(place):
@@ -386,7 +386,7 @@ def _equal(
 
 
 def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, float]:
-    """Return the mean of the finite values over splits and its 95 % interval, by name; NaN without values.
+    """Return by name the mean of the finite values over splits and its 95 % interval, or NaN without values.
 
     The interval accounts for the rows that splits share (Nadeau and Bengio 2003).
     """

@@ -27,8 +27,8 @@ from fairdash.utils.text import at_lines
 Array = NDArray[np.float64]
 
 BEFORE, AFTER = "before the cap", "after the cap"
-#: Number of groups of the sensitive column whose averages define the gap, and number of permutations for its
-#: floor.
+#: Number of groups of the sensitive column whose averages define the gap, and number of permutations for the
+#: floor of the gap.
 TENTHS, ORDERS = 10, 20
 
 
@@ -48,30 +48,30 @@ def cap_cost(
     """Return test results of premiums before and after :func:`fairdash.tariff.cap.cap_premiums`.
 
     The test rows of each split form a separate portfolio. One factor scales today's price to the income of
-    the new premiums, because an equal relative change for everyone does not concern the tariff. The cap
-    preserves this income. Neither step uses claims.
+    the new premiums, because an equal relative change for all customers does not concern the tariff. The cap
+    preserves this income. Neither the scaling nor the cap uses claims.
 
     Parameters
     ----------
     dataset
-        Data set whose `prediction` is today's price.
+        Data set whose column `prediction` is today's price.
     predictions
-        Premiums (J, n), one row per split; only the test rows of each split are used.
+        Premiums (J, n), one row per split, of which only the test rows of the split are used.
     max_change
-        Largest relative change, at least 0.
+        Largest relative change of a premium, at least 0.
     objective, loss, measure, n_permutations, random_state
-        As in :func:`fairdash.evaluation.assess_predictions`, which computes the results.
+        Parameters of :func:`fairdash.evaluation.assess_predictions`, which computes the results.
     sensitive
-        Sensitive column; the first column if None.
+        Sensitive column; None uses the first column.
 
     Returns
     -------
     DataFrame
-        Two rows, :data:`BEFORE` and :data:`AFTER`, with means over the splits: ``error``, the deviance
-        divided by that of a flat premium (or the mean squared error, for a loss without a deviance); ``gap``,
-        the largest difference between averages of the objective's variable over tenths of the sensitive
-        column, divided by the mean premium, and ``gap_floor``, its mean with the column shuffled;
-        ``dependence`` and its ``floor``, the mean under independence; ``changed``, the share of the
+        Two rows, :data:`BEFORE` and :data:`AFTER`, with means over the splits. The columns are ``error``, the
+        deviance divided by that of a flat premium (or the mean squared error, for a loss without a deviance);
+        ``gap``, the largest difference between averages of the objective's variable over tenths of the
+        sensitive column, divided by the mean premium; ``gap_floor``, the mean of the gap with the column
+        permuted; ``dependence`` and ``floor``, its mean under independence; ``changed``, the share of the
         customers, by weight, whose premium changes by more than `max_change`; ``level``, ``at_lower`` and
         ``at_upper`` of the cap; and ``brought``, the factor of today's price.
 

@@ -8,15 +8,15 @@ impact ratio (Equal Employment Opportunity Commission 1978, 29 CFR 1607.4 D, the
 >>> found["mean"].tolist(), found["adverse_impact_ratio"].tolist(), between_groups(found)
 ([2.0, 4.0], [1.0, 1.0], {'difference': 2.0, 'ratio': 0.5})
 
-With class probabilities, each row counts towards a class with weight p = P(class | z). The weighted mean
-equals the class mean if y and the class are unrelated among rows with equal z. Otherwise, its bias is
-−E[Cov(class, y | z)] / E[p]. Assigning each row its most likely class has other errors (Chen, Kallus, Mao,
-Svacha and Udell 2019, "Fairness under unawareness", theorems 3.1 and 3.2). The data do not identify the
-covariance, but they bound it: in the extreme cases, the class has the highest or the lowest y among rows with
-about equal p (Kallus, Mao and Zhou 2022, "Assessing algorithmic fairness with unobserved protected class
-using data combination", sharp given p alone). All results assume that p is calibrated: three in ten rows with
-p = 0.3 belong to the class. If the true classes of some rows are known, calibration is tested, and p is
-recalibrated if the test fails.
+If only class probabilities are known, each row counts towards a class with the weight p = P(class | z). The
+weighted mean equals the mean of the class if y and the class are unrelated among rows with equal z.
+Otherwise, the bias of the weighted mean is −E[Cov(class, y | z)] / E[p]. Assigning each row its most likely
+class has other errors (Chen, Kallus, Mao, Svacha and Udell 2019, "Fairness under unawareness", theorems 3.1
+and 3.2). The data do not identify this covariance, but they bound it: in the extreme cases, the class has the
+highest or the lowest y among rows with about equal p (Kallus, Mao and Zhou 2022, "Assessing algorithmic
+fairness with unobserved protected class using data combination", sharp given p alone). All results assume
+that p is calibrated: for example, three in ten rows with p = 0.3 belong to the class. If the true classes of
+some rows are known, the calibration of p is tested, and p is recalibrated if the test fails.
 
 >>> y, p = np.array([1.0, 2.0, 3.0, 4.0]), np.array([[1, 0], [1, 0], [0, 1], [0, 1.0]])
 >>> found = by_probability(y, p, ("a", "b"))
@@ -59,30 +59,33 @@ def by_group(
     y : (n,) array
         Prices or predictions.
     codes : (n,) array
-        Index of each row's class in `names`; every class has at least one row.
+        Index in `names` of each row's class; every class has at least one row.
     names
         Names of the classes.
     sample_weight : (n,) array, optional
         Positive row weights.
     units : (n,) array, optional
-        Number 0 … U-1 of each row's independent unit, such as a policy. By default, each row is a unit.
+        Number, from 0 to U-1, of each row's independent unit, such as a policy. By default, each row is a
+        unit.
     cut_off
-        Values at or below it are favourable; with ``favourable="above"``, values at or above it.
+        Cut-off of y; values at or below it are favourable or, with ``favourable="above"``, values at or above
+        it.
 
     Returns
     -------
     DataFrame, one row per class
-        ``class``; ``rows``; ``share`` of the weight, in [0, 1]; ``mean`` with its 95 % interval ``low`` and
-        ``high``. Compared with all other rows: ``difference`` of means, its interval ``difference_low`` and
-        ``difference_high``, and its ``p_value`` by Holm's method over the classes; ``ratio`` of means (1 if
-        equal); and ``standardized_difference``, the difference ÷ √((variance + variance of the others) / 2)
-        (0 if equal; 0.2 counts as small; Austin 2009). With a cut-off: ``selection_rate``, the favourable
-        share in [0, 1], and ``adverse_impact_ratio``, the selection rate ÷ the largest one of all classes, in
-        [0, 1]. A value below 0.8 fails the four-fifths rule. Ratios are NaN if their divisor is 0.
+        Columns ``class``; ``rows``; ``share`` of the weight, in [0, 1]; and ``mean`` with its 95 % interval
+        ``low`` and ``high``. Columns that compare the class with all other rows: ``difference`` of means, its
+        interval ``difference_low`` and ``difference_high``, and its ``p_value`` by Holm's method over the
+        classes; ``ratio`` of means (1 if equal); and ``standardized_difference``, the difference ÷
+        √((variance + variance of the others) / 2) (0 if equal; 0.2 counts as small; Austin 2009). Columns
+        with a cut-off: ``selection_rate``, the favourable share in [0, 1], and ``adverse_impact_ratio``, the
+        selection rate ÷ the largest selection rate of all classes, in [0, 1]. An adverse impact ratio below
+        0.8 fails the four-fifths rule. Ratios are NaN if their divisor is 0.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     groups = _Means.of(y, codes, len(names), weight, units)
-    # Compare each class with the weighted mean of the other classes.
+    # Each class is compared with the weighted mean of the other classes.
     share = groups.mass / groups.mass.sum()
     rest = (share @ groups.means - share * groups.means) / (1 - share)
     away = np.eye(len(names)) - (share - np.diag(share)) / (1 - share)[:, None]
@@ -123,13 +126,13 @@ def between_groups(frame: pd.DataFrame, figure: str = "mean") -> dict[str, float
     frame
         Result of :func:`by_group`.
     figure
-        Column of this frame.
+        Name of a column of `frame`.
 
     Returns
     -------
     dict
-        ``difference``, highest minus lowest value, 0 if all are equal; and ``ratio``, lowest ÷ highest value,
-        1 if all are equal.
+        Keys ``difference``, the highest minus the lowest value, which is 0 if all are equal, and ``ratio``,
+        the lowest ÷ the highest value, which is 1 if all are equal.
     """
     values = frame[figure]
     ratio = _ratio(np.array([values.min()]), np.array([values.max()]))
@@ -143,13 +146,13 @@ def pairs_of_groups(
     sample_weight: Array | None = None,
     units: Index | None = None,
 ) -> pd.DataFrame:
-    """Return the differences in means for all pairs of classes; parameters as in :func:`by_group`.
+    """Return the differences in means for all pairs of classes, with the parameters of :func:`by_group`.
 
     Returns
     -------
     DataFrame, one row per pair
-        ``class``, ``other``, ``difference`` of their means with its 95 % interval ``low`` and ``high``,
-        ``ratio`` of means, and ``p_value`` by Holm's method over the pairs.
+        Columns ``class``, ``other``, ``difference`` of their means with its 95 % interval ``low`` and
+        ``high``, ``ratio`` of means, and ``p_value`` by Holm's method over the pairs.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     groups = _Means.of(y, codes, len(names), weight, units)
@@ -189,7 +192,7 @@ class _Means:
         shape = (int(of.max()) + 1, count)
         off = csr_matrix((weight * (y - means[codes]) / mass[codes], (of, codes)), shape=shape)
         members = np.bincount(np.unique(of * count + codes) % count, minlength=count)
-        # Correction for the degrees of freedom of each class.
+        # The factor corrects for the degrees of freedom of each class.
         scale = np.sqrt(members / np.maximum(members - 1, 1))
         covariance = np.asarray((off.T @ off).todense()) * np.outer(scale, scale)
         return cls(means, square / mass, mass, covariance)
@@ -200,7 +203,7 @@ class _Means:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's (1979) adjusted p-values in the given order.
+    """Return p-values adjusted by Holm's (1979) method, in the given order.
 
     Examples
     --------
@@ -224,15 +227,15 @@ def _ratio(above: Array, below: Array) -> Array:
     return np.divide(above, below, out=np.full(len(above), np.nan), where=below != 0)
 
 
-#: Maximum distance of a row's sum of probabilities from 1, which allows for rounding; they are then
-#: normalised.
+#: Maximum distance from 1 of a row's sum of probabilities, which allows for rounding before the probabilities
+#: are normalised.
 OFF_ONE = 0.01
-#: Number of bins of about equal weight in which p counts as equal. Wider bins give wider bounds that remain
-#: valid.
+#: Number of bins of about equal weight within which p counts as equal. Wider bins give wider bounds, which
+#: remain valid.
 _BINS = 20
-#: Minimum number of rows with a known class for recalibration.
+#: Minimum number of rows with a known class that a recalibration requires.
 MIN_KNOWN = 100
-#: Number of bootstrap draws of the rows with a known class, for the noise of the recalibration.
+#: Number of bootstrap draws of the rows with a known class, which measure the noise of the recalibration.
 _DRAWS = 50
 _LEAST = 1e-6
 
@@ -247,35 +250,36 @@ def by_probability(
     known: Index | None = None,
     random_state: int | None = 0,
 ) -> pd.DataFrame:
-    """Return means of y by class and comparisons with all other rows, from class probabilities.
+    """Return means of y by class and comparisons with all other rows, given class probabilities.
 
     Parameters
     ----------
     y : (n,) array
         Prices or predictions.
     p : (n, k) array
-        Probability of each class, in [0, 1], with row sums of 1.
+        Probability of each class, in [0, 1]; the probabilities of a row sum to 1.
     names
         Names of the k classes.
     sample_weight : (n,) array, optional
         Positive row weights.
     units : (n,) array, optional
-        Number 0 … U-1 of each row's independent unit. By default, each row is a unit.
+        Number, from 0 to U-1, of each row's independent unit. By default, each row is a unit.
     known : (n,) array, optional
-        Index of the true class, −1 if unknown. If given, :func:`recalibrated` first corrects p, and intervals
-        and bounds include the noise of this correction.
+        Index of the true class of each row, or −1 if the class is unknown. If true classes are passed,
+        :func:`recalibrated` first corrects p, and intervals and bounds include the noise of this correction.
     random_state
-        Seed of the draws for this noise.
+        Seed of the draws for the noise of the recalibration.
 
     Returns
     -------
     DataFrame, one row per class
-        ``class``; ``expected_rows``, the sum of p; ``mean``, weighted by p; ``difference`` from the mean of
-        the others, weighted by 1 − p, with its 95 % interval ``difference_low`` and ``difference_high`` and
-        ``p_value`` by Holm's method over the classes. These values assume that class and y are unrelated
-        among rows with equal z. Without this assumption, ``bound_low`` and ``bound_high`` contain the
-        difference in at least 95 % of samples. ``likeliest`` is the difference if each row had its most
-        likely class; NaN if it is the most likely class of no row.
+        Columns ``class``; ``expected_rows``, the sum of p; ``mean``, weighted by p; and ``difference`` from
+        the mean of the others, weighted by 1 − p, with its 95 % interval ``difference_low`` and
+        ``difference_high`` and its ``p_value`` by Holm's method over the classes. The mean and the difference
+        assume that class and y are unrelated among rows with equal z. Without this assumption, ``bound_low``
+        and ``bound_high`` contain the difference in at least 95 % of samples. The column ``likeliest``
+        contains the difference if each row had its most likely class, or NaN if the class is the most likely
+        one of no row.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
@@ -318,16 +322,16 @@ def _drawn(units: Index, rng: np.random.Generator) -> Index:
 
 
 def calibration(p: Array, known: Index, names: Sequence[str], units: Index | None = None) -> pd.DataFrame:
-    """Test whether p (n, k) is calibrated on rows whose true class `known` (n,) is not −1.
+    """Test whether p (n, k) is calibrated on the rows whose true class in `known` (n,) is not −1.
 
-    With `units` (n,), 0 … U-1, such as policies, rows of a unit need not be independent.
+    If `units` (n,), 0 … U-1, such as policies, are passed, the rows of a unit need not be independent.
 
     Returns
     -------
     DataFrame, one row per class
-        ``class``; ``known_rows``; ``expected`` and ``observed`` rows of the class; and ``p_value`` of the
-        hypothesis that p is calibrated, by Holm's method. It is the score test of Cox's (1958) recalibration,
-        logit p times a slope plus an intercept, with 2 degrees of freedom.
+        Columns ``class``; ``known_rows``; ``expected`` and ``observed`` rows of the class; and ``p_value`` of
+        the hypothesis that p is calibrated, by Holm's method. The p-value comes from the score test of Cox's
+        (1958) recalibration, logit p times a slope plus an intercept, with 2 degrees of freedom.
     """
     rows = known >= 0
     rest, p_values = p[rows], []
@@ -338,11 +342,11 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
         sums, covariance = off @ score, (score * spread[:, None]).T @ score
         if of is not None:
-            # The contributions of a unit to the sums are added, because its rows may be dependent.
+            # The contributions of a unit to the sums are added, because the rows of a unit may be dependent.
             each = np.column_stack([np.bincount(of, weights=off * column) for column in score.T])
             covariance = each.T @ each
         statistic = sums @ np.linalg.pinv(covariance) @ sums
-        p_values.append(float(np.exp(-statistic / 2)))  # of χ² with 2 degrees of freedom
+        p_values.append(float(np.exp(-statistic / 2)))  # p-value of χ² with 2 degrees of freedom
     return pd.DataFrame(
         {
             "class": list(names),
@@ -357,8 +361,8 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
 def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
     """Recalibrate p (n, k) on rows of known class, by a multinomial logistic model of log p.
 
-    The result is valid if the rows with a known class are representative. The model is fitted to `rows`, by
-    default all rows with a known class.
+    The recalibration is valid if the rows with a known class are representative. The model is fitted to
+    `rows`, which are all rows with a known class by default.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -374,7 +378,8 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
 def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tuple[float, Array, Array]:
     """Return a class's mean, its weighted, smallest and largest differences, and their standard errors."""
     ours, rest = weight @ q, weight @ (1 - q)
-    # ψ is the contribution of a row to the class's sum of y; the rest of y contributes to the others.
+    # Let ψ be the contribution of a row to the class's sum of y; the rest of y contributes to the other
+    # classes.
     low, high = -_highest(-y, q, weight), _highest(y, q, weight)
     values, errors = np.empty(3), np.empty(3)
     for k, psi in enumerate((q * y, low, high)):
@@ -388,8 +393,9 @@ def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tu
 def _highest(y: Array, q: Array, weight: Array) -> Array:
     """Return the largest contribution of each row to the class's sum of y, (n,), within the bins of q.
 
-    The rows of a bin with the highest y fill its mass Σ w q. Their sum is the minimum of Σ w ((y − t)₊ + t q)
-    over t (Rockafellar and Uryasev 2000), so noise in t has no effect to first order.
+    In each bin, the rows with the highest y fill the mass Σ w q of the class. The sum of y over these rows is
+    the minimum of Σ w ((y − t)₊ + t q) over t (Rockafellar and Uryasev 2000), so noise in t has no effect to
+    first order.
     """
     order = np.argsort(q, kind="stable")
     at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
@@ -405,7 +411,7 @@ def _highest(y: Array, q: Array, weight: Array) -> Array:
 
 
 def _apart(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:
-    """Return the mean inside minus the mean outside."""
+    """Return the mean inside the class minus the mean outside."""
     sides: list[Any] = [inside, ~inside]
     if not all(side.any() for side in sides):
         return float("nan")

@@ -1,4 +1,4 @@
-"""Confirm a selected model on holdout rows with one test, and count how often the holdout was used."""
+"""Confirmation of a selected model on holdout rows by one test, and a count of the uses of the holdout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fairdash.utils.classes import attributes_of
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 
-#: Numbers of permutations for the test and for the floor of the value.
+#: Numbers of permutations for the test and for the floor.
 N_PERMUTATIONS, N_FOR_FLOOR = 999, 99
 
 
@@ -39,11 +39,11 @@ class Link:
     value, floor, floor_q95
         As in :class:`fairdash.dependence.inference.DependenceEstimate`.
     p_value
-        P-value of the omnibus test (:func:`fairdash.dependence.omnibus.independence_test`), in [0, 1]. It is
-        valid, because the rows were not used to train or select the model. The classes of an attribute share
-        one test.
+        P-value of the omnibus test (:func:`fairdash.dependence.omnibus.independence_test`), in [0, 1]. The
+        p-value is valid, because the rows were not used to train or select the model. The classes of an
+        attribute share one test and one p-value.
     attribute
-        Attribute of the column, if the column is one of several classes; otherwise empty.
+        Name of the attribute, if the column is one of several classes of an attribute; otherwise empty.
     """
 
     column: str
@@ -61,17 +61,17 @@ class Confirmation:
     Parameters
     ----------
     number
-        Number of this use of the holdout. Only the first use, 1, is a confirmation.
+        Number of this use of the holdout. Only the first use, with the number 1, is a confirmation.
     point
         Selected point.
     objective
-        Id of the objective of the test.
+        Id of the objective that the test concerns.
     measure
-        Id of the measure of the values.
+        Id of the measure that the values estimate.
     links
-        One result per sensitive column.
+        One result for each sensitive column.
     error
-        Mean loss divided by the loss of the average of these rows; 0 is perfect, 1 is the average.
+        Mean loss divided by the loss of the average of the holdout rows; 0 is perfect, and 1 is the average.
     error_of_standard
         Error of the standard model, on the same scale.
     n
@@ -89,7 +89,9 @@ class Confirmation:
 
     @property
     def p_value(self) -> float:
-        """Return the p-value over all attributes: the smallest times their number (Bonferroni), at most 1."""
+        """Return the p-value over all attributes: the smallest one times their number (Bonferroni), at most
+        1.
+        """
         tests = {link.attribute or link.column for link in self.links}
         return min(1.0, len(tests) * min(link.p_value for link in self.links))
 
@@ -105,7 +107,7 @@ class Confirmation:
 
     @property
     def growth(self) -> float:
-        """Return the relative increase of the error over the standard model's; 0 if that error is 0."""
+        """Return the relative increase of the error over the standard model's, or 0 if that error is 0."""
         return self.error / self.error_of_standard - 1 if self.error_of_standard > 0 else 0.0
 
     def is_of(self, point: ModelKey, *, objective: str) -> bool:
@@ -131,21 +133,21 @@ def confirm_point(
     aside
         Holdout rows, and predictions for them by models of all other rows.
     method, lam
-        A trained weight or a blend of two neighbours, as in
+        Method, and a trained weight or a blend of two neighbours, as in
         :func:`fairdash.evaluation.tradeoff_curve.curve_points`; λ = 0 is the standard model.
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
     before
-        Earlier uses of the same rows.
+        Results of earlier uses of the same holdout rows.
     loss
         Training loss.
 
     Raises
     ------
     OptionError
-        If there is no such point, or one of its models diverged.
+        If the point does not exist, or one of its models diverged.
     DataError
-        If a sensitive attribute is constant in these rows, so that no test is possible.
+        If a sensitive attribute is constant in the holdout rows, so that no test is possible.
     """
     for each in before:
         if each.is_of(ModelKey(method, lam), objective=objective):
@@ -201,7 +203,7 @@ def confirm_point(
 
 
 def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64]:
-    """Return the predictions (m,) of the point: those of a model, or a blend of two models."""
+    """Return the predictions (m,) of the point, which is a model or a blend of two models."""
     get_entry(PATHS, method, option="method")
     members = aside.members
     usable = members[~members["diverged"]]

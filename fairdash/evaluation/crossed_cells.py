@@ -1,9 +1,9 @@
-"""Crossed sensitive attributes: their cells, and products that represent their interaction.
+"""Cells of crossed sensitive attributes, and products that represent the attributes' interaction.
 
-Classes are crossed unchanged, and numbers are divided into bands of about equal exposure. The bands depend on
-the attribute alone, never on the price, and the order of the attributes does not change the cells. All
-numeric attributes of a crossing get the same number of bands, so that there are at most 25 cells with 40 rows
-or policies on average. Crossings of classes may have 50 cells.
+Classes are crossed unchanged, whereas numbers are divided into bands of about equal exposure. The bands of an
+attribute depend only on the attribute and not on the price, and the order of the attributes does not change
+the cells. All numeric attributes of a crossing get the same number of bands, so that there are at most 25
+cells, with 40 rows or policies on average. Crossings of classes may have 50 cells.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from fairdash.utils.text import CROSS, counted
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Maximum number of cells of crossed numbers, and target for their average number of rows or policies.
+#: Maximum number of cells of crossed numbers, and target for the average number of rows or policies in these
+#: cells.
 _MAX_IN_BANDS, _AIM = 25, 2 * MIN_ROWS
-#: Maximum number of cells of crossed classes, which have no bands that could be widened.
+#: Maximum number of cells of crossed classes, because classes have no bands that could be widened.
 MAX_CELLS = 50
-#: Numbers of digits that are tried in turn until the ends of bands differ.
+#: Numbers of digits to try in turn until the ends of bands differ.
 _DIGITS = (4, 6, 9, 17)
 
 
@@ -42,15 +43,15 @@ class Cells:
     Attributes
     ----------
     codes : (n,) array
-        Index of the row's cell in `names`; NaN if an attribute is missing.
+        Index in `names` of each row's cell, or NaN if an attribute of the row is missing.
     names
         Names of the cells in order.
     places : frame, one row per cell
-        ``sensitive``, the first attribute, with its ``band`` in the cell and the ``middle`` of this band;
-        ``other``, the other attributes, with their ``group``. Band and group are “all others” for merged
-        cells.
+        Columns ``sensitive``, the first attribute, with its ``band`` in the cell and the ``middle`` of this
+        band; and ``other``, the other attributes, with their ``group``. For merged cells, band and group are
+        “all others”.
     note
-        Sentence about merged cells; empty if no cells are merged.
+        Sentence about merged cells, which is empty if no cells are merged.
     """
 
     codes: Array
@@ -60,7 +61,7 @@ class Cells:
 
 
 def _bands(values: pd.Series, weight: Array, count: int) -> Classes:
-    """Return ordered bands of numbers, named by their ends."""
+    """Return ordered bands of numbers, whose names state their ends."""
     numbers = values.to_numpy(dtype=float, na_value=np.nan)
     codes, known = np.full(len(values), -1, dtype=np.intp), ~np.isnan(numbers + weight)
     codes[known] = bands_of(numbers[known], weight[known], count)
@@ -78,8 +79,8 @@ def cells_of(
 ) -> Cells:
     """Return the cells of the crossed attributes `names`.
 
-    Cells with fewer than 20 rows or policies are merged into one. The smallest cells beyond 50 are merged,
-    too.
+    Cells with fewer than 20 rows or policies are merged into one cell. If more than 50 cells remain, the
+    smallest ones are merged as well.
 
     Parameters
     ----------
@@ -89,7 +90,7 @@ def cells_of(
     n = len(frame)
     weight = np.ones(n) if weight is None else weight
     classes = {name: found for name in names if (found := as_classes(frame[name])) is not None}
-    # A number with two values, such as 0 and 1, gets one band per value, like classes.
+    # A number with two values, such as 0 and 1, gets one band per value, as classes do.
     own = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
     own |= {name: len(each.names) for name, each in classes.items()}
     n_units = n if units is None else len(np.unique(units))
@@ -146,17 +147,19 @@ def cells_of(
     return Cells(codes=codes, names=tuple(labels), places=places, note=note)
 
 
-#: Name of all sensitive columns together on pages and in commands; in tables, the column is empty.
+#: Name of all sensitive columns together on pages and in commands. In tables, the column name of all columns
+#: together is empty.
 TOGETHER = "all together"
-#: Maximum number of attributes for crossings; more attributes would give too many crossings.
+#: Maximum number of attributes for which crossings are made, because more attributes would give too many
+#: crossings.
 _MAX_ATTRIBUTES = 3
 
 
 def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return products of the centred ranks of each pair of up to three attributes, by names like “age × sex”.
+    """Return products of centred ranks of each pair of up to three attributes, by names like “age × sex”.
 
-    Dependence on such a product is dependence on the combination. Numbers and two classes give one column
-    with this name; more classes give several columns.
+    Dependence on such a product is dependence on the combination of the attributes. Numbers and two classes
+    give one column with this name, whereas more classes give several columns.
 
     >>> made = pd.DataFrame({"age": np.arange(4), "sex": [0, 1, 0, 1]})
     >>> products_of(made)["age × sex"]["age × sex"].tolist()
@@ -176,7 +179,7 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
 def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
     """Return the cells of each pair of two or three attributes; empty for other numbers of attributes.
 
-    Bands and merged cells are the same as in an audit (:mod:`fairdash.evaluation.crossed_cells`).
+    The bands and merged cells are the same as in an audit (:mod:`fairdash.evaluation.crossed_cells`).
 
     >>> made = pd.DataFrame({"age": np.arange(400) % 50, "sex": np.arange(400) % 2})
     >>> crossings_of(made)["age × sex"].names[:2]
@@ -209,7 +212,7 @@ def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
 
 
 def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
-    """Return the cells of a crossing; all columns together use the first one; None for a single column."""
+    """Return the cells of a crossing, or of the first one for all columns together; None for one column."""
     if view in sensitive:
         return None
     each = one_column_each(sensitive)
@@ -218,7 +221,7 @@ def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
 
 
 def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:
-    """Return the values of a sensitive column, or the cell number of each row, (n,)."""
+    """Return the values (n,) of a sensitive column, or the cell number of each row."""
     found = cells_in_view(sensitive, view)
     return sensitive[view].to_numpy(dtype=float) if found is None else found.codes.astype(float)
 

@@ -1,4 +1,4 @@
-"""Execute a sweep's plan: train, assess under both objectives, blend, and add reference prices."""
+"""Execution of a sweep's plan: train, assess under both objectives, blend, and add reference prices."""
 
 from __future__ import annotations
 
@@ -41,16 +41,17 @@ from fairdash.training.splits import Split, require_varied_target, undefined_in_
 from fairdash.training.sweep import Sweep, SweepProgress, train_sweep
 from fairdash.utils.classes import attributes_of
 
-#: Number of permutations for a floor in a preview, and in a preview with many rows or with a sample of a
-#: table that was slow to read. The latter is the smallest number that can reach 5 %.
+#: Number of permutations for a floor in a preview, and in a preview of a table with many rows or of a sample
+#: from a table that was slow to read. The smaller number is the smallest that can reach 5 %.
 PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
-#: Measures of a preview with tariffs, which uses all rows but only few measures to save time.
+#: Measures of a preview with tariffs, which uses all rows but only a few measures to save time.
 QUICK_MEASURES = (DEFAULT_MEASURE, "fairquant")
-#: Maximum number of rows for references, which train five additional models per split.
+#: Maximum number of rows for which references are trained, because they take five additional models per
+#: split.
 MAX_ROWS_FOR_REFERENCES = 30_000
 
 Array = NDArray[np.float64]
-#: Function called with the current step and the completed share of the work.
+#: Function that is called with the current step and the completed share of the work.
 Progress = Callable[[str, float], None]
 
 
@@ -67,7 +68,7 @@ def execute_sweep(
     on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
     unit: Unit = at_once,
 ) -> SweepResult:
-    """Execute the plan of a sweep.
+    """Execute the plan of a sweep, and return its result.
 
     Parameters
     ----------
@@ -78,14 +79,16 @@ def execute_sweep(
     references
         Whether to train prices that use s, if the table is suitable.
     is_preview
-        Whether to compute only what takes seconds: less precise floors, no floors for baselines, and no
-        importance, references, tariffs or models for a confirmation.
+        Whether to compute only results that take seconds: less precise floors, no floors for baselines, and
+        no importance, references, tariffs or models for a confirmation.
     share
-        Share of the rows to use, above 0 and at most 1, drawn at random.
+        Share of the rows to use, above 0 and at most 1; the rows are drawn at random.
     progress
-        Function that may raise :class:`fairdash.errors.Cancelled`.
+        Function that is called with the current step and the completed share, and may raise
+        :class:`fairdash.errors.Cancelled`.
     on_curve
-        Function called with the values of every epoch; see :class:`fairdash.training.sweep.SweepProgress`.
+        Function that is called with the values of every epoch; see
+        :class:`fairdash.training.sweep.SweepProgress`.
     unit
         Provider of step results (:class:`fairdash.jobs.steps.Unit`). Each step takes a few seconds on a small
         table. A run that resumes from stored steps gives the same result as an uninterrupted run.
@@ -150,8 +153,8 @@ def execute_sweep(
             unit=unit,
         )
 
-    # Steps: the plan with its weights λ, the models, the baselines, the assessments and the references.
-    # Models trained for one objective are assessed under both.
+    # The steps are the plan with its weights λ, the models, the baselines, the assessments and the
+    # references. Models trained for one objective are assessed under both.
     of_tariffs, objectives = FAIR_TARIFF in plan.methods, _objectives(plan)
     found = Branch(unit, lambda: with_lams_found(dataset, plan, progress=on_pilot, unit=unit), "pilot")
     models = Branch(unit, train, "tuning", "train", "set-aside", *(["tariffs"] if of_tariffs else []))
@@ -211,7 +214,7 @@ def reference_prices(
     check_groups(dataset)
     parts = _Parts(dataset, plan, measures)
     frame, predictions, members, price = parts.references(strengths)
-    # Predictions for holdout rows are hidden.
+    # Predictions for holdout rows are hidden before anyone selects a model.
     predictions[:, plan.set_aside(dataset)] = np.nan
     return ReferenceResult(frame, predictions, members, parts.splits, price)
 
@@ -221,7 +224,7 @@ def _has_references(dataset: Dataset) -> bool:
 
 
 def _objectives(plan: Sweep) -> list[str]:
-    """Return the objectives of the assessment, starting with the objective of training."""
+    """Return the objectives of the assessment, with the objective of the training first."""
     return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
 
 
@@ -261,7 +264,7 @@ def with_lams_found(
 
 
 class _Parts:
-    """Parts of a run, which can be computed separately and in any order."""
+    """Steps of a run, which can be computed separately and in any order."""
 
     def __init__(
         self,
@@ -277,10 +280,10 @@ class _Parts:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
         self.progress, self.done, self.unit = progress, done, unit
         is_hasty = is_preview and FAIR_TARIFF in plan.methods
-        #: Parts on which models are assessed; a preview of tariffs uses all rows, so it omits the training
-        #: part.
+        #: Parts on which models are assessed. A preview of tariffs uses all rows, so it omits the training
+        #: part to save time.
         self.parts = PARTS if is_hasty else ("train", *PARTS)
-        #: Options of every assessment.
+        #: Options that all assessments share.
         self._options: dict[str, Any] = {
             "loss": plan.settings.loss_function,
             "measures": measures,
@@ -350,7 +353,7 @@ class _Parts:
         return pd.concat(independent(unit, tasks), ignore_index=True)
 
     def baselines(self, find_plan: Callable[[], Sweep]) -> tuple[pd.DataFrame, Array]:
-        """Return members and predictions of baselines, and of tariffs if requested, for `find_plan()`."""
+        """Return members and predictions of the baselines, and of requested tariffs, for `find_plan()`."""
         plan, is_tariffs = self.plan, FAIR_TARIFF in self.plan.methods
 
         def trained() -> tuple[pd.DataFrame, Array]:

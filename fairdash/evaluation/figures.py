@@ -21,24 +21,25 @@ from numpy.typing import NDArray
 
 from fairdash.training.splits import corrected_standard_error
 
-#: Columns with the results of a row: the value; mean and 95 % quantile of the same estimator with the
-#: sensitive column permuted; the edge (the largest mean over the splits without a link at 5 %) and the
-#: p-value of the mean; for the verdict, the index in :data:`fairdash.dependence.omnibus.COMPONENTS` of the
-#: measure with the strongest evidence; and the standard error of a mean over the splits.
+#: Columns with the results of a row. They are the value; the mean and the 95 % quantile of the same estimator
+#: with the sensitive column permuted; the edge (the largest mean over the splits without a link at 5 %) and
+#: the p-value of the mean; for the verdict, the index in :data:`fairdash.dependence.omnibus.COMPONENTS` of
+#: the measure with the strongest evidence; and the standard error of a mean over the splits.
 FIGURES = ("value", "floor", "floor_q95", "edge", "p", "by", "se")
 VALUE, FLOOR, FLOOR_Q95, EDGE, P, BY, _ = range(len(FIGURES))
-#: Measures of error, which have no sensitive column.
+#: Measures of error, which concern no sensitive column.
 ERRORS = ("mse", "rmse", "deviance")
-#: Name of the omnibus test in the column of measures.
+#: Name of the omnibus test in the column ``measure``.
 VERDICT = "verdict"
-#: Measure and sensitive column. The column is empty for an error, and for a joint measure of all columns.
+#: Measure and sensitive column of a result. The name of the column is empty for an error, and for a joint
+#: measure of all columns.
 Cell: TypeAlias = tuple[str, str]
 Array = NDArray[np.float64]
 _NAMES = ["measure", "column"]
 
 
 class Figure(NamedTuple):
-    """Figures of one row, in the order of :data:`FIGURES`; NaN if unknown."""
+    """Results of one row in the order of :data:`FIGURES`; unknown results are NaN."""
 
     value: float
     floor: float = math.nan
@@ -50,14 +51,14 @@ class Figure(NamedTuple):
 
 
 def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataFrame:
-    """Return one row per model and cell, with the model's columns, ``measure``, ``column`` and results.
+    """Return one row per model and cell, with the columns of the model, ``measure``, ``column`` and results.
 
     Parameters
     ----------
     models
-        K rows, one per model, split and part.
+        Frame with K rows, one per model, split and part.
     cells
-        M measures with their columns, the same for all models.
+        M pairs of a measure and a column, which are the same for all models.
     values : (K, M, F) array
         Values of the first F of :data:`FIGURES`.
     """
@@ -69,12 +70,12 @@ def tidy(models: pd.DataFrame, cells: Sequence[Cell], values: Array) -> pd.DataF
 
 
 def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
-    """Return the models, cells and values of a table, the arguments of :func:`tidy`.
+    """Return the models, cells and values of a table, which are the arguments of :func:`tidy`.
 
     Raises
     ------
     ValueError
-        If the cells of a model or their order differ from those of the first model.
+        If the cells of a model, or their order, differ from those of the first model.
     """
     figures = [each for each in FIGURES if each in table]
     names = table[_NAMES].to_numpy(dtype=object)
@@ -113,7 +114,7 @@ def _columns(cells: Sequence[Cell], figures: Mapping[str, Array]) -> Iterator[tu
 
 
 def of_sensitive(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return the rows of errors, and of measures for the given sensitive column."""
+    """Return the rows of errors, and the rows of measures for the given sensitive column."""
     return table[(table["column"] == column) | table["measure"].isin(ERRORS)]
 
 
@@ -135,14 +136,15 @@ def summarise_splits(table: pd.DataFrame, *, test_to_train: float | None = None)
     table
         Result of :func:`fairdash.evaluation.assess_predictions`. Diverged models are omitted.
     test_to_train
-        Number of test rows divided by the number of training rows; None if the table has both parts.
+        Number of test rows divided by the number of training rows; None computes it from a table with both
+        parts.
 
     Returns
     -------
     DataFrame
         One row per method, λ, part, measure and column, with ``n_splits``, the means of the results, and
         ``se``, the Nadeau–Bengio standard error of the value (NaN with a single split). Splits in which a
-        result is undefined are omitted.
+        result is undefined do not enter its mean.
     """
     models, cells, values = untidy(table[~table["diverged"]])
     if test_to_train is None:

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Minimum number of rows of a displayed group.
+#: Minimum number of rows of a group for which results are displayed.
 MIN_SHOWN = 20
-#: Number of bands of about equal exposure in lift charts; small tables have fewer.
+#: Number of bands of about equal exposure in lift charts; small tables have fewer bands.
 N_BANDS = 10
 
 
@@ -30,12 +30,12 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     Parameters
     ----------
     price, outcome, weight : (n,) arrays
-        π and Y per unit of exposure, and the exposure. Rows with the same price form one step.
+        Price π and outcome Y per unit of exposure, and the exposure. Rows with the same price form one step.
 
     Returns
     -------
     DataFrame
-        Columns ``exposure`` and ``outcome``: their shares at or below a price, from (0, 0) to (1, 1).
+        Columns ``exposure`` and ``outcome``, the shares of both at or below a price, from (0, 0) to (1, 1).
     """
     _, code = np.unique(price, return_inverse=True)
     held = np.cumsum(np.bincount(code, weights=weight))
@@ -46,8 +46,8 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
 def gini(price: Array, outcome: Array, weight: Array) -> float:
     """Return the Gini index, 1 − 2 × the area under :func:`lorenz`: 0 for an uninformative price, at most 1.
 
-    Negative values mean that high prices have low costs (Denuit, Sznajder and Trufin 2019; scikit-learn's
-    Tweedie example).
+    A negative Gini index means that high prices have low costs (Denuit, Sznajder and Trufin 2019;
+    scikit-learn's Tweedie example).
     """
     curve = lorenz(price, outcome, weight)
     return 1 - 2 * float(np.trapezoid(curve["outcome"], curve["exposure"]))
@@ -56,7 +56,7 @@ def gini(price: Array, outcome: Array, weight: Array) -> float:
 def double_lift(
     price: Array, candidate: Array, outcome: Array, weight: Array, *, n_bands: int = N_BANDS
 ) -> pd.DataFrame:
-    """Compare two prices with the outcome in bands of their ratio: the better price follows the outcome.
+    """Compare two prices with the outcome in bands of their ratio; the better price follows the outcome.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
     below = np.cumsum(weight[order])
     cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
     code = np.searchsorted(np.unique(cuts), x, side="left")
-    # A band with too few rows is merged with the next band, and the last band with the previous one.
+    # A band with too few rows is merged with the next band, and the last band with the band before it.
     place, held = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
     for band, rows in enumerate(np.bincount(code)):
         place[band:] = place[band] + (held >= MIN_SHOWN)
@@ -95,12 +95,12 @@ def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
     return np.unique(place[code], return_inverse=True)[1]
 
 
-#: Powers of the Tweedie family by the name of the deviance.
+#: Powers of the Tweedie family, by the name of the deviance.
 DEVIANCES: Mapping[str, float] = MappingProxyType({"poisson": 1.0, "tweedie": 1.5, "gamma": 2.0})
 
 
 def mean_deviance(outcome: Array, price: Array, weight: Array, *, power: float) -> float:
-    """Return scikit-learn's mean deviance, weighted by exposure; NaN if undefined for these values."""
+    """Return scikit-learn's mean deviance, weighted by exposure, or NaN if these values do not allow it."""
     from sklearn.metrics import mean_tweedie_deviance
 
     if power and (price.min() <= 0 or outcome.min() < 0 or (power >= 2 and outcome.min() <= 0)):
@@ -119,11 +119,11 @@ def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.
     Returns
     -------
     DataFrame
-        One row per deviance and price, with the columns ``deviance``, ``power``, ``price`` (its name),
-        ``value``, ``balanced`` (deviance of the price scaled to the level of the outcome), ``constant``
-        (deviance of the mean outcome) and ``explained``, 1 − balanced ÷ constant: 0 if the price is no better
-        than the mean, 1 if it is perfect. Values are missing if undefined, for a price or an outcome below 0,
-        or at 0 for gamma.
+        One row per deviance and price, with the columns ``deviance``, ``power``, ``price`` (the name of the
+        price), ``value``, ``balanced`` (deviance of the price scaled to the level of the outcome),
+        ``constant`` (deviance of the mean outcome) and ``explained``, which is 1 − balanced ÷ constant: 0 if
+        the price is no better than the mean, 1 if it is perfect. Undefined values are missing, such as
+        deviances of a price or an outcome below 0, or of 0 for gamma.
     """
     mean = float(weight @ outcome / weight.sum())
     rows = []
@@ -143,25 +143,25 @@ def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.
 
 
 def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
-    """Decompose a price's score into miscalibration and discrimination (Murphy 1973).
+    """Decompose the score of a price into miscalibration and discrimination (Murphy 1973).
 
     The recalibrated price is the isotonic regression of the outcome on the price (Dimitriadis, Gneiting and
-    Jordan 2021). It is fitted to the rows on which it is scored, so noise slightly increases miscalibration
-    and discrimination. The test of autocalibration does not have this bias.
+    Jordan 2021). The recalibrated price is fitted to the rows on which it is scored, so noise slightly
+    increases miscalibration and discrimination. The test of autocalibration does not have this bias.
 
     Parameters
     ----------
     price, outcome, weight : (n,) arrays
-        π and Y at the same level, per unit of exposure, and the exposure.
+        Price π and outcome Y at the same level, per unit of exposure, and the exposure.
 
     Returns
     -------
     DataFrame
         One row per score (``squared_error`` and the defined :data:`DEVIANCES`), with the columns ``score``;
-        ``value``; ``miscalibration``, the value minus the score of the recalibrated price (0 if rows with the
-        same price have this mean cost); ``discrimination``, the score of the mean outcome minus that of the
-        recalibrated price (0 if prices are uninformative); and ``uncertainty``, the score of the mean
-        outcome. value = miscalibration − discrimination + uncertainty.
+        ``value``; ``miscalibration``, the value minus the score of the recalibrated price (0 if the mean cost
+        of rows with the same price is this price); ``discrimination``, the score of the mean outcome minus
+        the score of the recalibrated price (0 if prices are uninformative); and ``uncertainty``, the score of
+        the mean outcome. Always, value = miscalibration − discrimination + uncertainty.
     """
     from sklearn.isotonic import IsotonicRegression
 
@@ -173,7 +173,7 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     for score, power in {"squared_error": 0.0, **DEVIANCES}.items():
         if np.isnan(mean_deviance(outcome, price, weight, power=power)):
             continue
-        # If a block has no cost, the deviances have limits at 0, so they are computed just above 0.
+        # For a block without cost, the deviances have limits at 0, so they are computed just above 0.
         least = 1e-12 * float(mean[0]) if power else -np.inf
         of_price, of_recalibrated, of_mean = (
             mean_deviance(outcome, np.maximum(each, least), weight, power=power)

@@ -1,4 +1,4 @@
-"""Execute the plan of a sweep in several processes (:mod:`fairdash.jobs.parallel`).
+"""Execution of the plan of a sweep in several processes (:mod:`fairdash.jobs.parallel`).
 
 <job>/units/task.json   the plan and its options, for the processes
 <job>/units/rows.arrow  the data set, which each process reads once
@@ -49,13 +49,14 @@ def execute_in_parallel(
     Parameters
     ----------
     folder
-        Folder with the results of the steps, to which all processes need access. Stored results are reused.
+        Folder for the results of the steps, which all processes must be able to read and write. Results that
+        are stored in the folder already are reused.
     executor, width
         As in :func:`fairdash.jobs.parallel.compute_steps`.
     progress, on_curve
-        As in :func:`execute_sweep`; training curves are reported when a step is finished.
+        Functions as in :func:`execute_sweep`; the values of training curves arrive when a step is finished.
     options
-        ``measures``, ``importance`` and ``references`` of :func:`execute_sweep`.
+        Options ``measures``, ``importance`` and ``references`` of :func:`execute_sweep`.
 
     Raises
     ------
@@ -108,7 +109,7 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class _Task:
-    """Sweep in the memory of a process, with the results of required steps."""
+    """Sweep in the memory of a process, with the results of those steps that it requires."""
 
     dataset: Dataset
     plan: Sweep
@@ -117,7 +118,7 @@ class _Task:
 
 
 class _Latest(threading.local):
-    """Latest task of this thread, with its folder and the time of its file."""
+    """Latest task of a thread, with its folder and the modification time of its file."""
 
     key: tuple[Path, int] | None = None
     task: _Task

@@ -1,4 +1,4 @@
-"""Profile predictions along the sensitive attribute: averages, distributions and changes by group."""
+"""Profiles of predictions along the sensitive attribute: averages, distributions and changes by group."""
 
 from __future__ import annotations
 
@@ -35,26 +35,28 @@ def quantile_profile(
     values : (J, n) array
         Predictions or residuals of one model per split, for all rows.
     s : (n,) array
-        The sensitive attribute. Groups are defined on all rows, so that all splits have the same groups.
+        Values of the sensitive attribute. All rows define the groups, so that all splits have the same
+        groups.
     splits
-        J splits; only their test rows are used.
+        Splits, J in number, of which only the test rows are used.
     n_groups
-        Requested number of groups; by default up to 20, with at least 20 rows per group in a test part. Ties
-        in `s` may reduce this number.
+        Requested number of groups; the default is up to 20 groups, with at least 20 rows per group in a test
+        part. Ties in `s` may reduce this number.
     groups
-        Group (n,) of each row, numbered from 0 without gaps, if already known.
+        Group (n,) of each row, numbered from 0 without gaps, if it is already known.
     weight : (n,) array, optional
-        Exposure, by which the averages are weighted.
+        Exposure, which weights the averages.
     units : (n,) array, optional
-        Number 0 … U-1 of each row's independent unit, such as a policy. By default, each row is a unit.
+        Number, from 0 to U-1, of each row's independent unit, such as a policy. By default, each row is a
+        unit.
 
     Returns
     -------
     DataFrame, one row per group
-        ``group``, ``s_low``, ``s_high``, ``s_mean`` (all rows of the group), ``n`` (number of test rows, mean
-        over splits), ``mean`` (mean over splits of the group's average), ``error`` (its standard error), and
-        ``low`` and ``high``, its 95 % interval by Student's t. The interval refers to new rows and the given
-        models. A test row of several splits counts as one observation.
+        Columns ``group``, ``s_low``, ``s_high``, ``s_mean`` (all rows of the group), ``n`` (number of test
+        rows, mean over splits), ``mean`` (mean over splits of the group's average), ``error`` (its standard
+        error), and ``low`` and ``high``, its 95 % interval by Student's t. The interval refers to new rows
+        and to the given models. A test row of several splits counts as one observation.
     """
     if groups is None:
         fewest = min(len(split.test) for split in splits)
@@ -118,11 +120,11 @@ class _TestRows:
     Parameters
     ----------
     groups, each
-        Group and weight of each row, (n,).
+        Group (n,) and weight (n,) of each row.
     cells, of_cells
-        Unit of each row within its group, (n,), and group of each of these C units, (C,).
+        Unit of each row within its group, (n,), and group of each of the C units, (C,).
     splits
-        J splits.
+        Splits, J in number.
     sizes, totals
         Number and total weight of the test rows of each group, (J, G).
     """
@@ -167,19 +169,19 @@ class _TestRows:
         means, moves = np.empty_like(self.totals), np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
             own, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
-            with np.errstate(invalid="ignore"):  # a group without a row
+            with np.errstate(invalid="ignore"):  # A group may have no row.
                 means[j] = np.bincount(own, weights=mass * rows, minlength=means.shape[1]) / self.totals[j]
             moves[split.test] += mass * (rows - means[j, own]) / self.totals[j, own]
         return pd.DataFrame(means).mean().to_numpy(), moves
 
     def products(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return sums (G,) over the units of each group of the products of their influences a and b (n,)."""
+        """Return sums (G,) over the units of each group of products of their influences a and b (n,)."""
         first, second = (np.bincount(self.cells, weights=each) for each in (a, b))
         used = self.totals.shape[1]
         return np.asarray(np.bincount(self.of_cells, weights=first * second, minlength=used), dtype=float)
 
     def errors(self, squares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return standard errors and half-widths of 95 % intervals, from squared influences (..., G)."""
+        """Return standard errors and half-widths of 95 % intervals, given squared influences (..., G)."""
         used, counts = self.totals.shape[1], np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
             counts[split.test] += self.each[split.test] / self.totals[j, self.groups[split.test]]
@@ -187,9 +189,9 @@ class _TestRows:
         observed = np.bincount(self.of_cells[of_cells > 0], minlength=used)
         seen = (self.sizes > 0).sum(axis=0) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
-            # Variance of a weighted mean; var/n with a single split and equal weights.
+            # This is the variance of a weighted mean, which is var/n for a single split and equal weights.
             errors = np.sqrt(squares / seen * observed / (observed - 1))
-            # Equivalent number of units of equal weight (Kish 1965).
+            # Kish's (1965) effective number is the equivalent number of units of equal weight.
             as_good_as = seen / np.bincount(self.of_cells, weights=of_cells**2, minlength=used)
         errors[..., observed < 2] = np.nan
         return errors, stdtrit(np.maximum(as_good_as - 1, 1), 0.975) * errors
@@ -230,22 +232,23 @@ def transfers_by_group(
     Parameters
     ----------
     before, after
-        Predictions (n,) of all rows by split. Only splits in both mappings are used.
+        Predictions (n,) of all rows by split. Only splits that occur in both mappings are used.
     s : (n,) array
-        The sensitive attribute. Groups are defined on all rows, and equal values share a group.
+        Values of the sensitive attribute. All rows define the groups, and rows with equal values share a
+        group.
     splits
         All splits of the run.
     weight : (n,) array, optional
-        Exposure, by which predictions are weighted.
+        Exposure, which weights the predictions.
     groups
-        Group (n,) of each row, numbered from 0 without gaps, if already known.
+        Group (n,) of each row, numbered from 0 without gaps, if it is already known.
 
     Returns
     -------
     DataFrame, one row per group, with means over the splits
-        ``group``, ``s_low``, ``s_high``, ``n`` (test rows), ``heads`` (their exposure), ``before`` and
-        ``after`` (average prediction), ``total`` (Σ w·(after − before), whose sum over groups is the total
-        change) and ``per_head`` (``total`` divided by ``heads``).
+        Columns ``group``, ``s_low``, ``s_high``, ``n`` (test rows), ``heads`` (their exposure), ``before``
+        and ``after`` (average prediction), ``total`` (Σ w·(after − before), whose sum over groups is the
+        total change) and ``per_head`` (``total`` divided by ``heads``).
     """
     used = sorted(before.keys() & after.keys())
     each = np.ones(len(s)) if weight is None else weight
@@ -284,9 +287,9 @@ def merged_groups(
     n_groups: int,
     fewest: int = ROWS_PER_GROUP,
 ) -> NDArray[np.intp]:
-    """Return quantile groups, merged with neighbours until each has `fewest` rows in every part.
+    """Return quantile groups, merged with neighbours until each group has `fewest` rows in every part.
 
-    If the parts are too small for two groups, there is a single group.
+    If a part is too small for two groups, all rows form one group.
     """
     groups = quantile_groups(s, n_groups)
     count = int(groups.max()) + 1
@@ -320,14 +323,15 @@ def densities(
     values, s : (n,) arrays
         Predictions or residuals, and the sensitive attribute. At most 4,000 rows are used, drawn at random.
     grid
-        Points at which densities are computed, in the units of `values`.
+        Points at which the densities are computed, in the units of `values`.
 
     Returns
     -------
     DataFrame, one row per group and grid point
-        ``group`` ("low", "middle" and "high", or fewer groups because of ties or few rows), ``s_low``,
-        ``s_high``, ``n``, ``mean``, ``x``, ``density`` (with integral 1), and ``is_constant``, True if the
-        values of the group are within one step of the grid. The density is then positive in one cell only.
+        Columns ``group`` ("low", "middle" and "high", or fewer groups because of ties or few rows),
+        ``s_low``, ``s_high``, ``n``, ``mean``, ``x``, ``density`` (with integral 1), and ``is_constant``,
+        which is True if the values of the group are within one step of the grid. The density of a constant
+        group is positive in one cell only.
     """
     from scipy.stats import gaussian_kde
 
@@ -345,8 +349,8 @@ def densities(
             density = np.zeros(len(grid))
             density[np.abs(grid - own.mean()).argmin()] = 1 / step
         else:
-            # Scott's bandwidth, but at least the grid step, because a kernel between two grid points would be
-            # invisible.
+            # The width is Scott's bandwidth, but at least the grid step, because a kernel between two grid
+            # points would be invisible.
             width = max(len(own) ** -0.2, step / float(own.std(ddof=1)))
             density = gaussian_kde(own, bw_method=width)(grid)
         parts.append(
@@ -372,6 +376,6 @@ def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
     low, high = np.quantile(together, [0.005, 0.995])
     margin = 0.08 * (high - low)
     if is_rounding(low, high, eps=SINGLE):
-        # A spread of rounding size counts as none.
+        # A spread of rounding size counts as zero.
         margin = 0.5 * max(abs(low), abs(high)) or 0.5
     return np.linspace(low - margin, high + margin, N_POINTS)

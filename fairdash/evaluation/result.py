@@ -19,7 +19,7 @@ from fairdash.training.splits import Split
 from fairdash.training.splits import corrected_standard_error as corrected_standard_error
 from fairdash.training.sweep import STANDARD, Sweep
 
-#: Level of the test whether a model is better than the average.
+#: Level of the test for whether a model is better than the average.
 ALPHA = 0.05
 
 
@@ -31,10 +31,10 @@ class Gain:
     ----------
     error
         Loss of the model divided by that of the training average on the same test rows, as a mean over the
-        splits. 1 is no gain and 0 is perfect.
+        splits. A loss of 1 means no gain, and a loss of 0 is perfect.
     error_se
-        Standard error of `error` by Nadeau and Bengio over several splits. It is at least the standard error
-        from the noise of the rows if the splits shared no rows.
+        Standard error of `error` by Nadeau and Bengio over several splits. The standard error is at least as
+        large as the noise of the rows alone would make it for splits without shared rows.
     is_beyond_noise
         Whether the gain is significant at the 5 % level.
     """
@@ -52,22 +52,23 @@ def gain_over_mean(
     loss: Loss,
     weight: NDArray[np.float64] | None = None,
 ) -> Gain:
-    """Return the gain over the training average of the models of all splits, by the training loss.
+    """Return the gain, in the training loss, over the training average for the models of all splits.
 
     Parameters
     ----------
     target : (n,) array
     predictions
-        Predictions (n,) of the model of each split, by split number.
+        Predictions (n,) of the model of each split, by the number of the split.
     splits
         All splits of the run.
     weight : (n,) array, optional
-        Exposure, by which rows are weighted.
+        Exposure, which weights the rows.
 
     Notes
     -----
-    The test is a one-sided normal test of the differences between the two losses on the same rows. The noise
-    of the rows is a lower bound of its standard error, because two or three splits may agree by chance.
+    The test is a one-sided normal test of the differences between the two losses on the same rows. The
+    standard error is at least that from the noise of the rows, because two or three splits may agree by
+    chance.
     """
     from scipy.stats import norm
 
@@ -78,7 +79,7 @@ def gain_over_mean(
         mean = np.full(len(target), np.average(target[train], weights=mass[train]))
         of_model, of_mean = (loss.deviances(target[rows], guess[rows]) for guess in (y_pred, mean))
         base = np.average(of_mean, weights=mass[rows])
-        if base == 0:  # with a constant target, no gain is possible
+        if base == 0:  # If the target is constant, no gain is possible.
             return Gain(error=1.0, error_se=0.0, is_beyond_noise=False)
         each = (of_mean - of_model) / base
         gains.append(np.average(each, weights=mass[rows]))
@@ -106,48 +107,50 @@ class SweepResult(TrainedModels):
     sweep
         Executed plan.
     frames
-        Map of objectives to tables with one row per trained model, part, measure and sensitive column, as
-        returned by :func:`fairdash.evaluation.assess_predictions`. Models trained for one objective are
-        assessed under both.
+        Tables, by objective, with one row per trained model, part, measure and sensitive column, as returned
+        by :func:`fairdash.evaluation.assess_predictions`. Models trained for one objective are assessed under
+        both.
     paths
-        Map of objectives to tables of all points on the trade-off curve, as returned by
+        Tables, by objective, of all points on the trade-off curve, as returned by
         :func:`fairdash.evaluation.assess_curve`.
     target
         Target of the predicted rows, (n,).
     sensitive
-        Sensitive columns of these rows.
+        Sensitive columns of the predicted rows.
     weight
-        Exposure of these rows, (n,), or None.
+        Exposure of the predicted rows, (n,), or None for equal weights.
     target_name
         Name of the target column.
     units
-        Map of columns to units, where known.
+        Units of columns by name, where known.
     references
-        Test results of prices that use s, as in :class:`fairdash.api.ReferenceResult`; None if not computed.
+        Test results of prices that use s, as in :class:`fairdash.api.ReferenceResult`, or None if they were
+        not computed.
     price
-        Minimum cost of exact independence in each split, (J,), in units of ``mse``; None without references.
+        Minimum cost of exact independence in each split, (J,), in units of ``mse``, or None without
+        references.
     baselines
-        Map of objectives to test results of :data:`fairdash.training.baselines.BASELINES`, and to test and
-        validation results of tariffs.
+        Tables, by objective, of test results of :data:`fairdash.training.baselines.BASELINES`, and of test
+        and validation results of tariffs.
     gain
         Gain of the standard model over the training average.
     versions
-        Map of packages to their versions at the time of the run.
+        Versions of the packages at the time of the run, by package.
     names
-        Map of target or sensitive columns to display names, where given.
+        Display names of target and sensitive columns, where the user has set one.
     evaluations
-        Map of measures to their methods of estimation, :attr:`fairdash.dependence.measure.Measure.recorded`.
+        Methods of estimation by measure, as in :attr:`fairdash.dependence.measure.Measure.recorded`.
     groups
-        Group of each of these rows, 0 … G-1, (n,); None without groups.
+        Group of each predicted row, 0 … G-1, (n,), or None if there are no groups.
     rows
-        Positions of these rows in the data set, (n,), counted from 0, if a preview used a random sample;
-        None if all rows were used.
+        Positions of the predicted rows in the data set, (n,), counted from 0, if a preview used a random
+        sample, or None if all rows were used.
     drawn_from
-        Number of rows of the data set; None if all rows were used.
+        Number of rows of the data set from which the sample was drawn, or None if all rows were used.
     fingerprint
-        Fingerprint of the data set, all rows, which ties the result to it.
+        Fingerprint of all rows of the data set, which shows that the result belongs to it.
     opened
-        Results of :func:`fairdash.confirm` on the holdout rows so far; each call adds to this list.
+        Results so far of :func:`fairdash.confirm` on the holdout rows; each call adds one to this list.
     members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
         As in :class:`fairdash.training.models.TrainedModels`.
 
@@ -182,7 +185,7 @@ class SweepResult(TrainedModels):
 
     @property
     def objective(self) -> str:
-        """Return the id of the objective of training."""
+        """Return the id of the objective of the training."""
         return self.sweep.objective
 
     @cached_property
@@ -205,18 +208,18 @@ class SweepResult(TrainedModels):
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """Results of prices that use s, separate from models that do not.
+    """Results of prices that use s, which are separate from the results of models that do not use s.
 
     Parameters
     ----------
     figures
-        Result of :func:`fairdash.evaluation.assess_predictions`, where ``method`` is an id of
-        :data:`fairdash.training.references.REFERENCES` and ``lam`` a strength from 0 to 1.
+        Result of :func:`fairdash.evaluation.assess_predictions`, in which ``method`` is an id of
+        :data:`fairdash.training.references.REFERENCES` and ``lam`` is a strength from 0 to 1.
     predictions, members, splits
         As in :class:`fairdash.SweepResult`; the splits are those of a sweep with the same seed.
     price
-        Minimum increase of the error due to exact independence, (J,), in units of ``mse``, estimated on the
-        test rows of each split by comparison with a model that uses s; see
+        Minimum increase of the error that exact independence requires, (J,), in units of ``mse``. It is
+        estimated on the test rows of each split by comparison with a model that uses s; see
         :func:`fairdash.training.references.trained.train_references`.
     """
 
@@ -233,7 +236,7 @@ class ReferenceResult:
 
 
 def gain_of_standard(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
-    """Return the gain of the standard models that did not diverge over the average; None without any."""
+    """Return the gain of the standard models that did not diverge over the average; None if all diverged."""
     members = trained.members
     own = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(own):

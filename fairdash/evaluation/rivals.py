@@ -15,7 +15,7 @@ from fairdash.training.references.repair import fit_repair
 
 Array = NDArray[np.float64]
 
-#: Number of bands of s with about equal numbers of rows; ties may reduce it.
+#: Number of bands of s with about equal numbers of rows; ties may reduce this number.
 _BANDS = 10
 #: Ranks at which the quantiles of a band are stored.
 _RANKS = np.linspace(0, 1, 201)
@@ -31,7 +31,7 @@ class _BandRepair:
     """
 
     lams: ClassVar[tuple[float, ...]] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    #: True, because X is one column, the price to repair.
+    #: The value is True, because X is one column, which contains the price to repair.
     repairs: ClassVar[bool] = True
     multivariate: ClassVar[bool] = False
 
@@ -39,12 +39,12 @@ class _BandRepair:
         self.lam = lam
 
     def fit(self, X: ArrayLike, y: ArrayLike, sensitive_features: ArrayLike) -> Self:  # noqa: ARG002 of a price
-        """Fit the quantiles and average of each band; OptionError for several columns of s."""
+        """Fit the quantiles and the average of each band; several columns of s raise an OptionError."""
         price, s = np.ravel(X), _one(sensitive_features)
         self.edges_ = np.unique(np.quantile(s, np.arange(1, _BANDS) / _BANDS))
         codes = np.searchsorted(self.edges_, s)
         there, counts = np.unique(codes, return_counts=True)
-        # A band between tied values has no rows, so it uses the distribution of the next band.
+        # A band between tied values has no rows, so the next band provides its distribution.
         self.place_ = np.searchsorted(there, np.arange(len(self.edges_) + 1)).clip(max=len(there) - 1)
         self.quantiles_ = np.stack([np.quantile(price[codes == code], _RANKS) for code in there])
         self.means_ = np.array([price[codes == code].mean() for code in there])
@@ -64,15 +64,15 @@ class _BandRepair:
 class BandBarycentre(_BandRepair):
     """Repair that moves each price to the barycentre's quantile at its rank within the band of s.
 
-    The formula is Theorem 2.3 of Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”, with
-    bands instead of classes: (Σ_b p_b Q_b) ∘ F_s(price).
+    The formula is Theorem 2.3 of Chzhen and others, “Fair regression with Wasserstein barycenters” (2020),
+    with bands instead of classes: (Σ_b p_b Q_b) ∘ F_s(price).
     """
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
         common, repaired = self.shares_ @ self.quantiles_, np.empty_like(price)
         for k, own in enumerate(self.quantiles_):
             rows = band == k
-            # A price beyond the ends of its band keeps its distance from the end.
+            # A price beyond the ends of its band keeps its distance from the nearer end.
             beyond = price[rows] - price[rows].clip(own[0], own[-1])
             rank = np.interp(price[rows], own, _RANKS)
             repaired[rows] = np.interp(rank, _RANKS, common) + beyond
@@ -80,7 +80,7 @@ class BandBarycentre(_BandRepair):
 
 
 class BandRatio(_BandRepair):
-    """Repair that scales prices to p E[p] / E[p given s], or subtracts averages if one is not positive."""
+    """Repair that scales prices to p E[p] / E[p given s], or shifts them if an average is not positive."""
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
         overall, own = self.shares_ @ self.means_, self.means_[band]
@@ -90,7 +90,7 @@ class BandRatio(_BandRepair):
 class Repair:
     """Repair that moves each price to its rank in one distribution for all s, with a smooth law along s.
 
-    It applies :class:`fairdash.FairPostprocessor` with known s.
+    The repair applies :class:`fairdash.FairPostprocessor` with known s.
     """
 
     lams, repairs, multivariate = _BandRepair.lams, True, True
@@ -112,7 +112,7 @@ class Repair:
         return self.repair_.predict(np.ravel(X), self._codes(s), self.lam)
 
     def _codes(self, s: Array) -> Array:
-        """Return the columns, with the classes of an attribute as one code column."""
+        """Return the columns of s, with the classes of an attribute as one column of codes."""
         codes = [s[:, own] @ np.arange(1, 1 + len(own)) for own in self.attributes_]
         return np.column_stack(codes)
 
@@ -126,7 +126,7 @@ def _one(sensitive_features: ArrayLike) -> Array:
     return s.ravel()
 
 
-#: Rivals by id: functions from a strength to an estimator.
+#: Simple repairs by id; each entry is a function from a strength to an estimator.
 RIVALS: Mapping[str, Any] = MappingProxyType(
     {"band_barycentre": BandBarycentre, "band_ratio": BandRatio, "repair": Repair}
 )

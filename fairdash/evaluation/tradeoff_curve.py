@@ -41,10 +41,10 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep
 
 PARTS = ("validation", "test")
-#: Approximate maximum number of slider positions, with equally many between any two trained weights.
+#: Approximate maximum number of slider positions; the number is the same between any two trained weights.
 MAX_STOPS = 45
 MAX_BETWEEN = 4
-#: Results of a blend that are interpolated between those of its neighbours.
+#: Results that a blend interpolates from its neighbours.
 _BETWEEN = [FLOOR, FLOOR_Q95, EDGE]
 
 
@@ -56,9 +56,10 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
     lams
         Trained weights λ ≥ 0, in any order.
     between
-        Number of blends between two trained weights. By default, it is 0 for tariffs, because blends have no
-        relativities to file, and otherwise up to 4, with fewer for many weights. The λ of blends are evenly
-        spaced on a logarithmic scale, and on a linear scale from 0 to the first trained weight.
+        Number of blends between two trained weights. By default, there are no blends of tariffs, because
+        blends have no relativities to file, and otherwise up to 4 blends, with fewer for many weights. The λ
+        of the blends are evenly spaced on a logarithmic scale, except that they are evenly spaced on a linear
+        scale from 0 to the first trained weight.
     """
     trained = sorted({0.0, *lams})
     if between is None:
@@ -85,14 +86,14 @@ def blend(
 ) -> NDArray[np.float64]:
     """Return the predictions of a point: ``(1 - share) * low + share * high``; exactly `low` if `share` is 0.
 
-    Its squared error is at most the weighted mean of its neighbours' squared errors, because the square is
-    convex. A blend may have more dependence than both neighbours, but never a larger squared error.
+    The squared error of a blend is at most the weighted mean of its neighbours' squared errors, because the
+    square is convex. A blend may have more dependence than both neighbours, but never a larger squared error.
     """
     return low + share * (high - low)
 
 
 def _short(lam: float, low: float, high: float) -> float:
-    """Return λ with the fewest digits, at least three, that distinguish it from neighbouring points."""
+    """Return λ with the fewest digits, at least three, that distinguish it from the neighbouring points."""
     digits = 3 if high - low > 0.02 * high else 6
     return float(f"{lam:.{digits}g}")
 
@@ -118,20 +119,21 @@ def assess_curve(
     dataset, predictions, members, splits, objective, loss, measures, random_state, progress
         As in :func:`fairdash.evaluation.assess_predictions`; `members` includes each split's standard model.
     frame
-        Result of that function for these models.
+        Result of :func:`fairdash.evaluation.assess_predictions` for these models.
     unit
         Provider of step results (:class:`fairdash.jobs.steps.Unit`), with one step per method.
 
     Returns
     -------
     DataFrame, one row per method, point, split, part, measure and sensitive column
-        ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`fairdash.training.methods.ModelKey`),
-        ``split``, ``part`` ("validation" or "test"), ``diverged`` (always False, because blends with a
-        diverged model are omitted), ``n``, and measures and results as in `frame`. Trained weights have the
-        results of `frame`. Values of a blend are computed from its predictions. Its floors and edge are
-        interpolated between its neighbours. Its p-values are NaN, except for the verdict, which compares its
-        values with the permutations of the standard model, because the null distribution of ranks hardly
-        depends on the model. The path of every method starts at λ = 0, the standard model.
+        Columns ``method``, ``lam``, ``low``, ``high``, ``share`` (see
+        :class:`fairdash.training.methods.ModelKey`), ``split``, ``part`` ("validation" or "test"),
+        ``diverged`` (always False, because blends with a diverged model are omitted), ``n``, and measures and
+        results as in `frame`. Trained weights have the results in `frame`. Values of a blend are computed
+        from its predictions. The floors and the edge of a blend are interpolated between its neighbours. The
+        p-values of a blend are NaN, except for the verdict, which compares the blend's values with the
+        permutations of the standard model, because the null distribution of ranks hardly depends on the
+        model. The path of every method starts at λ = 0, the standard model.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
@@ -193,7 +195,7 @@ def assess_curve(
 
 @dataclass(frozen=True)
 class _Blends:
-    """Predictions (K, n) of blends, computed only at the requested rows to save memory."""
+    """Predictions (K, n) of blends, which are computed only for the requested rows to save memory."""
 
     predictions: NDArray[np.float64]
     low: Sequence[int]
@@ -220,7 +222,7 @@ class _BlendVerdicts:
         splits: Sequence[Split],
         shuffled: dict[tuple[int, int], Nulls] | None,
     ) -> None:
-        """Store the judge and `shuffled`, a cache of permuted values by model; None disables verdicts."""
+        """Store the judge and `shuffled`, a cache of permuted values by model; None disables the verdicts."""
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
         self._of_stops: dict[tuple[Cell, float], list[NDArray[np.float64]]] = defaultdict(list)
 
@@ -235,7 +237,7 @@ class _BlendVerdicts:
         for cell, values in at_hand.items():
             null = self._shuffled[j, model][cell][:, :, 0, 1:]
             if np.isnan(null).any():
-                # The sensitive column is constant in these rows.
+                # The sensitive column is constant in these rows, so there is no test.
                 continue
             for k, stop in enumerate(stops):
                 self._of_stops[cell, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
@@ -251,7 +253,7 @@ class _BlendVerdicts:
 def curve_predictions(
     predictions: NDArray[np.float64], members: pd.DataFrame, point: ModelKey
 ) -> dict[int, NDArray[np.float64]]:
-    """Return the predictions (n,) at a point by split, without splits in which a neighbour diverged."""
+    """Return the predictions (n,) at a point by split, omitting splits in which a neighbour diverged."""
     found = {}
     for split in np.unique(members["split"]):
         place = _places(members, point.method, split)
@@ -263,7 +265,7 @@ def curve_predictions(
 
 def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
     """Map each trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
-    # Arrays are faster than frames, and each slider move on the page calls this for every split.
+    # Arrays are faster than frames, and each slider move on the page makes this call for every split.
     names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
     whole = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
     own, standard = whole & (names == method), rows[whole & (names == STANDARD)]
@@ -279,12 +281,12 @@ Choice = tuple[ModelKey, bool]
 def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
     """Return the most accurate point with dependence at most `at_most`, or else the least dependent point.
 
-    The second result is whether its dependence is at most `at_most`.
+    The second result is whether the dependence of the returned point is at most `at_most`.
 
     Parameters
     ----------
     path
-        Means over the splits on validation rows, from :func:`fairdash.evaluation.summarise_splits`.
+        Means over the splits on validation rows, as returned by :func:`fairdash.evaluation.summarise_splits`.
     """
     return _best(of_measure(path, measure), of_measure(path, error), limit=at_most)
 
@@ -292,7 +294,7 @@ def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str 
 def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
     """Return the least dependent point with error at most `growth` (0.1 for 10 %) above the standard model's.
 
-    λ = 0 always qualifies if `growth` is at least 0.
+    The point λ = 0 always qualifies if `growth` is at least 0.
     """
     errors = of_measure(path, error)
     standard = errors.loc[errors["lam"] == 0, "value"].iloc[0]
@@ -300,11 +302,11 @@ def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: 
 
 
 def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
-    """Return the point furthest below the line between the most accurate and the least dependent point.
+    """Return the point that is furthest below the line from the most accurate to the least dependent point.
 
-    Both axes are scaled to 0 to 1 between these two points (Satopää et al. 2011, "Finding a 'kneedle' in a
-    haystack"). If no point is below the line, there is no knee, and the result is the standard model and
-    False.
+    Both axes are scaled to [0, 1] between the most accurate and the least dependent point (Satopää et al.,
+    2011, "Finding a 'kneedle' in a haystack"). If no point is below the line, there is no knee, and the
+    function returns the standard model and False.
     """
     tables = [of_measure(path, each) for each in (error, measure)]
     is_known = tables[0]["value"].notna() & tables[1]["value"].notna()
@@ -321,7 +323,7 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
 
 
 def _best(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
-    """Return the point with the smallest `wanted` within the limit, or the point nearest to the limit."""
+    """Return the point with the smallest `wanted` within the limit, or else the one nearest to the limit."""
     is_within = limited["value"] <= limit
     if not is_within.any():
         return _at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
@@ -336,19 +338,21 @@ def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
 def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
     """Return the rows of trained models among all points (:func:`fairdash.evaluation.assess_curve`).
 
-    The path of every method starts with the standard model, which is included once, from `standard_of`.
+    The path of every method starts with the standard model; the rows contain this model once, from
+    `standard_of`.
     """
     trained = paths[paths["share"] == 0]
     return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:
-    """Mark points that no other point dominates, by being no larger in both and smaller in one.
+    """Mark points that no other point dominates, by being no larger in both values and smaller in one.
 
     Parameters
     ----------
     error, dependence : (K,) arrays
-        Values for which smaller is better. A point with a NaN is never efficient and dominates no point.
+        Errors and dependences, for both of which smaller is better. A point with a NaN is never efficient and
+        dominates no point.
 
     Returns
     -------
@@ -363,19 +367,21 @@ def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool
 
 
 def hypervolume(error: ArrayLike, dependence: ArrayLike, *, corner: tuple[float, float]) -> float:
-    """Return the share of the box from (0, 0) to `corner` dominated by the points (Zitzler and Thiele, 1999).
+    """Return the share of the box from (0, 0) to `corner` that points dominate (Zitzler and Thiele, 1999).
 
     Parameters
     ----------
     error, dependence : (K,) arrays
-        Values for which smaller is better. Values below 0 count as 0, and points with a NaN are ignored.
+        Errors and dependences, for both of which smaller is better. Values below 0 count as 0, and points
+        with a NaN are ignored.
     corner
-        Positive error and dependence beyond which points are ignored.
+        Positive error and positive dependence beyond which points are ignored.
 
     Returns
     -------
     float
-        0 if no point is within the box, 1 if a point is at (0, 0). Larger is better.
+        Share in [0, 1]: 0 if no point is within the box, and 1 if a point is at (0, 0). A larger share is
+        better.
     """
     points = np.column_stack([np.asarray(error, dtype=float), np.asarray(dependence, dtype=float)])
     points = np.maximum(points[np.isfinite(points).all(axis=1)], 0.0)

@@ -1,14 +1,14 @@
-"""Test whether all splits together show more dependence than expected by chance.
+"""Test of whether all splits together show more dependence than expected by chance.
 
-The verdict is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
-averaged over the splits. In addition, each measure has its own test, and an edge from its null distribution.
+The verdict is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each averaged over the
+splits. In addition, each measure has a test of its own and an edge from its null distribution.
 
 The splits of a run share rows, so their results are not independent, and most tests of single splits would
-miss a link that all rows together show. In this test, s is permuted once over all rows of the table, every
-split uses its test rows of the permuted column, and the statistic is the mean over the splits. For each
-permutation, the rows of a part are ranked by the permuted column and receive the part's values of s in this
-order. A part therefore keeps its values, and a row in several parts gets nearly the same value in each.
-Related rows exchange their values as whole groups over the whole table
+miss a link that all rows together show. In the test of all splits, s is permuted once over all rows of the
+table, every split uses its test rows of the permuted column, and the statistic is the mean over the splits.
+For each permutation, the rows of a part are ranked by the permuted column and receive the part's values of s
+in this order. A part therefore keeps its values of s, and a row in several parts gets nearly the same value
+in each part. Related rows exchange their values of s as whole groups over the whole table
 (:class:`fairdash.dependence.grouping.Blocks`). In tables with more than 20,000 rows, the verdict uses one
 random sign per row or group instead, with the same signs in all parts.
 """
@@ -30,7 +30,7 @@ from fairdash.dependence.omnibus import ALPHA as ALPHA
 from fairdash.dependence.omnibus import least_p
 from fairdash.evaluation.figures import BY, EDGE, VALUE, VERDICT, Cell, P
 
-#: Columns of the fields of :class:`Verdict` in the results of a row.
+#: Columns with the fields of :class:`Verdict` in the results of a row.
 VERDICT_AT = [P, BY, VALUE, EDGE]
 _ROUNDING = 1e-9
 
@@ -48,13 +48,13 @@ def part_permutations(
     Parameters
     ----------
     s : (n,) array
-        The sensitive column of all rows, the same in all calls with shared permutations.
+        Sensitive column of all rows, which is the same in all calls with shared permutations.
     rows : (m,) array
         Row numbers of the part.
     count
-        Number of permutations; the first permutations do not depend on it.
+        Number of permutations; the earlier permutations do not depend on this number.
     seed
-        Seed of the permutations of the whole table, the same in all calls with shared permutations.
+        Seed of the permutations of the whole table, which is the same in all calls with shared permutations.
     groups : (n,) array, optional
         Group number 0 … G-1 of each row of the table.
 
@@ -70,7 +70,8 @@ def part_permutations(
         for b, rng in enumerate(generators):
             permutations[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
         return permutations
-    # This is equivalent to by_rank, but marking positions in the whole table avoids a sort per permutation.
+    # The result equals that of by_rank, but marking positions in the whole table avoids a sort per
+    # permutation.
     place, wanted = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
     place[np.argsort(s, kind="stable")] = np.arange(len(s))
     marked = np.empty(len(s), dtype=np.intp)
@@ -82,8 +83,8 @@ def part_permutations(
 
 
 #: Null values of K models in one part of a split, as an array (W, K, B) for each measure and column. With
-#: weights, W = 2: they stay with u, or move with s. Without weights, W = 1. The B permutations of the whole
-#: table are the same in all splits.
+#: weights, W = 2: in the first result the weights stay with u, and in the second they move with s. Without
+#: weights, W = 1. The B permutations of the whole table are the same in all splits.
 Nulls = dict[Cell, NDArray[np.float64]]
 
 
@@ -101,20 +102,20 @@ def add_verdicts(
     ----------
     models, cells, values
         As in :func:`fairdash.evaluation.figures.tidy`. In each split and part, the models have the order of
-        the nulls.
+        the null values.
     nulls
         Values under independence by split and part; parts without permutations are omitted. For the verdict,
         these are the values of its measures for each order of each sensitive column, (W, M, K, B + 1), as
         returned by :func:`fairdash.dependence.omnibus.permuted_values`.
     signed
-        Cells whose sign is a direction, for which the test uses the absolute value of the mean.
+        Cells of measures whose sign is a direction, for which the test uses the absolute value of the mean.
 
     Notes
     -----
-    The edge is the largest mean over the splits without a link at 5 %, and p is the permutation p-value of
-    the mean. Both are the same in all splits of a method, weight and part. With weights, each is the larger
-    of two; see :meth:`fairdash.dependence.api.Estimator.null`. Diverged models are omitted from the means.
-    Without permutations, both are NaN.
+    The edge is the largest mean over the splits that is no link at 5 %, and p is the permutation p-value of
+    the mean. Edge and p are the same in all splits of a method, weight and part. With weights, edge and p are
+    each the larger of two values; see :meth:`fairdash.dependence.api.Estimator.null`. Diverged models are
+    omitted from the means. Without permutations, edge and p are NaN.
     """
     place = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
     groups = models.groupby(["method", "lam", "part"], sort=False).indices.values()
@@ -126,7 +127,7 @@ def add_verdicts(
         )
         members = [(place[at[i]], keys[i]) for i in kept]
         for m, cell in enumerate(cells if members else ()):
-            # Dependence on a column that is constant in a part is undefined there.
+            # In a part in which a column is constant, dependence on the column is undefined.
             found = _defined([nulls[key][cell][..., k, :] for k, key in members if cell in nulls[key]])
             if not found:
                 continue
@@ -149,13 +150,14 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     p_value
-        In [1 / (1 + B), 1]; with weights, the larger of two. 1 if the predictions are constant.
+        P-value in [1 / (1 + B), 1]; with weights, the larger of two p-values. The p-value is 1 if the
+        predictions are constant.
     by
-        Index of the measure with the strongest evidence: the first one with the smallest p-value.
+        Index of the measure with the strongest evidence, which is the first one with the smallest p-value.
     value
-        Mean of this measure over the splits.
+        Mean over the splits of the measure with the strongest evidence.
     edge
-        Largest absolute mean without a link at 5 %, by this measure alone.
+        Largest absolute mean that is no link at 5 %, according to this measure alone.
     """
 
     p_value: float
@@ -170,8 +172,8 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
     Parameters
     ----------
     values
-        Values of the measures for each order, (W, M, B + 1), the observed order first, for each split. All
-        splits use the same orders of the whole table.
+        Values of the measures for each order, (W, M, B + 1), with the observed order first, for each split.
+        All splits use the same orders of the whole table.
 
     """
     means = np.mean(values, axis=0)
@@ -185,18 +187,18 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
 
 
 def is_link(p_value: float) -> bool:
-    """Return whether a verdict shows a link at 5 %, with a tolerance for the rounding of a mean."""
+    """Return whether a verdict is a link at 5 %, with a tolerance for the rounding of a mean."""
     return p_value <= ALPHA + _ROUNDING
 
 
 def told_apart(path: pd.DataFrame) -> NDArray[np.bool_]:
     """Mark the points of a method's path that differ by more than noise, so that a line may connect them.
 
-    Starting from the standard model, a trained point is marked if its dependence is lower than that of the
-    last marked point by more than noise. The difference must exceed the distance from the measure's floor to
-    its edge, and 1.96 standard errors of the difference. The standard error treats both points as
-    independent, which is conservative, because they share their splits. With one split, no standard error is
-    known. Blends between two marked neighbours are marked.
+    Starting from the standard model, a trained point is marked if its dependence is lower than the dependence
+    of the last marked point by more than noise. The difference must exceed both the distance from the
+    measure's floor to its edge and 1.96 standard errors of the difference. The standard error treats both
+    points as independent, which is conservative, because they share their splits. With a single split, no
+    standard error is known. Blends between two marked neighbours are marked.
 
     Parameters
     ----------
@@ -218,17 +220,18 @@ def told_apart(path: pd.DataFrame) -> NDArray[np.bool_]:
 
 
 def edge_and_p(value: float, permuted: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the largest value without a link at 5 %, and the p-value of the observed value.
+    """Return the largest value that is no link at 5 %, and the p-value of the observed value.
 
     Parameters
     ----------
     permuted : (W, B) array
-        Null values of W null distributions. The larger edge and p-value count.
+        Null values of W null distributions. The larger edge and the larger p-value are returned.
 
     Notes
     -----
-    p = (1 + b) / (1 + B), where b of B null values reach the value. The edge is the null value such that
-    exactly the values above it have p ≤ 0.05. It is infinite if B < 19 permutations cannot reach 5 %.
+    The p-value is (1 + b) / (1 + B), where b of B null values reach the observed value. The edge is the null
+    value such that exactly the values above it have p ≤ 0.05. The edge is infinite if B < 19, because so few
+    permutations cannot reach 5 %.
     """
     count = permuted.shape[1]
     allowed = math.floor(ALPHA * (count + 1) + 1e-9) - 1

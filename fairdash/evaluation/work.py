@@ -1,4 +1,4 @@
-"""Estimate the time of each part of a run on one core, as weights for its progress bar."""
+"""Estimates of the time of each step of a run on one core, which are weights for its progress bar."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from fairdash.training.splits import TEST_SHARE
 from fairdash.training.stack_trainer import seconds_of
 from fairdash.training.sweep import STANDARD, Sweep, trains_for_set_aside
 
-#: Time on a normal core as a share of :func:`fairdash.training.stack_trainer.seconds_of`.
+#: Time on a normal core as a share of the time in :func:`fairdash.training.stack_trainer.seconds_of`.
 _OF_A_SLOW_CORE = 0.5
 #: Time of the search for settings as a share of the training time of the models.
 _TUNING = 0.05
-#: Seconds per row and split for baselines and tariffs; and seconds per model for a measured row, a permuted
+#: Seconds per row and split for baselines and tariffs, and seconds per model for a measured row, a permuted
 #: row and a row of the verdict, with all measures together.
 _BESIDE, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
-#: Number of rows in the task of :func:`slowness`, and its seconds on a normal core.
+#: Number of rows in the task of :func:`slowness`, and seconds that the task takes on a normal core.
 _ROWS_OF_A_LAYER, _SECONDS_OF_A_LAYER = 512, 0.01
-#: Share of the time of a run for references.
+#: Share of the time of a run that the references take.
 _REFERENCES = 0.2
 
 
 class Work:
-    """Estimated work of each part of a run.
+    """Estimated work of each step of a run.
 
     Parameters
     ----------
     n_rows, n_splits
-        Numbers of rows used and of splits.
+        Number of rows used, and number of splits.
     training
-        Seconds for training the networks on a slow core
-        (:func:`fairdash.training.stack_trainer.seconds_of`); None if the run fits tariffs instead.
+        Seconds for training the networks on a slow core (:func:`fairdash.training.stack_trainer.seconds_of`),
+        or None if the run fits tariffs instead.
     models, blends
-        Numbers of models and of assessed blends per split.
+        Number of models and number of assessed blends, per split.
     orders
-        Number of permutations for a floor, including both null distributions with weights.
+        Number of permutations for a floor, counted twice with weights, which have two null distributions.
     pilot
         Seconds for the pilot on a slow core.
     is_tuned, confirms, is_preview, with_references
-        Whether the run includes these parts.
+        Whether the run includes these steps.
     """
 
     def __init__(
@@ -93,17 +93,17 @@ class Work:
         return sum(self._seconds.values())
 
     def done(self, part: str, share: float = 0.0) -> float:
-        """Return the completed share of the total work, in [0, 1], if `share` of this part is completed."""
+        """Return the completed share of the total work, in [0, 1], if `share` of this step is completed."""
         parts = list(self._seconds)
         before = sum(self._seconds[each] for each in parts[: parts.index(part)])
         return (before + share * self._seconds[part]) / self.seconds
 
 
 def slowness() -> float:
-    """Return the time of this core for a task as a multiple of a normal core's time.
+    """Return the time of this core for a task as a multiple of the time of a normal core.
 
-    The result is the smallest time of several tries, because other processes may slow down single tries. The
-    tries allocate no memory, which takes longer in some threads.
+    The function takes the smallest time of several tries, because other processes may slow down single tries.
+    The tries allocate no memory, because allocation takes longer in some threads.
     """
     rng = np.random.default_rng(0)
     rows, weights, layer = (
@@ -150,5 +150,5 @@ def work_of_plan(
 
 
 def piloted_method(plan: Sweep) -> str | None:
-    """Return the method that the pilot trains, the first fair method; None if the plan needs no pilot."""
+    """Return the method that the pilot trains, the first fair method, or None if the plan has no pilot."""
     return next((each for each in plan.methods if each != STANDARD), None) if plan.find_lams else None
