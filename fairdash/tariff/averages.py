@@ -1,4 +1,4 @@
-"""Penalty of the tariffs on averages along s, with its gradient in closed form and without torch."""
+"""Penalty of the tariffs on averages along s, with a closed-form gradient and without torch."""
 
 from __future__ import annotations
 
@@ -11,51 +11,52 @@ from fairdash.training.penalties.rank_functions import RIDGE, of_column, scaled_
 
 Array = NDArray[np.float64]
 
-#: A λ of at most 1, times this, leads from the GLM to averages that hardly follow s.
+#: Strength of the penalty, such that a λ of at most 1 leads from the GLM to averages that hardly follow s.
 _STRENGTH = 10.0
-#: Weight of the links beyond the averages: a constant, and an addition at λ = 1. The weight grows with λ,
-#: because other links cost accuracy while averages still follow s, up to the λ at which the premium is about
-#: flat.
+#: Weights of links that averages do not reveal: a constant weight, a further weight at λ = 1, and the λ up to
+#: which it grows. The weight grows with λ, because reducing such links costs accuracy while averages still
+#: follow s. At the last λ, the premium is about flat.
 _LINKS, _MORE_LINKS, _UP_TO = 0.1, 2.5, 30.0
-#: Weight of a premium's variance at λ = 1, whether or not it follows s. The weight grows with λ, because it
-#: must not shrink a premium whose averages still follow s.
+#: Weight of the variance of a premium at λ = 1, whether or not the premium follows s. The weight grows with
+#: λ, because it must not shrink a premium whose averages still follow s.
 _SPREAD = 1 / 60
-#: Smallest variance that serves as a unit, in the loss's units: a hundredth of the mean premium, squared.
+#: Minimum variance that serves as a unit, in the loss's units: the square of a hundredth of the mean premium.
 _MIN_UNIT = 1e-4
-#: How much of the functions' covariance is their variance alone, so that columns that follow from one another
-#: don't make it singular.
+#: Ridge as a share of each function's variance, so that linearly dependent columns do not make the covariance
+#: singular.
 _RIDGE = 1e-4
-#: Gaussian bumps of the standardised premium, evenly spaced on ± this, and their standard deviation.
+#: Number of Gaussian bumps of the standardised premium, end of their range in both directions, and their
+#: standard deviation.
 _BUMPS, _REACH = 12, 3.5
 _WIDTH = 2 * _REACH / (_BUMPS - 1)
 
 
 class AveragesPenalty:
-    """Ψ = (10 Var E[U | s] + (1 + 25 λ) R Var U + λ / 60 Var U) / v, v the variance of the GLM's premium.
+    """Penalty (10 Var E[U | s] + (1 + 25 λ) R Var U + λ / 60 Var U) / v, with v the variance of GLM premiums.
 
-    E[U | s] is the projection of U on cubic splines of the ranks of s, and R the sum of squared correlations
-    that ``fairdash.training.penalties.closed_forms.CanonicalPenalty`` finds, which detects links that
-    averages don't show; there λ is limited to 30. The last part leads to the flat premium. It is omitted for
-    residuals, because the residuals of a flat premium follow s like the target. If relativities are fixed,
-    the last part uses the premium divided by them, because other factors should offset them only for their
-    link with s.
+    In this penalty Ψ, E[U | s] is the projection of U on cubic splines of the ranks of s. R is the sum of
+    squared correlations in ``fairdash.training.penalties.closed_forms.CanonicalPenalty``, which detects links
+    that averages do not reveal; λ in the factor of R is limited to 30. The last term of Ψ leads to the flat
+    premium. For residuals, this term is omitted, because the residuals of a flat premium follow s like the
+    target. If relativities are fixed, the last term uses the premium divided by the fixed relativities,
+    because other factors should offset these only for their link with s.
 
     Parameters
     ----------
     s
-        (n, d) sensitive features.
+        Sensitive features (n, d).
     weight
-        (n,).
+        Weights of the rows, (n,).
     rows
-        (m,) numbers of the rows, out of n, that the penalty uses.
+        Numbers of the rows, (m,), out of n, that the penalty uses.
     number
         Floating-point type, float64 or float32.
     premium
-        (m,) premiums of the GLM.
+        Premiums of the GLM, (m,).
     ends_flat
         Whether a large λ leads to a flat premium.
     fixed
-        (m,) the product of each row's fixed relativities; with them a large λ leads to this product.
+        Product of each row's fixed relativities, (m,); a large λ then leads to this product instead.
     """
 
     def __init__(
@@ -80,14 +81,14 @@ class AveragesPenalty:
         own = functions.T @ (share[:, None] * functions) + RIDGE * np.eye(v.shape[1])
         self._share, self._functions = share.astype(number), functions.astype(number)
         self._weighed = (share[:, None] * functions).astype(number)
-        # Small matrices stay in float64, whatever the type of the rows, because they are nearly singular.
+        # Small matrices remain in float64 for any type of the rows, because they are nearly singular.
         self._among, self._own = np.linalg.inv(among), np.linalg.inv(own)
-        # In units of their average, because a common factor belongs to the base.
+        # The fixed relativities are divided by their average, because a common factor belongs to the base.
         self._fixed = None if fixed is None else (fixed / (share @ fixed)).astype(number)
         self._centres = np.linspace(-_REACH, _REACH, _BUMPS).astype(number)[:, None]
 
     def value_and_slope(self, u: Array, lam: Array) -> tuple[Array, Array]:
-        """Return Ψ (K,), at least 0, of U (K, m) at λ (K,), and its slope (K, m)."""
+        """Return Ψ (K,), at least 0, of U (K, m) at λ (K,), and the slope of Ψ (K, m)."""
         share, number = self._share, u.dtype
         centred = u - (u @ share)[:, None]
         c = (centred @ self._weighed).astype(np.float64)
@@ -112,9 +113,9 @@ class AveragesPenalty:
         return value / self._unit, slope / number.type(self._unit)
 
     def _links(self, centred: Array, variance: Array) -> tuple[Array, Array]:
-        """R = tr A⁻¹CB⁻¹Cᵀ (K,) of the bumps of standardised premiums, and its slope (K, m).
+        """Return R = tr A⁻¹CB⁻¹Cᵀ (K,) of the bumps of standardised premiums, and the slope of R (K, m).
 
-        dR = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA.
+        The differential is dR = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA.
         """
         share = self._share
         scale = (1 / np.sqrt(variance + 1e-8)).astype(share.dtype)[:, None]
@@ -135,7 +136,8 @@ class AveragesPenalty:
         diagonal = np.einsum("kii->ki", of_a)
         diagonal += RIDGE / _BUMPS * diagonal.sum(axis=1, keepdims=True)
         of_bumps = acb.astype(share.dtype) @ self._functions.T - of_a.astype(share.dtype) @ around
-        # φ′(z) = −(z − centre) / width² φ; beyond the outermost bumps z is held, and so has no slope.
+        # The derivative is φ′(z) = −(z − centre) / width² φ; beyond the outermost bumps, z is constant, so
+        # its slope is 0.
         of_bumps *= bumps
         of_bumps *= distance
         of_z = share * of_bumps.sum(axis=1) * share.dtype.type(-2 / _WIDTH**2)

@@ -1,4 +1,4 @@
-"""Cap the change of each customer's premium from today's, at unchanged income.
+"""Cap on the change of each customer's premium from today's premium, at unchanged income.
 
 >>> existing, premiums = np.array([100.0, 100.0, 100.0]), np.array([50.0, 100.0, 150.0])
 >>> capped = cap_premiums(premiums, existing, max_change=0.2)
@@ -21,7 +21,7 @@ from fairdash.utils.text import amount, at_lines
 
 Array = NDArray[np.float64]
 
-#: Shares of the income that count as nothing.
+#: Share of the income below which a difference counts as rounding.
 _ROUNDING = 1e-12
 
 
@@ -34,9 +34,9 @@ class CappedPremiums:
     premiums
         Capped premiums, (n,).
     level
-        Factor that multiplied every premium before the cap, so that income is unchanged.
+        Factor that multiplies every premium before the cap, so that income is unchanged.
     at_lower, at_upper
-        Share of customers, by weight, whose premium is at the lower and at the upper limit.
+        Shares of customers, by weight, whose premium is at the lower limit and at the upper limit.
 
     Examples
     --------
@@ -59,31 +59,32 @@ def cap_premiums(
 ) -> CappedPremiums:
     """Cap the relative change of every premium, at unchanged income.
 
-    Every premium is multiplied by one level k and limited to ``(1 ± max_change) × existing``; k is chosen so
-    that the weighted sum of the result equals that of `premiums`.
+    Every premium is multiplied by one level k and limited to ``(1 ± max_change) × existing``, where k makes
+    the weighted sum of the result equal to that of `premiums`.
 
     Parameters
     ----------
     premiums : array, shape (n,)
-        Premiums of a tariff, above 0: in total, or per unit of exposure with the exposure as weight.
+        Premiums of a tariff, above 0: totals, or premiums per unit of exposure with the exposure as weight.
     existing : array, shape (n,)
-        Today's premiums, above 0, in the same unit.
+        Today's premiums, above 0, in the same unit as `premiums`.
     max_change
-        Largest relative change, at least 0: 0.1 keeps every premium within 10 % of the existing one.
+        Largest relative change, at least 0; for example, 0.1 keeps every premium within 10 % of the existing
+        one.
     sample_weight : array, shape (n,)
-        Weight of each row in the income, such as its exposure; None for equal weights.
+        Weight of each row in the income, such as its exposure, or None for equal weights.
 
     Raises
     ------
     DataError
-        A premium is not above 0, or no level reaches the income within the limits.
+        If a premium is not above 0, or no level reaches the income within the limits.
     OptionError
-        `max_change` is not a number of at least 0.
+        If `max_change` is not a number of at least 0.
 
     Notes
     -----
-    Income is a continuous, non-decreasing function of k, so a level is found whenever one exists. The cap
-    applies after rating: the tariff's table of relativities does not change.
+    Income is a continuous, non-decreasing function of k, so that the function finds a level whenever one
+    exists. The cap applies after rating, so the tariff's table of relativities does not change.
 
     Examples
     --------
@@ -112,7 +113,7 @@ def cap_premiums(
 
 
 def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -> float:
-    """Return the k at which the cut premiums' income is that of `p`."""
+    """Return the level k at which the capped premiums have the income of `p`."""
     from scipy.optimize import brentq
 
     income, least, most = (float(share @ each) for each in (p, low, high))
@@ -122,7 +123,7 @@ def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -
 
     if abs(lacks(1.0)) <= _ROUNDING * income:
         return 1.0
-    # At these two bounds, every premium is at its lower or at its upper end.
+    # At these two levels, every premium is at its lower or at its upper limit.
     ends = float((low / p).min()), float((high / p).max())
     for k in ends:
         if abs(lacks(k)) <= _ROUNDING * income:

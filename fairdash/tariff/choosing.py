@@ -1,7 +1,7 @@
-"""Select the terms of a tariff for a table: breakpoints at quantiles, levels in the data, or the user's
-choice.
+"""Selection of a tariff's terms for a table: breakpoints at quantiles, levels in the data, or user options.
 
-Relativities that are fixed beforehand, by a regulator or by management, are terms that no fit changes:
+Relativities that are fixed beforehand, by a regulator or by management, are terms that fitting does not
+change:
 
 >>> region = pd.Series(["north", "south", "north"], name="region")
 >>> fixed_term(region, np.ones(3), {"south": 1.2, "north": 1.0}).relativities
@@ -40,36 +40,38 @@ from fairdash.utils.text import at_lines
 
 Array = NDArray[np.float64]
 
-#: A column with more levels identifies rows and is not a factor of a tariff.
+#: Maximum number of levels of a column, because a column with more levels identifies rows and is not a factor
+#: of a tariff.
 MAX_LEVELS = 1000
 
-#: Names of R's coefficients of an ordered factor.
+#: Suffixes of R's coefficients of an ordered factor.
 _CONTRASTS = frozenset((".L", ".Q", ".C", *(f"^{k}" for k in range(4, 20))))
 
 
 @dataclass(frozen=True, kw_only=True)
 class TermOptions:
-    """Options that map columns, named as text, to terms; columns not mentioned follow the defaults.
+    """Options that map columns, named as text, to terms; columns without an option follow the defaults.
 
     Parameters
     ----------
     n_breakpoints
-        Breakpoints of a curve, at quantiles of the training rows; equal breakpoints count once.
+        Number of breakpoints of a curve, at quantiles of the training rows; equal breakpoints count once.
     breakpoints
-        Column to the breakpoints of its curve.
+        Map of columns to the breakpoints of their curves.
     bands
-        Column to the inner edges of its bands, or to a number of bands of equal weight, instead of a curve.
+        Map of columns to the inner edges of their bands, or to a number of bands of equal weight, which
+        replace a curve.
     n_bands
-        Number of bands of a numeric column in an interaction if `bands` does not say.
+        Number of bands of a numeric column in an interaction, unless `bands` sets this number.
     categorical_features
-        Columns of numbers whose values are levels.
+        Numeric columns whose values are levels.
     interactions
-        Pairs of columns.
+        Pairs of columns that interact.
     base_levels
-        Column to the level, or to a number in the band, or to the breakpoint, that has relativity 1.
+        Map of columns to the level, or the breakpoint, or a number in the band, that has relativity 1.
     fixed
-        Column to its levels' relativities, each above 0, which no fit changes; None is the level of missing
-        cells.
+        Map of columns to the relativities of their levels, each above 0, which fitting does not change; None
+        is the level of missing cells.
     """
 
     n_breakpoints: int = 16
@@ -85,25 +87,25 @@ class TermOptions:
 def choose_terms(
     features: pd.DataFrame, sample_weight: Array | None, options: TermOptions
 ) -> tuple[Term, ...]:
-    """Choose the terms for training rows: one per column, in order, followed by the interactions.
+    """Choose the terms for training rows: one term per column, in order, followed by the interactions.
 
     Parameters
     ----------
     features
-        (n, p), columns named by text; numbers, booleans, categories or text.
+        Table (n, p) with columns named as text, which contain numbers, booleans, categories or text.
     sample_weight
-        (n,) weights of the rows, None for equal ones.
+        Weights of the rows, (n,), or None for equal weights.
 
     Raises
     ------
     OptionError
-        An option names a missing column, or does not fit its column.
+        If an option names a missing column, or does not suit its column.
     DataError
-        A column has more levels than a tariff can hold.
+        If a column has more levels than a tariff can have.
     """
     check_term_options(options, features)
-    # Weights are not divided by their sum: sums of whole weights are exact, so that a weight of 2 equals two
-    # rows to the last bit.
+    # Weights are not divided by their sum, because sums of whole weights are exact, so that a row of weight 2
+    # equals two rows to the last bit.
     weight = np.ones(len(features)) if sample_weight is None else sample_weight
     _check_levels(features, options)
     factors: dict[str, Factor] = {}
@@ -122,7 +124,7 @@ def choose_terms(
 
 
 def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
-    """Raise OptionError naming all options that can't be used for these columns."""
+    """Raise an OptionError that lists all options which cannot be used for these columns."""
     checks = Checks(OptionError)
     least = "Give a whole number of at least 2."
     checks.require(_is_count(options.n_breakpoints), "n_breakpoints", "A curve needs two breakpoints", least)
@@ -161,7 +163,7 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
 
 
 def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
-    """Require of each column's relativities that they can rate."""
+    """Check that the relativities of each column can be used for rating."""
     for name, given in fixed.items():
         if not isinstance(given, Mapping) or not given:
             hint = 'Give one per level, such as {"region": {"north": 1.0, "south": 1.2}}.'
@@ -179,14 +181,14 @@ def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
 
 
 def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> Factor:
-    """Return the term of a training column with fixed relativities, levels in their order.
+    """Return the term of a training column with fixed relativities, with the levels in their order.
 
     Parameters
     ----------
     weight
-        (n,) weights of the rows.
+        Weights of the rows, (n,).
     given
-        Level to relativity; None, or NaN, is the level of missing cells.
+        Map of levels to relativities; None or NaN is the level of missing cells.
     """
     missing = [float(each) for level, each in given.items() if pd.isna(level)]
     known = {level_text(level): float(each) for level, each in given.items() if not pd.isna(level)}
@@ -208,14 +210,14 @@ def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> 
 def require_fixed(
     terms: Sequence[Term], table: pd.DataFrame, *, numbers: NDArray[np.intp] | None = None
 ) -> None:
-    """Raise DataError naming the rows and columns without a relativity.
+    """Raise a DataError that names the rows and columns without a relativity.
 
     Parameters
     ----------
     terms
-        Terms of a tariff; only fixed terms are checked.
+        Terms of a tariff, of which only fixed terms are checked.
     numbers
-        Numbers of the table's rows in their data, from 0; None for their positions.
+        Numbers of the table's rows in their data, from 0, or None for their positions in the table.
     """
     problems = lacking(
         [term for term in terms if isinstance(term, Factor) and term.kind == FIXED],
@@ -236,7 +238,7 @@ def lacking(
     hint: str,
     numbers: NDArray[np.intp] | None = None,
 ) -> list[Problem]:
-    """Return a problem for each factor without a relativity for some rows; see :func:`require_fixed`."""
+    """Return a problem for each factor that lacks a relativity for some rows; see :func:`require_fixed`."""
     problems = []
     for term in terms:
         rows = np.flatnonzero(term.unknown(table))
@@ -248,9 +250,9 @@ def lacking(
 
 
 def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
-    """Refuse a factor none of whose levels is in its column, because it would have no effect.
+    """Refuse a factor if its column contains none of its levels, because the factor would have no effect.
 
-    A single value that the tariff does not know may well be one.
+    This check does not concern single values, because a tariff may not know a single value.
     """
     checks = Checks(DataError)
     for term in terms:
@@ -305,7 +307,7 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
         points = _as_filed(options.breakpoints[name])
     else:
         points = _rounded(quantiles(cells[there], weight[there], np.linspace(0, 1, options.n_breakpoints)))
-    # The part of each row's weight that is nearest to a breakpoint counts there.
+    # The weight of a row is divided between the two neighbouring breakpoints in proportion to nearness.
     below, above, part = between(cells[there], points)
     shares = np.bincount(below, weight[there] * (1 - part), len(points))
     shares += np.bincount(above, weight[there] * part, len(points))
@@ -375,7 +377,7 @@ def _factor(
     weight: Array,
     missing: NDArray[np.bool_],
 ) -> Factor:
-    """Return a factor from the weights of its values, with an additional value if cells are missing."""
+    """Return a factor, given the weights of its values, with an additional value if cells are missing."""
     every = np.append(shares, weight[missing].sum()) if missing.any() else shares
     return Factor(
         column=name,
@@ -398,9 +400,7 @@ def _base_number(name: str, wanted: Any) -> float:
 
 
 def _rounded(points: Array) -> tuple[float, ...]:
-    """Distinct values, with only the digits needed to distinguish neighbours; rounding errors are at most a
-    twentieth of their distance.
-    """
+    """Return distinct values with few digits, rounded by at most a twentieth of neighbours' distance."""
     points = np.unique(points)
     if len(points) > 1:
         points = np.round(points, 1 - math.floor(math.log10(np.diff(points).min())))
@@ -408,5 +408,5 @@ def _rounded(points: Array) -> tuple[float, ...]:
 
 
 def _as_filed(points: Iterable[float]) -> tuple[float, ...]:
-    """Round numbers to the 15 digits that a spreadsheet keeps."""
+    """Round numbers to the 15 digits that a spreadsheet stores."""
     return tuple(dict.fromkeys(float(f"{float(point):.15g}") for point in points))

@@ -1,7 +1,7 @@
-"""Export tables of relativities as CSV and XLSX and import them without loss of numbers or levels.
+"""Export of tables of relativities as CSV and XLSX, and import without loss of numbers or levels.
 
-A spreadsheet executes text that begins with = + - or @, drops blanks at the ends of a cell, and can't store
-control characters. Such texts are written as a backslash and a JSON string:
+A spreadsheet executes text that begins with = + - or @, drops blanks at the ends of a cell, and cannot store
+control characters. Text of this kind is written as a backslash and a JSON string:
 
 >>> _written("=1+1"), _written("city"), _read(_written("=1+1"))
 ('\\\\"=1+1"', 'city', '=1+1')
@@ -27,16 +27,16 @@ from fairdash.tariff.relativities import NUMBERS, POINTS, RELATIVITY, TEXTS, in_
 from fairdash.tariff.terms import level_text
 from fairdash.utils.text import few
 
-#: Characters that a cell of a workbook holds.
+#: Maximum number of characters in a cell of a workbook.
 _MAX_CHARACTERS = 32_767
-#: First characters of a spreadsheet's formulas (OWASP, "CSV Injection"), and the mark of a text that is
-#: written in another way.
+#: First characters of formulas in spreadsheets (OWASP, "CSV Injection"), and the backslash that marks an
+#: encoded text.
 _ACTIVE = ("=", "+", "-", "@", "\\")
 SHEET, WORDS = "Relativities", "How to rate"
 
 
 class _Exact(float):
-    """Number with enough digits to restore it; XlsxWriter writes 16, and some numbers need 17."""
+    """Number with enough digits to restore it; XlsxWriter writes 16 digits, and some numbers need 17."""
 
     def __format__(self, _: str) -> str:
         return repr(float(self))
@@ -53,7 +53,7 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
     Raises
     ------
     DataError
-        A level's name is longer than a cell.
+        If the name of a level is longer than a cell of a workbook.
     """
     import xlsxwriter
 
@@ -86,11 +86,11 @@ def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
     Raises
     ------
     OptionError
-        Another ending.
+        If the file has a different extension.
     DataError
-        A level's name is longer than a cell of a workbook.
+        If the name of a level is longer than a cell of a workbook.
     StorageError
-        The file can't be written.
+        If the file cannot be written.
     """
     write_whole(Path(path), {".csv": csv_of, ".xlsx": xlsx_of}[_ending(path)](table))
 
@@ -98,14 +98,14 @@ def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
 def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     """Read a table of relativities from a ``.csv`` or ``.xlsx``, as exported or as saved by a spreadsheet.
 
-    The CSV must be UTF-8 with commas; the workbook must have a sheet named “Relativities”.
+    A CSV must be UTF-8 with commas, and a workbook must have a sheet named “Relativities”.
 
     Raises
     ------
     OptionError
-        The file’s extension is not supported.
+        If the extension of the file is not supported.
     StorageError
-        The file can't be read, exceeds the size limit of uploads, or contains no table of relativities.
+        If the file cannot be read, exceeds the size limit of uploads, or contains no table of relativities.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     from_file = {".csv": cells_of_csv, ".xlsx": _cells_of_xlsx}[_ending(path)]
     what = f"the file {path} can't be read as a tariff"
     try:
-        # This check comes before the file is in memory.
+        # The size is checked before the file is read into memory.
         check_file(Path(path).stat().st_size, b"")
         header, *rows = from_file(Path(path).read_bytes())
     except FairdashError as error:
@@ -155,7 +155,7 @@ def _ending(path: str | PathLike[str]) -> str:
 
 
 def cells_of_csv(content: bytes) -> list[list[Any]]:
-    """Return the cells of a CSV as text; ReadingError if it is too large."""
+    """Return the cells of a CSV as text; a file that is too large raises a ReadingError."""
     if content.count(b",") + content.count(b"\n") > MAX_EXCEL_CELLS:
         raise too_large(f"the table has more than {MAX_EXCEL_CELLS:,} cells")
     text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
@@ -169,15 +169,13 @@ def _cells_of_xlsx(content: bytes) -> list[list[Any]]:
 
 
 def _as_kept(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with its texts as in the file."""
+    """Return the table with its texts encoded as in the file."""
     texts = {name: table[name].map(_written, na_action="ignore") for name in table if name in TEXTS}
     return table.assign(**texts)
 
 
 def table_of_cells(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
-    """Return a table of relativities from its cells: empty cells are missing, texts unchanged, numbers
-    float64.
-    """
+    """Return a table of relativities from its cells: empty cells missing, texts kept, numbers float64."""
     columns: dict[str, pd.Series] = {}
     for place, name in enumerate(header):
         if name not in (*TEXTS, *NUMBERS, RELATIVITY, POINTS):

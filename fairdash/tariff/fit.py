@@ -1,13 +1,13 @@
-"""Fit tariffs for one table at many λ as one stack: scikit-learn's GLM first, then the penalised models.
+"""Fitting of tariffs for one table at many λ as one stack: scikit-learn's GLM, then the penalised models.
 
     minimise over β:  L(β) + (α ‖β‖² + Σ γ ‖D² v‖²) / c + λ Ψ(U, s)
 
-L is the mean deviance divided by the constant's, c. v are the values of a numeric column's curve; the penalty
-on their second differences D² makes curves smooth, and they may be constrained to be monotone
-(:mod:`fairdash.tariff.shape`). Ψ is the penalty on up to 20,000 fixed rows. λ = 0 is the GLM. With a penalty
-of the networks, the objective is that of the networks. The tariffs' own penalty has a part that grows with λ
-itself and leads to the flat premium (:mod:`fairdash.tariff.stack`). Fixed relativities are an offset: L and Ψ
-include them, and no β changes them.
+Here, L is the mean deviance divided by that of the constant model, c. The v are the values of a numeric
+column's curve. The penalty on their second differences D² makes curves smooth, and curves may be constrained
+to be monotone (:mod:`fairdash.tariff.shape`). Ψ is the penalty on up to 20,000 fixed rows. The weight λ = 0
+gives the GLM. With a penalty of the networks, the objective equals that of the networks. The tariffs' own
+penalty has a term that grows with λ itself and leads to the flat premium (:mod:`fairdash.tariff.stack`).
+Fixed relativities are an offset: L and Ψ include them, and β does not change them.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Id of a tariff's default penalty.
+#: Id of the default penalty of tariffs.
 AVERAGES = "averages"
-#: Id of a penalty to its method: what a tariff can be fitted with. The first is a tariff's own, as it needs a
-#: model to start from; the others are those of the networks that have no adversary.
+#: Methods by the id of their penalty, with which a tariff can be fitted. The first penalty belongs to the
+#: tariffs, because it starts from a fitted model; the others are the networks' penalties without an
+#: adversary.
 PENALTIES = MappingProxyType(
     {
         AVERAGES: Method(
@@ -70,34 +71,34 @@ class FitOptions:
     Parameters
     ----------
     loss
-        Loss, which defines accuracy and the tariff's link.
+        Loss, which defines the accuracy and the link of the tariff.
     penalty
         Id in :data:`PENALTIES`.
     objective
         Id in :data:`fairdash.training.settings.OBJECTIVES`.
     alpha
-        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target of
-        mean 1 (squared error: of variance 1).
+        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor``, for a target of mean 1
+        (or of variance 1 for squared error).
     smooth
-        Weight γ ≥ 0 of the squared second differences of neighbouring values of a number, beside α and on the
-        same scale: for all columns, or by column, 0 for the others; ``"auto"`` for those that
-        :func:`fairdash.tariff.smoothing.choose_smooth` finds.
+        Weight γ ≥ 0 of the squared second differences of neighbouring values of a number, in addition to α
+        and on the same scale: one number for all columns, or a map of columns to γ, with 0 for the others.
+        ``"auto"`` uses the weights that :func:`fairdash.tariff.smoothing.choose_smooth` selects.
     monotone
-        Number to +1, where its values may only rise, or −1, where they may only fall; category to its levels
-        in an order along which they may only rise.
+        Map of numeric columns to +1, if their values may only rise, or −1, if they may only fall, and of
+        categories to their levels in an order along which values may only rise.
     credibility
-        Claims at the base's frequency added to a value with few claims, K of :mod:`fairdash.tariff.terms`; 0
-        for none.
+        Number K of claims at the base's frequency that are added to a value with few claims
+        (:mod:`fairdash.tariff.terms`); 0 adds no claims.
     balance
-        Whether the training rows' premiums add up to their target.
+        Whether the premiums of the training rows add up to their target.
     penalty_rows
-        Largest number of rows in the penalty; drawn once, at random.
+        Maximum number of rows in the penalty, which are drawn once at random.
     max_iter
-        Largest number of steps of the descent.
+        Maximum number of steps of the descent.
     tol
-        The descent stops when five steps have reduced the objective by less than this. If λ is above 1 and
-        the penalty does not end at the flat premium, as with fixed relativities, the tolerance is λ times
-        this, because λ Ψ then stays as large as λ.
+        Tolerance: the descent stops when five steps have reduced the objective by less than this value. If λ
+        is above 1 and the penalty does not end at the flat premium, for example with fixed relativities, the
+        tolerance is multiplied by λ, because λ Ψ then remains as large as λ.
     """
 
     loss: Loss
@@ -114,12 +115,12 @@ class FitOptions:
 
     @property
     def has_own_penalty(self) -> bool:
-        """Return whether Ψ is the tariffs' own penalty."""
+        """Return whether Ψ is the default penalty of tariffs."""
         return self.penalty == AVERAGES
 
     @property
     def penalty_class(self) -> type[BasePenalty]:
-        """Class of Ψ, if it is a network penalty."""
+        """Return the class of Ψ, if Ψ is a penalty of networks."""
         found = PENALTIES[self.penalty].penalty_class()
         assert found is not None
         return found
@@ -132,23 +133,23 @@ class Fitted:
     Parameters
     ----------
     multiplies
-        Whether premiums are products (log link) or sums.
+        Whether premiums are products (log link) instead of sums.
     intercept
-        (K,).
+        Intercepts (K,).
     coefficients
-        (K, P).
+        Coefficients (K, P).
     n_iter
-        (K,) steps from the GLM; 0 for λ = 0.
+        Number of steps from the GLM, (K,), which is 0 for λ = 0.
     converged
-        (K,).
+        Whether the descent has converged, (K,).
     glm_steps
-        Newton steps of the GLM, including the last step, which did not improve it.
+        Number of Newton steps of the GLM, including the last step, which did not improve the GLM.
     smooth
-        Column of numbers to γ.
+        Map of numeric columns to γ.
     glm
-        (P + 1,) the GLM's coefficients in the loss's units, the intercept last.
+        Coefficients of the GLM in the loss's units, (P + 1,), with the intercept last.
     claims
-        Training rows with a claim at each value of each term.
+        Number of training rows with a claim at each value of each term.
     """
 
     multiplies: bool
@@ -205,24 +206,24 @@ def fit_stack(
     Parameters
     ----------
     x
-        (n, P) from :func:`fairdash.tariff.terms.design`.
+        Design matrix (n, P), as returned by :func:`fairdash.tariff.terms.design`.
     y
-        (n,) in any unit.
+        Target (n,), in any unit.
     s
-        (n, d) sensitive features; needed if a λ is above 0.
+        Sensitive features (n, d), which are required if a λ is above 0.
     sample_weight
-        (n,) weights above 0, or None.
+        Weights above 0, (n,), or None for equal weights.
     lams
         Weights λ ≥ 0, K of them.
     random_state
-        Seed of the rows in the penalty.
+        Seed of the sample of rows in the penalty.
     offset
-        (n,) contribution of fixed relativities to η (:func:`fairdash.tariff.terms.offset`), or None; it needs
-        a log link.
+        Contribution of fixed relativities to η, (n,) (:func:`fairdash.tariff.terms.offset`), or None if there
+        are none. An offset requires a log link.
     shape
-        Shape of the curves; only α ‖β‖² if None.
+        Shape of the curves, or None for α ‖β‖² only.
     start
-        (P + 1,) initial coefficients of the GLM's fit, in the loss's units; None for none.
+        Initial coefficients of the GLM's fit in the loss's units, (P + 1,), or None for the default start.
     on_step
         As in :func:`fairdash.tariff.stack.minimise`.
     """
@@ -271,7 +272,7 @@ def fit_stack(
         beta[fair] = stack.coefficients(x_found)
         n_iter[fair], converged[fair] = told
     beta = shape.exact(beta)
-    # In the target's own units.
+    # The result is converted to the target's units.
     intercept, coefficients = beta[:, -1], beta[:, :-1]
     if loss.has_log_link:
         intercept = intercept + np.log(scale.unit)

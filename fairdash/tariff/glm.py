@@ -1,4 +1,4 @@
-"""Fit the GLM at λ = 0: with scikit-learn, or with Newton's method if curves are shaped."""
+"""Fitting of the GLM at λ = 0: with scikit-learn, or with Newton's method if curves are shaped."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from fairdash.training.losses import Loss
 
 Array = NDArray[np.float64]
 
-#: Newton steps, at most, after scikit-learn's solver; each doubles the digits.
+#: Maximum number of Newton steps after scikit-learn's solver; each step doubles the number of correct digits.
 _NEWTON_STEPS = 5
-#: A GLM of more than twice this number of rows is fitted to these first, so that Newton's method on all rows
+#: Number of rows to fit first in a table of more than twice this size, so that Newton's method on all rows
 #: begins near its end.
 SAMPLE = 30_000
-#: Rows that are processed together.
+#: Number of rows that are processed together.
 BLOCK = 16_384
-#: Newton steps with a shape, at most, from the constant model; and half the predicted decrease that counts as
-#: 0.
+#: Maximum number of Newton steps with a shape, from the constant model, and half the predicted decrease that
+#: counts as 0.
 _STEPS, _DECREASE = 50, 1e-12
 
 
@@ -36,10 +36,11 @@ def fit_glm(
 ) -> tuple[Array, int]:
     """Fit the GLM of the loss's family and link; return coefficients (P + 1,), intercept last, and steps.
 
-    scikit-learn fits x (n, P) and y (n,) in the loss's units. Newton steps follow as long as the slope gets
-    smaller, so that only rounding affects the result.
+    The solver of scikit-learn fits x (n, P) and y (n,) in the loss's units. Newton steps follow as long as
+    the slope becomes smaller, so that only rounding affects the result.
 
-    scikit-learn supports no offset (n,); :func:`without_offset` replaces it.
+    The function :func:`without_offset` replaces an offset (n,), because scikit-learn does not support
+    offsets.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import TweedieRegressor
@@ -47,7 +48,7 @@ def fit_glm(
     if offset is not None:
         total = weight.sum()
         y, weight = without_offset(y, weight, loss=loss, offset=offset)
-        # The deviance is averaged over the new weights, and α is rescaled from the old ones.
+        # The deviance is averaged over the new weights, so α is rescaled from the old weights.
         shape = shape.times(total, weight.sum())
     if start is None and shape.is_ridge and len(y) > 2 * SAMPLE and y[(drawn := _evenly(len(y)))].any():
         start, _ = fit_glm(x[drawn], y[drawn], weight[drawn], loss=loss, shape=shape)
@@ -65,7 +66,7 @@ def fit_glm(
     # If all columns are constant, the constant model is the fit.
     columns = x if x.shape[1] else np.zeros((len(y), 1))
     with warnings.catch_warnings():
-        # The solver then continues by L-BFGS, and reports whether it has converged.
+        # After this warning, the solver continues with L-BFGS and reports whether it has converged.
         warnings.filterwarnings("ignore", message="Line search of Newton solver", category=ConvergenceWarning)
         model.fit(columns, y, sample_weight=weight)
     beta = np.append(model.coef_[: x.shape[1]], model.intercept_)
@@ -82,7 +83,7 @@ def fit_glm(
 
 
 def _evenly(n: int) -> NDArray[np.int64]:
-    """:data:`SAMPLE` of n rows, spread evenly: a start that depends on no seed."""
+    """Return :data:`SAMPLE` of n rows, spread evenly, so that the start does not depend on a seed."""
     return np.linspace(0, n - 1, SAMPLE).astype(np.int64)
 
 
@@ -90,7 +91,7 @@ def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tup
     """Return targets and weights (n,) of the GLM without offset that is equivalent to one with offset o (n,).
 
     The deviance of power p at y and exp(o) μ is exp((2 − p) o) times that at exp(−o) y and μ. With the
-    identity o is 0.
+    identity link, o is 0.
     """
     return y * np.exp(-offset), weight * np.exp((2 - loss.power) * offset)
 
@@ -98,10 +99,10 @@ def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tup
 def _fit_shape(
     x: Array, y: Array, weight: Array, *, loss: Loss, shape: Shape, start: Array | None
 ) -> tuple[Array, int]:
-    """Coefficients (P + 1,) of a GLM with a shape, by Newton's method, and its steps.
+    """Return the coefficients (P + 1,) of a GLM with a shape, by Newton's method, and the number of steps.
 
-    Half the mean deviance and half the shape are minimised, both convex, from `start` (P + 1,) or the
-    constant model. A column of ones is the last of x (n, P + 1).
+    Newton's method minimises half the mean deviance plus half the shape penalty, which are both convex,
+    starting from `start` (P + 1,) or the constant model. The last column of x (n, P + 1) is a column of ones.
     """
     share = weight / weight.sum()
     if start is None:
@@ -119,7 +120,7 @@ def _fit_shape(
         steps += 1
         if curvature is None:
             slope, curvature = derivatives(x, y, weight, beta, loss, shape)
-            # Columns that follow from one another have no curvature of their own along some way.
+            # Linearly dependent columns have no curvature in some direction.
             curvature[np.diag_indices_from(curvature)] += 1e-10 * curvature.diagonal().mean()
         else:
             slope = slope_of(x, y, weight, beta, loss, shape)
@@ -132,8 +133,8 @@ def _fit_shape(
         beta, least = beta - length * way, found
         if promised < _DECREASE:
             break
-        # The Hessian takes most of the time, and hardly changes once a step improves the fit by less than
-        # this.
+        # The Hessian takes most of the time, and hardly changes once a step improves the fit by less than a
+        # tenth.
         if promised > before / 10 or len(shape.rises):
             curvature = None
     return beta, steps
@@ -150,7 +151,7 @@ def derivatives(
 
 
 def gram(x: Array, weight: Array) -> Array:
-    """Return X' diag(w) X, (P, P), of x (n, P) and w (n,), by blocks of rows that fit the CPU cache."""
+    """Return X' diag(w) X, (P, P), of x (n, P) and w (n,), by blocks of rows that fit in the CPU's cache."""
     matrix = np.zeros((x.shape[1], x.shape[1]))
     for start in range(0, len(x), BLOCK):
         rows = slice(start, start + BLOCK)
@@ -159,13 +160,13 @@ def gram(x: Array, weight: Array) -> Array:
 
 
 def slope_of(x: Array, y: Array, weight: Array, beta: Array, loss: Loss, shape: Shape) -> Array:
-    """Return the slope of :func:`derivatives` alone, which is fast."""
+    """Return only the slope of :func:`derivatives`, which is fast to compute."""
     first, _ = _along_eta(x @ beta, y, loss)
     return x.T @ (weight / weight.sum() * first) + shape.value_and_pull(beta)[1]
 
 
 def _along_eta(eta: Array, y: Array, loss: Loss) -> tuple[Array, Array]:
-    """First and second derivative (n,) of half the deviance by η (n,)."""
+    """Return the first and second derivative (n,) of half the deviance by η (n,)."""
     if not loss.has_log_link:
         return eta - y, np.ones_like(y)
     p = loss.power

@@ -48,16 +48,16 @@ class FairTariff(RegressorMixin, BaseEstimator):
     """Tariff whose premiums, or whose errors, do not depend on sensitive features.
 
     The tariff is an additive model. A numeric column has a piecewise linear curve, or bands. A category has
-    one relativity per level. Pairs of columns may interact. Parts multiply for losses with a log link and add
-    up for squared error.
+    one relativity per level. Pairs of columns may interact. The terms multiply for losses with a log link and
+    add up for squared error.
 
     Fitting minimises L + λ Ψ, as in :class:`fairdash.training.regressor.FairRegressor`. L is the deviance,
-    and is 1 for the constant model. Ψ is a measure of dependence between U and the sensitive features s. λ =
-    0 gives scikit-learn's GLM on the same columns, with smooth curves (`smooth`) and levels with few claims
-    drawn towards the base (`credibility`). A larger λ gives a fairer and less
-    accurate tariff. With the penalty ``"averages"`` and no fixed factor, a large λ leads to one flat premium.
+    which is 1 for the constant model. Ψ is a measure of dependence between U and the sensitive features s.
+    With λ = 0, the tariff is scikit-learn's GLM on the same columns, with smooth curves (`smooth`) and levels
+    with few claims drawn towards the base (`credibility`). A larger λ gives a fairer and less accurate
+    tariff. With the penalty ``"averages"`` and no fixed factor, a large λ leads to one flat premium.
 
-    Fitting uses s, but no factor does. Pass it as ``fit(…, sensitive_features=s)``, or name columns of X in
+    Fitting uses s, but no factor uses s. Pass s as ``fit(…, sensitive_features=s)``, or name columns of X in
     `sensitive_columns`.
 
     Parameters
@@ -68,103 +68,104 @@ class FairTariff(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty.
     penalty
-        Id in :data:`fairdash.tariff.fit.PENALTIES`, which selects Ψ. ``"averages"`` penalises links in units
-        of premium: first differences between averages along s, then other links. A large λ leads to one flat
-        premium. The others penalise correlations, however small the differences, and can predict worse than a
-        flat premium if the signal in the claims is weak.
+        Id in :data:`fairdash.tariff.fit.PENALTIES`, which selects Ψ. The penalty ``"averages"`` reduces links
+        in units of premium: first differences between averages along s, then other links. A large λ leads to
+        one flat premium. The other penalties reduce correlations, however small the differences, and can
+        predict worse than a flat premium if the signal in the claims is weak.
     objective
-        ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
+        ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is the residual ŷ − y.
     sensitive_columns
-        Sensitive columns of X, by name or by position from 0; None if there are none.
+        Sensitive columns of X, by name or by position from 0, or None if X contains none.
     n_breakpoints
         Number of breakpoints of a curve, at quantiles of the training rows.
     breakpoints
-        Map of columns to your own breakpoints; None if there are none.
+        Map of columns to breakpoints that you choose, or None for breakpoints at quantiles.
     bands
-        Map of columns to the inner edges of their bands, or to a number of bands of about equal weight; None
-        for none.
+        Map of columns to the inner edges of their bands, or to a number of bands of about equal weight, or
+        None for no bands.
     n_bands
-        Number of bands of a numeric column in an interaction, unless `bands` sets it.
+        Number of bands of a numeric column in an interaction, unless `bands` sets this number.
     categorical_features
-        Numeric columns whose values are levels; None if there are none.
+        Numeric columns whose values are levels, or None if there are none.
     interactions
-        Pairs of columns, such as ``[("power", "region")]``; None if there are none.
+        Pairs of columns that interact, such as ``[("power", "region")]``, or None for no interactions.
     base_levels
-        Map of columns to the level, or the number, with relativity 1; None for those with the most weight:
-        the largest level or band, and the breakpoint nearest to the median.
+        Map of columns to the level, or the number, with relativity 1. None selects the values with the most
+        weight: the largest level or band, and the breakpoint nearest to the median.
     fixed
         Map of columns to predetermined relativities of their levels, such as ``{"region": {"north": 1.0,
-        "south": 1.2}}``; None if there are none. Fixed relativities enter as an offset at every λ, and no
-        term is fitted to their columns. Levels may be numbers; None means a missing cell. Every cell of the
-        column needs a relativity, and the loss needs a log link.
+        "south": 1.2}}``, or None if there are none. Fixed relativities enter as an offset at every λ, and no
+        term is fitted to their columns. Levels may be numbers, and None means a missing cell. Every cell of
+        the column needs a relativity, and the loss needs a log link.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target scaled to
-        mean 1, or to variance 1 if the loss is squared error. It keeps all coefficients finite.
+        mean 1, or to variance 1 if the loss is squared error. A positive α keeps all coefficients finite.
     smooth
         Weight γ ≥ 0 of the squared second differences between neighbouring breakpoints or bands, on the scale
-        of η and in addition to `alpha` (Eilers and Marx 1996): one number for all columns, or a map of
+        of η and in addition to `alpha` (Eilers and Marx 1996). Pass one number for all columns, or a map of
         columns to γ, with 0 for the others. ``"auto"`` selects γ per column by cross-validation
         (:func:`fairdash.tariff.smoothing.choose_smooth`), or 0 for fewer than 100 rows.
     monotone
         Map of numeric columns to +1, if their relativities may only rise, or −1, if they may only fall, and
         of categories to all their levels in an order along which relativities may only rise, such as
-        ``{"years": -1, "bonus": ["A", "B", "C"]}``; None if there are none. The constraints hold exactly, at
-        every λ.
+        ``{"years": -1, "bonus": ["A", "B", "C"]}``, or None for no constraints. The constraints hold exactly,
+        at every λ.
     credibility
         Number K of claims at the base's frequency that are added to a level, band or pair with few claims
-        (Bühlmann): with E claims expected there, its own claims have the weight E / (E + K). Few are fewer
-        than 30 rows with a claim. 0 for none: a level without claims then gets a relativity near 0.
+        (Bühlmann). If the model expects E claims at a level, the level's own claims have the weight E / (E +
+        K). Few claims are fewer than 30 rows with a claim. With K = 0, a level without claims gets a
+        relativity near 0.
     balance
-        Adjust the base so that premiums of the training rows add up to their target.
+        Whether to adjust the base so that premiums of the training rows add up to their target.
     tweedie_power
         Power of the variance for ``loss="tweedie"``, between 1 and 2.
     penalty_rows
-        Largest number of training rows in the penalty; they are drawn once.
+        Maximum number of training rows in the penalty, which are drawn once.
     max_iter, tol
         As in :class:`fairdash.tariff.fit.FitOptions`.
     random_state
-        Seed of the sample of `penalty_rows`; nothing else is random.
+        Seed of the sample of `penalty_rows`; nothing else in the fit is random.
 
     Attributes
     ----------
     n_features_in_ : int
-        Number of columns of X, the sensitive ones included.
+        Number of columns of X, including sensitive columns.
     feature_names_in_ : ndarray of str
-        Their names, if X was a DataFrame.
+        Names of the columns of X, if X was a DataFrame.
     terms_ : tuple
-        Factors and interactions, see :mod:`fairdash.tariff.terms`.
+        Factors and interactions of the tariff; see :mod:`fairdash.tariff.terms`.
     intercept_, coef_ : float, ndarray of shape (P,)
         η is ``intercept_ + design(terms_, X) @ coef_``, plus the logarithms of fixed relativities.
     glm_intercept_, glm_coef_
-        The same at λ = 0.
+        Coefficients of the GLM, for which the same equation holds.
     smooth_ : dict
         Map of numeric columns, by their names in the tariff, to the γ used.
     claims_ : tuple of ndarray
         Training rows with a claim (y other than 0) at each value of each of `terms_`, NaN at breakpoints.
     monotone_cost_ : DataFrame or None
-        Cost of `monotone` in deviance, see :func:`fairdash.tariff.monotone.monotone_cost`; measuring it takes
-        three more fits.
+        Cost of `monotone` in deviance (see :func:`fairdash.tariff.monotone.monotone_cost`), whose measurement
+        takes three additional fits.
     n_iter_ : int
         Number of steps of the GLM's fit and of the descent that follows.
     sensitive_names_ : tuple
-        Sensitive columns of X: names, or positions if X has no names.
+        Sensitive columns of X, by name, or by position if X has no column names.
     columns_ : dict
-        Map of the other columns' names in the tariff, which are text, to their names in X.
+        Map of the other columns' names in the tariff, which are text, to the columns' names in X.
 
     Notes
     -----
     Missing cells are a separate level if the column has some in training. Levels are text: 3, 3.0 and "3" are
     the same level. Levels not seen in training get the base, and :meth:`predict` warns of them.
 
-    ``"pearson"`` treats each of several sensitive features separately, so a link with their combination may
-    remain. ``"jdcov"`` combines up to three features, ``"ccdcov"`` all, and the other penalties every two.
+    The penalty ``"pearson"`` uses each sensitive feature alone, so a link with their combination may remain.
+    ``"jdcov"`` combines up to three features, ``"ccdcov"`` combines all, and the other penalties every two.
 
     With fixed factors, no λ leads to one flat premium. A large λ leads to a base times the fixed factors if
-    these do not follow s. If they do, the other factors offset the link as far as they can. Fixed factors can
-    make the tariff predict worse than one flat premium.
+    the fixed factors do not follow s. If they follow s, the other factors offset this link as far as
+    possible. Fixed factors can make the tariff predict worse than one flat premium.
 
-    Fitting runs on the CPU and takes seconds for 100,000 rows. It uses float64, except for the descent from
-    the GLM if there are more rows than `penalty_rows`.
+    The fit runs on the CPU and takes seconds for 100,000 rows. The fit uses float64, except for the descent
+    from the GLM if there are more rows than `penalty_rows`.
 
     Examples
     --------
@@ -230,7 +231,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # A sensitive column of X must be whole.
+        # A sensitive column of X must have no missing cells.
         tags.input_tags.allow_nan = self.sensitive_columns is None
         tags.target_tags.positive_only = self.loss != "squared_error"
         return tags
@@ -250,24 +251,24 @@ class FairTariff(RegressorMixin, BaseEstimator):
         X : DataFrame or array, shape (n, p)
             Numbers, or in a DataFrame also booleans, categories and text. Missing cells are allowed.
         y : array, shape (n,)
-            Target, per unit of exposure if rows have exposures; not constant; with a log link 0 or more.
+            Target, per unit of exposure if rows have one; not constant, and at least 0 with a log link.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Sensitive features: numbers, or text for classes. You must give them if λ is above 0 and there are
-            no `sensitive_columns`.
+            Sensitive features as numbers, or as text for classes. Sensitive features are required if λ is
+            above 0 and `sensitive_columns` is None.
         sample_weight : array, shape (n,)
-            Row weights, such as exposures: 0 leaves a row out, 2 counts it twice.
+            Row weights, such as exposures: 0 leaves a row out, and 2 counts a row twice.
 
         Raises
         ------
         OptionError
-            An option can't be used, or λ is above 0 and there are no sensitive features.
+            If an option cannot be used, or if λ is above 0 and there are no sensitive features.
         DataError
-            X, y or the sensitive features can't be used.
+            If X, y or the sensitive features cannot be used.
 
         Warns
         -----
         ConvergenceWarning
-            The descent had not converged after `max_iter` steps.
+            If the descent has not converged after `max_iter` steps.
         """
         options = self._fit_options()
         given, y, s, weight = rows_to_fit(
@@ -283,7 +284,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         features = given.set_axis([str(name) for name in given.columns], axis=1)
         lam = float(self.lam)
         self.terms_ = choose_terms(features, weight, self._term_options())
-        # Rows of weight 0 are left out; the user counts them all.
+        # Rows of weight 0 are left out of the fit, but the row numbers in messages count all rows.
         used = None if np.ndim(each := np.asarray(sample_weight)) == 0 else np.flatnonzero(each)
         require_fixed(self.terms_, features, numbers=used)
         how: dict[str, Any] = {
@@ -314,19 +315,19 @@ class FairTariff(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> Array:
         """Return premiums (n,) for the rows of X, in the target's units.
 
-        Columns of a DataFrame are matched by name. Further columns are ignored, and the sensitive ones may
-        be missing.
+        Columns of a DataFrame are matched by name. Additional columns are ignored, and the sensitive columns
+        may be missing.
 
         Raises
         ------
         DataError
-            A column is missing, or can't be used, or a fixed factor has no relativity for a cell.
+            If a column is missing or cannot be used, or a fixed factor has no relativity for a cell.
 
         Warns
         -----
         UserWarning
-            Some cells have levels not seen in training, or are missing although no cell was missing in
-            training. They get the base.
+            If cells have levels not seen in training, or are missing although no cell was missing in
+            training. These cells get the base.
         """
         check_is_fitted(self)
         factors = [term for term in self.terms_ if isinstance(term, Factor)]
@@ -357,10 +358,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
         ----------
         base
             Reference with relativity 1 (0 points): a level of each factor, or the average over the training
-            rows (geometric with a log link). Interactions are always relative to a level. Fixed relativities
-            stay as given, with the kind “fixed”.
+            rows (geometric with a log link). Interactions always refer to a level. Fixed relativities remain
+            unchanged and have the kind “fixed”.
         unpenalised
-            Return the tariff with the same factors at λ = 0 instead.
+            Whether to return the tariff with the same factors at λ = 0 instead.
 
         Returns
         -------
@@ -396,14 +397,14 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Raises
         ------
         OptionError
-            The file’s extension is not supported.
+            If the extension of the file is not supported.
         StorageError
-            The file can't be written.
+            If the file cannot be written.
         """
         export(self.relativities(), path)
 
     def _rated(self, intercept: float, coef: Array, to_average: bool = False) -> tuple[Array, list[Array]]:
-        """Base (1,) and values (1, n_values) of each term, of one tariff."""
+        """Return the base (1,) and the values (1, n_values) of each term, for a single tariff."""
         eta, coef = np.array([intercept]), coef[None]
         return base_and_values(self.terms_, intercept=eta, coefficients=coef, to_average=to_average)
 
@@ -412,7 +413,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         return find_loss(self.loss, tweedie_power=self.tweedie_power).has_log_link
 
     def _fit_options(self) -> FitOptions:
-        """Checked options of the fit; the OptionError names all invalid ones."""
+        """Check the options of the fit and return them; an OptionError lists all invalid options."""
         get_entry(PENALTIES, self.penalty, option="penalty")
         get_entry(OBJECTIVES, self.objective, option="objective")
         checks = Checks(OptionError)

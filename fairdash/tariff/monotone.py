@@ -16,7 +16,7 @@ from fairdash.tariff.terms import Term
 
 Array = NDArray[np.float64]
 
-#: Rows that a cost is measured on.
+#: Names of the rows on which a cost is measured.
 TRAINING, HELD_OUT = "training", "held out"
 
 
@@ -36,16 +36,16 @@ def monotone_cost(
     Parameters
     ----------
     fitted
-        The tariff; the other arguments are those of its fit.
+        Fitted tariff; the other arguments are those of its fit.
 
     Returns
     -------
     DataFrame
-        One row each for ``training`` and, from 100 rows on, for ``held out``: a fifth of the rows, predicted
-        by tariffs of the others. ``monotone`` and ``free`` are mean deviances ÷ that of one flat premium,
-        ``cost`` is their difference, and ``noise`` its standard error over the rows. On training rows a cost
-        at λ = 0 is not below 0; elsewhere it may be, because a constraint can predict better, or follow s
-        more.
+        One row for ``training`` and, from 100 rows on, one row for ``held out``, which is a fifth of the
+        rows, predicted by tariffs fitted to the other rows. The columns ``monotone`` and ``free`` are mean
+        deviances ÷ that of one flat premium, ``cost`` is their difference, and ``noise`` is the standard
+        error of the cost over the rows. On training rows, a cost at λ = 0 is at least 0. Elsewhere, the cost
+        may be negative, because a constraint can predict better, or follow s more.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     own = replace(options, smooth=fitted.smooth)

@@ -1,4 +1,4 @@
-"""Apply the networks' penalties to tariffs: torch computes them from NumPy arrays."""
+"""Networks' penalties for tariffs, which torch computes from NumPy arrays."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class NetworkPenalty:
     Parameters
     ----------
     kind
-        The penalty.
+        Class of the penalty.
     s
-        (n, d) sensitive features.
+        Sensitive features (n, d).
     weight
-        (n,).
+        Weights of the rows, (n,).
     rows
-        (m,) numbers of the rows, out of n, that the penalty uses.
+        Numbers of the rows, (m,), out of n, that the penalty uses.
     number
         Floating-point type, float64 or float32.
     """
@@ -45,7 +45,7 @@ class NetworkPenalty:
         ).to("cpu", dtype)
 
     def value_and_slope(self, u: Array, _: Array) -> tuple[Array, Array]:
-        """Return Ψ (K,) of U (K, m) and its slope (K, m), for any λ."""
+        """Return Ψ (K,) of U (K, m) and the slope of Ψ (K, m), for any λ."""
         given = torch.from_numpy(u)[:, :, None].requires_grad_()
         psi = self._penalty(given, self._v.expand(len(u), -1, -1), self._weight.expand(len(u), -1, -1))
         (slope,) = torch.autograd.grad(psi.sum(), given)

@@ -1,7 +1,8 @@
-"""Fit tariffs over λ and splits, and return predictions for a front next to a run's own models.
+"""Fitting of tariffs over λ and splits, with predictions for a front next to a run's networks.
 
-Terms are chosen on the training rows of each split. All λ of a split form one stack, which starts at the
-split's GLM. The splits are fitted one after another, each as a unit that can be stored, to save memory.
+The terms of each split are selected on its training rows. All λ of a split form one stack, which starts from
+the GLM of the split. The splits are fitted one after another to save memory, each as a step whose result can
+be stored.
 """
 
 from __future__ import annotations
@@ -35,14 +36,15 @@ from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: Training rows on which shrinkages are compared, at most: with more rows, none needs to shrink much.
+#: Maximum number of training rows on which values of α are compared; with more rows, strong shrinkage is not
+#: needed.
 MAX_ROWS = 30_000
-#: The weights of a pilot: four decades, beyond which a premium is flat.
+#: Weights of a pilot, over four decades, beyond which a premium is flat.
 PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(1e-3, 10, 13))
-#: Rows of a pilot, at most.
+#: Maximum number of rows of a pilot.
 MAX_PILOT_ROWS = 20_000
-#: Training rows of a split that tariffs see at most: a hundred coefficients learn nothing from more, and each
-#: row takes memory for all of them.
+#: Maximum number of training rows of a split to which tariffs are fitted, because a hundred coefficients gain
+#: nothing from more rows, and each row takes memory for all coefficients.
 MAX_FITTED_ROWS = 1_000_000
 
 
@@ -58,41 +60,42 @@ def fit_tariffs(
     on_step: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> TrainedModels:
-    """Fit a tariff for every λ to the training rows of every split; none uses a sensitive column.
+    """Fit a tariff for every λ to the training rows of every split; no tariff uses a sensitive column.
 
     Parameters
     ----------
     lams
-        Weights λ ≥ 0 of the penalty; 0 is the GLM. ``"auto"`` for 0 and eight weights that :func:`find_lams`
-        spreads over dependence on the first split, or over four decades if there is no dependence to reduce.
+        Weights λ ≥ 0 of the penalty, where 0 is the GLM. ``"auto"`` uses 0 and eight weights that
+        :func:`find_lams` spreads over dependence on the first split, or over four decades if there is no
+        dependence to reduce.
     terms
-        How columns become factors; the defaults if None. Fixed factors need a relativity for every row of the
-        data set.
+        Options that turn columns into factors, or None for the defaults. Fixed factors need a relativity for
+        every row of the data set.
     random_state
         Seed of the rows in the penalty, of held-out rows, and of the sample if a split has more than
         MAX_FITTED_ROWS training rows.
     shrink
-        Whether each split chooses `alpha` on its validation rows, or on a fifth of its training rows if it
-        has none, instead of that in `options`; see :func:`choose_alpha`.
+        Whether each split selects `alpha` on its validation rows, or on a fifth of its training rows if it
+        has no validation rows, instead of using the value in `options`; see :func:`choose_alpha`.
     on_step
-        Called repeatedly with the completed share, 0 to 1; an exception from it stops the fits.
+        Function that is called repeatedly with the completed share, 0 to 1; an exception stops the fits.
     unit
-        Computes ``"tariffs/<split>"``, the tariffs of a split.
+        Provider of step results; the step ``"tariffs/<split>"`` fits the tariffs of a split.
 
     Returns
     -------
     TrainedModels
-        All λ in order for the first split, then for the next; the method is :data:`FAIR_TARIFF`. Its
-        `members` also state which have ``converged``. None has diverged, because only finite steps are taken,
-        and ``best_epoch`` is the number of steps. A level that a split's training rows don't have counts as
-        the base in `predictions`.
+        All λ in order for the first split, then for the next split; the method is :data:`FAIR_TARIFF`. The
+        column ``converged`` of `members` states which tariffs have converged. No tariff has diverged, because
+        only finite steps are taken, and ``best_epoch`` is the number of steps. In `predictions`, a level that
+        the training rows of a split do not contain counts as the base.
 
     Raises
     ------
     OptionError
-        An option can't be used.
+        If an option cannot be used.
     DataError
-        The loss does not suit the target, or a column can't be a factor.
+        If the loss does not suit the target, or a column cannot be a factor.
     """
     started = time.monotonic()
     if is_auto(lams):
@@ -172,7 +175,7 @@ def fit_tariffs(
 
 
 def _check(dataset: Dataset, lams: Sequence[float], options: FitOptions) -> None:
-    """Refuse what no split could fit."""
+    """Raise an error for inputs that no split could fit."""
     penalty = get_entry(PENALTIES, options.penalty, option="penalty")
     checks = Checks(OptionError)
     usable = lams and all(np.isfinite(lam) and lam >= 0 for lam in lams)
@@ -199,31 +202,31 @@ def choose_alpha(
     terms: TermOptions,
     random_state: int,
 ) -> float:
-    """Select the weight of the squared coefficients, among ``ALPHAS``, by the GLM's error on held-out rows.
+    """Select the weight α of the squared coefficients, among ``ALPHAS``, by the GLM's error on held-out rows.
 
-    Sixteen breakpoints per column are too many for a thousand policies, one in twelve with a claim. Without
-    shrinkage they fit noise, which the penalty then also has to remove.
+    Sixteen breakpoints per column are too many for a thousand policies of which one in twelve has a claim.
+    Without shrinkage, the breakpoints fit noise, which the penalty then also has to remove.
 
     Parameters
     ----------
     features
         Cleaned features of all rows.
     y, weight
-        (n,) target and weights of all rows.
+        Target and weights of all rows, (n,).
     split
         Split with validation rows, on which the deviance is compared; the GLMs are fitted to its training
         rows.
     options
-        Options of the fit, whose `alpha` is selected. An automatic `smooth` is 0 here; it is selected later,
-        when a tariff is fitted with this α.
+        Options of the fit, whose `alpha` is selected. An automatic `smooth` is replaced by 0; it is selected
+        later, when a tariff is fitted with this α.
     random_state
-        Seed of the sample of rows if there are more than MAX_ROWS.
+        Seed of the sample of rows if there are more than MAX_ROWS rows.
     """
     train, held_out = split.train, split.validation
     train = at_most(train, MAX_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
     mass = None if weight is None else weight[train]
     chosen = choose_terms(features.iloc[train], mass, terms)
-    # Each table becomes a matrix once for all of them.
+    # Each table is converted to a matrix once for all values of α.
     own, other = ((design(chosen, table), offset(chosen, table))
                   for table in (features.iloc[train], features.iloc[held_out]))  # fmt: skip
     smooth = 0.0 if options.smooth == AUTO else options.smooth
@@ -247,13 +250,14 @@ def choose_alpha(
 def find_lams(
     dataset: Dataset, split: Split, options: FitOptions, *, count: int, random_state: int
 ) -> Array | None:
-    """Return weights of tariffs spread over dependence, from the GLM's to the independence floor.
+    """Return weights of tariffs spread over dependence, from that of the GLM to the independence floor.
 
     Parameters
     ----------
     split
-        Split with training rows for the fit, and validation rows for measurement; samples if there are many
-        rows. If it has no validation rows, a fifth of the training rows is measured.
+        Split whose training rows are used for fitting, and whose validation rows are used for measuring;
+        large sets of rows are sampled. If the split has no validation rows, a fifth of its training rows is
+        used for measuring.
     options
         Options of the fit.
     count
@@ -262,7 +266,7 @@ def find_lams(
     Returns
     -------
     (count,) array, or None
-        As :func:`fairdash.training.pilot.find_lams`.
+        Weights as in :func:`fairdash.training.pilot.find_lams`.
     """
     dataset, split = rows_of_pilot(dataset, split, random_state, most=MAX_PILOT_ROWS)
     lams = (0.0, *PILOT_LAMS)

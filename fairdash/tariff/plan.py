@@ -1,4 +1,4 @@
-"""Tariffs of a plan, and repaired trees, over its weights λ, splits and strengths."""
+"""Tariffs of a plan, and repaired trees, over the plan's weights λ, splits and strengths."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 def lams_of_tariffs(dataset: Dataset, plan: Sweep, split: Split) -> Array:
-    """Return the plan's number of weights, spread over its tariffs' dependence, or else its own weights."""
+    """Return as many weights as the plan has, spread over its tariffs' dependence, or its own weights."""
     count, seed = len(plan.lams), plan.random_state
     lams = find_lams(dataset, split, _options_of(plan), count=count, random_state=seed)
     return np.array(plan.lams if lams is None else lams)
@@ -46,7 +46,7 @@ def tariffs_of_plan(
     on_step: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> TrainedModels:
-    """Fit the tariffs of a plan at these weights, for the front of its run."""
+    """Fit the tariffs of a plan at these weights, for the front of the plan's run."""
     return fit_tariffs(
         dataset,
         splits,
@@ -73,9 +73,10 @@ def fit_path(
     on_step: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> TrainedModels:
-    """Fit the models of a plan for a front of tariffs, with the GLM, λ = 0, as the standard model.
+    """Fit the models of a plan for a front of tariffs, with the GLM (λ = 0) as the standard model.
 
-    `splits` are the plan's; `confirms` and `unit` as :func:`fairdash.training.sweep.train_sweep` has them.
+    The argument `splits` contains the splits of the plan; `confirms` and `unit` are as in
+    :func:`fairdash.training.sweep.train_sweep`.
     """
 
     def fitted(splits: Sequence[Split], unit: Unit) -> TrainedModels:
@@ -104,7 +105,7 @@ def fit_path(
     return replace(trained, set_aside=kept)
 
 
-#: Number of folds, and so of models; the price is their mean.
+#: Number of folds, which is the number of models whose mean is the price, and their learning rate.
 N_FOLDS, LEARNING_RATE = 5, 0.2
 
 
@@ -123,19 +124,21 @@ def repaired_prices(
     Parameters
     ----------
     strengths
-        Strengths from 0, the trees' own price, to 1.
+        Strengths from 0, the price of the trees, to 1, the repaired price.
     on_step
-        Called with the completed share, 0 to 1, before and after each split; an exception from it stops the
-        fits.
+        Function that is called with the completed share, 0 to 1, before and after each split; an exception
+        stops the fits.
     unit
-        Computes ``"repair/<split>"``.
+        Provider of step results; the step ``"repair/<split>"`` repairs the prices of a split.
 
     Returns
     -------
     members, predictions
-        Columns ``method`` (:data:`~fairdash.training.references.REPAIR` with s at pricing, or
-        :data:`~fairdash.training.references.REPAIR_PROJECTED` without), ``lam`` (the strength), ``split``,
-        ``diverged`` (False); and (K, n) predictions in the target's units, one row of `members` each.
+        Frame and predictions. The frame has the columns ``method``
+        (:data:`~fairdash.training.references.REPAIR` with s for new prices, or
+        :data:`~fairdash.training.references.REPAIR_PROJECTED` without s), ``lam`` (the strength), ``split``
+        and ``diverged`` (False). The predictions (K, n) are in the target's units, one row per row of
+        `members`.
     """
 
     s = one_column_each(dataset.sensitive)

@@ -1,4 +1,4 @@
-"""Price repair for any model, as a scikit-learn estimator.
+"""Repair of the prices of any model, as a scikit-learn estimator.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(0)
@@ -46,63 +46,67 @@ Array = NDArray[np.float64]
 
 #: Ways to compute a repaired price from x if s is unknown.
 PROJECTIONS = ("trees", "factors", "network")
-#: Dependences between the price's and the floor that a network may have.
+#: Number of dependences, from that of the price to the floor, that a network may have.
 _STEPS = 20
 
 
 class FairPostprocessor(RegressorMixin, BaseEstimator):
     """Repair prices from any source: a fitted or unfitted model, a function, or an existing price column.
 
-    ``predict(X, sensitive_features=s)`` looks up each price's rank among customers with the same s, and
-    replaces the price by the value with that rank in one common distribution (the Wasserstein barycentre).
-    ``predict(X)`` does not use s: it returns the projection of the repaired price on x, E[ŷ* | x]. It repairs
-    only as far as x predicts the repair, which may be almost not at all: see `share_without_s_`. With
-    ``projection="network"``, every dependence down to the noise floor can be reached without s.
+    The call ``predict(X, sensitive_features=s)`` looks up the rank of each price among customers with the
+    same s, and replaces the price by the value with this rank in one common distribution (the Wasserstein
+    barycentre). The call ``predict(X)`` does not use s; it returns the projection of the repaired price on x,
+    E[ŷ* | x]. The projection repairs prices only as far as x predicts the repair, which may be almost not at
+    all; see `share_without_s_`. With ``projection="network"``, every dependence down to the noise floor is
+    possible without s.
 
     Parameters
     ----------
     estimator
         Source of the price: a scikit-learn regressor; a function from X to prices (n,); or the name of the
         price column of X. A fitted regressor is used unchanged. An unfitted regressor is fitted once per
-        fold, on the rows of the other folds. The price is the mean prediction of these models. None for
+        fold, on the rows of the other folds. The price is the mean prediction of these models. None uses
         boosted trees.
     objective
-        ``"demographic_parity"``: the price does not follow s; ``"equalized_residuals"``: the average error
-        does not follow s. No price can change the spread of errors along s, because it comes from the target.
+        Target of the repair: with ``"demographic_parity"``, the price does not follow s, and with
+        ``"equalized_residuals"``, the average error does not follow s. No price can change the spread of
+        errors along s, because this spread comes from the target.
     alpha
-        Strength of the repair, from 0 (the original price) to 1 (the repaired price), and linear in between.
-        With ``projection="network"`` the dependence is linear in between, in steps of 0.05.
+        Strength of the repair, from 0 (the original price) to 1 (the repaired price); the price is linear in
+        the strength. With ``projection="network"``, the dependence instead is linear in the strength, in
+        steps of 0.05.
     sensitive_columns
-        Sensitive columns of X, by name or by position; None if there are none. Neither the estimator nor the
-        projection uses them.
+        Sensitive columns of X, by name or by position, or None if X contains none. Neither the estimator nor
+        the projection uses them.
     projection
-        ``"trees"``, or ``"factors"``: the original price times a tariff of factors
-        (:class:`fairdash.FairTariff`, fitted to the ratio with the Poisson deviance), which :meth:`export`
-        writes; or ``"network"``: a :class:`fairdash.FairRegressor` of the features that learns the price with
-        a penalty. A pilot finds its λ. It takes about twenty times as long.
+        Way to compute the price without s: ``"trees"``, ``"factors"`` or ``"network"``. With ``"factors"``,
+        the price is the original price times a tariff of factors (:class:`fairdash.FairTariff`, fitted to the
+        ratio with the Poisson deviance), which :meth:`export` writes. With ``"network"``, a
+        :class:`fairdash.FairRegressor` of the features learns the price with a penalty. A pilot finds the λ
+        of this network. The network takes about twenty times as long as the trees.
     monotone
-        Make the trees rise with the original price if the other columns are equal. Factors always rise with
-        it.
+        Whether the trees' price must rise with the original price if the other columns are equal. The price
+        with factors always rises with the original price.
     n_folds
         Number of folds for an unfitted estimator.
     random_state
-        Seed of folds and trees.
+        Seed of the folds and the trees.
 
     Attributes
     ----------
     share_without_s_ : float
         Share of the repair that ``predict(X)`` reaches without s, in [0, 1]: the R² of the change of price
-        that x predicts, without a constant. 0: x predicts nothing, and the price hardly changes. 1: x
-        predicts the repair completely, and s is not needed. For trees it is measured on held-out rows, and
-        NaN for fewer than 200 rows or a price that needs no repair. NaN for a network, which has a different
-        objective.
+        that x predicts, without a constant. A share of 0 means that x predicts nothing, so that the price
+        hardly changes. A share of 1 means that x predicts the repair completely, so that s is not needed. For
+        trees, the share is measured on held-out rows, and it is NaN for fewer than 200 rows or a price that
+        needs no repair. For a network, which has a different objective, the share is NaN.
 
     Notes
     -----
-    A number is repaired within each crossing of the classes. The price is then independent of the number and
-    the classes together. Several numbers are repaired one after another, in three passes, each within up to
-    ten bands of the others with about 200 rows. A link within the bands remains. All projections keep the
-    mean price of the training rows.
+    A numeric attribute is repaired within each crossing of the classes. The repaired price is then
+    independent of the number and the classes together. Several numeric attributes are repaired one after
+    another, in three passes, each within up to ten bands of the others with about 200 rows. A link within
+    these bands remains. All projections keep the mean price of the training rows.
 
     Examples
     --------
@@ -156,26 +160,27 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         X : DataFrame or array, shape (n, p)
             Input of the estimator.
         y : array, shape (n,)
-            Target; needed for an unfitted estimator, and for ``"equalized_residuals"``.
+            Target, which is required for an unfitted estimator, and for ``"equalized_residuals"``.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            Numbers or classes. You can name columns of X in `sensitive_columns` instead.
+            Sensitive features as numbers or classes. Instead, you can name columns of X in
+            `sensitive_columns`.
         sample_weight : array, shape (n,)
-            Row weights: 0 leaves a row out.
+            Row weights; a row of weight 0 is left out.
         groups : array, shape (n,)
-            Groups of rows, such as policies: folds keep them together.
+            Groups of rows, such as policies, each of which stays in one fold.
 
         Raises
         ------
         OptionError
-            An option can't be used, or no sensitive feature is known.
+            If an option cannot be used, or no sensitive feature is known.
         DataError
-            X, y, the sensitive features or the prices can't be used.
+            If X, y, the sensitive features or the prices cannot be used.
         """
         self._check_options()
         seed = seed_to_fit(self.random_state)
         learns = self._learns()
         if y is None and not learns and self.objective == "demographic_parity":
-            y = np.arange(len(as_pandas(X)), dtype=float)  # Nothing looks at it.
+            y = np.arange(len(as_pandas(X)), dtype=float)  # No step uses these values.
         features, target, s, weight = rows_to_fit(
             self,
             X,
@@ -209,7 +214,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             ],
             sample_weight=weight,
         )
-        # The price enters once, and the repaired price rises with it.
+        # The original price is used once as a feature, and the repaired price rises with it.
         features = features[[name for name in features.columns if name != self._price_column]]
         self.columns_ = list(features.columns)
         if self.projection == "network":
@@ -221,11 +226,11 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any, *, sensitive_features: Any = None, alpha: float | None = None) -> Array:
-        """Return repaired prices (n,): exactly if s is given, otherwise by the projection on x.
+        """Return repaired prices (n,): exactly repaired if s is given, otherwise by the projection on x.
 
-        Sensitive columns of X are not used: pass them as `sensitive_features` if the price may use them.
-        `alpha` overrides the fitted strength; None keeps it. Factors and networks have only the strength that
-        they were fitted with.
+        Sensitive columns of X are not used; pass them as `sensitive_features` if the price may use them. The
+        argument `alpha` overrides the fitted strength; None keeps the fitted strength. Factors and networks
+        have only the strength with which they were fitted.
         """
         check_is_fitted(self)
         alpha = self.alpha_ if alpha is None else alpha
@@ -283,7 +288,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.alpha_ = float(self.alpha)
 
     def _learns(self) -> bool:
-        """Return whether an estimator has to be fitted; otherwise set the source of the price."""
+        """Return whether an estimator has to be fitted; otherwise, set the source of the price."""
         if self.estimator is None:
             return True
         if hasattr(self.estimator, "predict"):
@@ -295,10 +300,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return False
 
     def _calibrated(self, seen: Any, y: Array, weight: Array | None, groups: Any, seed: int) -> Array:
-        """Fit ``estimator_``, the mean of one model per fold, and return the values for calibrating its
-        repair.
+        """Fit ``estimator_``, the mean of one model per fold, and return values that calibrate its repair.
 
-        The random part of a model also follows s, so the repair uses the distribution of the charged price
+        The random errors of a model also follow s, so the repair uses the distribution of the charged price
         itself. Errors are smaller on rows used for fitting, so they are computed on held-out rows.
         """
         models, left_out, n_folds = [], np.empty(len(y)), min(self.n_folds, len(y))
@@ -336,7 +340,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return self.estimator_ if isinstance(self.estimator_, str) else None
 
     def _seen(self, X: Any) -> Any:
-        """X as input of the estimator, with its original type and without sensitive columns."""
+        """Return X as input of the estimator, with its original type and without sensitive columns."""
         table = as_pandas(X)
         if isinstance(table, pd.DataFrame):
             return table.drop(columns=[name for name in self.sensitive_names_ if name in table.columns])
@@ -352,7 +356,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return pd.DataFrame(as_pandas(given)).reset_index(drop=True)
 
     def _numbers(self, raw: pd.DataFrame) -> Array:
-        """Sensitive columns as (n, d) numbers, with classes as their positions in the fit."""
+        """Return sensitive columns as numbers (n, d), with classes as their positions in the fit."""
         numbers: list[Array] = []
         for k, levels in enumerate(self.levels_):
             column = raw.iloc[:, k]
@@ -360,7 +364,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
                 numbers.append(sensitive_table(column, name=str(column.name), fewest=0)[:, 0])
                 continue
             place = {name: code for code, name in enumerate(levels)}
-            # Rare classes are merged into the last one, “all others”; a new class also belongs there.
+            # Rare classes, and classes that are new, belong to the last class, “all others”.
             codes = column.astype(str).map(place).fillna(len(levels) - 1)
             numbers.append(np.asarray(codes, dtype=np.float64))
         return np.column_stack(numbers)
@@ -385,7 +389,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.projection_ = boosted(len(price), seed, monotonic_cst=monotone)
         self.projection_.fit(table, full if self.monotone else full - price, sample_weight=weight)
         self.offset_ = float(np.average(full - self._projected(table), weights=mass))
-        # Score for early stopping: minus half the mean square of the residuals on a tenth of the rows.
+        # The score for early stopping is minus half the mean square of the residuals on a tenth of the rows.
         stopped = self.projection_.do_early_stopping_
         left = -2 * self.projection_.validation_score_.max() if stopped else np.nan
         self.share_without_s_ = _share(left, np.average((full - price) ** 2, weights=mass))
@@ -395,7 +399,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     ) -> FairRegressor:
         """Return a network whose dependence is a share alpha of the way from that of the price to the floor.
 
-        It does not use the price, which would include the noise learned by trees.
+        The network does not use the price, which would include the noise learned by trees.
         """
         loss = "poisson" if price.min() > 0 else "squared_error"
         y = pd.Series(price, name="price")
@@ -416,14 +420,15 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             random_state=seed,
             device="cpu",
         )
-        # Without a dependence there is nothing to take off.
+        # If there is no dependence, nothing has to be removed.
         lam = 0.0 if found is None else float(found[max(round(self.alpha_ * _STEPS), 1) - 1])
         model = FairRegressor(lam=lam, loss=loss, balance=True, random_state=seed)
         return model.fit(features, price, sensitive_features=sensitive, sample_weight=weight)
 
     def _projected(self, table: Array) -> Array:
-        """Predict the repaired price by trees: they learn the difference from the original price, which steps
-        distort less, unless the result has to rise with the price.
+        """Return the repaired price that trees predict. They learn its difference from the original price,
+        because steps distort a difference less, or the repaired price itself if it has to rise with the
+        original price.
         """
         predictions = np.asarray(self.projection_.predict(table), dtype=float)
         return predictions if self.monotone else predictions + table[:, -1]
@@ -433,7 +438,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
 
 def _share(left: float, change: float) -> float:
-    """Reached share of a squared change, from the remaining change, in [0, 1]."""
+    """Return the share of a squared change that is reached, given the remaining change, in [0, 1]."""
     return float(np.clip(1 - left / change, 0.0, 1.0)) if change > 0 else np.nan
 
 

@@ -1,7 +1,7 @@
 """Table of relativities for filing: a base, and a relativity per level, band, breakpoint and pair.
 
-With a log link the premium is the base times one relativity per factor; with the identity link it is the base
-plus points. Rating needs only the table: :func:`rate` also accepts edited tables.
+With a log link, the premium is the base times one relativity per factor; with the identity link, the premium
+is the base plus points. Rating needs only the table, and :func:`rate` also accepts edited tables.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Array = NDArray[np.float64]
 RELATIVITY, POINTS = "relativity", "points"
 TEXTS = ("factor", "kind", "level", "by", "by_level")
 NUMBERS = ("from", "to", "at", "by_from", "by_to", "share", "claims")
-#: Columns in their order; ``value`` stands for one of :data:`RELATIVITY` and :data:`POINTS`.
+#: Columns of the table in order, in which ``value`` stands for :data:`RELATIVITY` or :data:`POINTS`.
 _COLUMNS = ("factor", "kind", "level", "from", "to", "at", "by", "by_level", "by_from", "by_to")
 _AS_MADE = "Give a table as relativities() makes it."
 #: Names of the base in a table without a column “kind”.
@@ -62,28 +62,29 @@ def relativities_table(
     Parameters
     ----------
     base
-        η of a row with all base levels.
+        Linear predictor η of a row with all base levels.
     values
-        (n_values,) of each term, on the scale of η.
+        Values of each term, (n_values,), on the scale of η.
     claims
-        (n_values,) of each term, from :func:`fairdash.tariff.terms.claims_of`.
+        Rows with a claim at each value of each term, (n_values,), from
+        :func:`fairdash.tariff.terms.claims_of`.
 
     Returns
     -------
     DataFrame
-        One row per value, the base first. Columns: ``factor``, the column of the data; ``kind``, one of
-        :data:`~fairdash.tariff.terms.KINDS` (``fixed`` is a level with a given relativity); ``level``;
-        ``from`` (inclusive) and ``to`` (exclusive) of a band, empty if it is open; ``at`` of a breakpoint;
-        ``by``, ``by_level``, ``by_from`` and ``by_to``, the other column of an interaction; ``relativity``
-        (log link: a factor) or ``points`` (identity: a summand), for the base the premium itself; ``share``
-        of the training rows' weight, such as exposure; ``claims``, training rows with a claim, empty for the
-        base and for breakpoints.
+        One row per value, with the base first. The columns are ``factor``, the column of the data; ``kind``,
+        one of :data:`~fairdash.tariff.terms.KINDS` (``fixed`` is a level with a given relativity); ``level``;
+        ``from`` (inclusive) and ``to`` (exclusive) of a band, empty if the band is open; ``at`` of a
+        breakpoint; ``by``, ``by_level``, ``by_from`` and ``by_to``, which describe the other column of an
+        interaction; ``relativity`` (log link: a factor) or ``points`` (identity: a summand), which for the
+        base is the premium itself; ``share`` of the training rows' weight, such as exposure; and ``claims``,
+        the number of training rows with a claim, empty for the base and for breakpoints.
     """
     rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0, "claims": math.nan}]
     given: dict[int, float] = {}
     for term, own, counts in zip(terms, values, claims, strict=True):
         if isinstance(term, Factor) and term.kind == FIXED:
-            # The filed relativities, to the last digit, which logarithms do not preserve.
+            # The table has the filed relativities to the last digit, which logarithms do not preserve.
             given |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
             row | {"value": value, "share": share, "claims": count}
@@ -100,7 +101,7 @@ def relativities_table(
 
 
 def _rows(term: Term) -> Iterator[dict[str, Any]]:
-    """Label of each value of a term."""
+    """Return the label of each value of a term."""
     if isinstance(term, Interaction):
         for first in _parts(term.first):
             for second in _parts(term.second):
@@ -122,7 +123,7 @@ def _parts(factor: Factor) -> list[dict[str, Any]]:
 
 
 def in_words(table: pd.DataFrame) -> str:
-    """Explain how to rate from a table, one sentence per line.
+    """Explain how to rate from a table, in one sentence per line.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def in_words(table: pd.DataFrame) -> str:
 
 
 def _with_claims(row: dict[Any, Any]) -> str:
-    """Label of a table's row with its claims, such as “zone” C (0)."""
+    """Label the row of a table with its number of claims, such as “zone” C (0)."""
     parts = [("factor", ""), ("by", "by_")] if row["kind"] == INTERACTION else [("factor", "")]
     named = []
     for column, prefix in parts:
@@ -197,17 +198,17 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     ----------
     table
         Table from :meth:`fairdash.tariff.model.FairTariff.relativities` or
-        :func:`fairdash.tariff.files.read_tariff`. Rows may be in any order.
+        :func:`fairdash.tariff.files.read_tariff`. The rows of the table may be in any order.
     X : DataFrame, shape (n, p)
-        Rows to rate, with the table's factors among the columns; columns of an array are called 0, 1, ….
+        Rows to rate, with the table's factors among the columns; columns of an array have the names 0, 1, ….
     unknown
-        Treatment of a level or missing cell that is not in the table: ``"error"``, or ``"base"``, which
-        assigns relativity 1 (0 points) for that factor.
+        Treatment of a level or missing cell that the table does not contain: ``"error"``, or ``"base"``,
+        which assigns relativity 1 (0 points) for this factor.
 
     Raises
     ------
     DataError
-        The table can't be used for rating, X lacks a factor or has text instead of numbers, or a level is
+        If the table cannot be used for rating, X lacks a factor or has text instead of numbers, or a level is
         unknown.
 
     Examples
@@ -244,7 +245,7 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
 
 
 def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) -> pd.DataFrame:
-    """Select columns of X, named as text and cleaned; DataError if one is missing or of the wrong kind."""
+    """Select columns of X, named as text, and clean them; DataError for a missing or unsuitable column."""
     features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     require_unique(features)
     features = features.set_axis([str(name) for name in features.columns], axis=1)
@@ -263,13 +264,13 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
     Returns
     -------
     terms, base, values, multiplies
-        The terms, η of a row with all base levels, the values (n_values,) of each term on that scale, and
-        whether premiums are products (log link) or sums.
+        Terms, η of a row with all base levels, values (n_values,) of each term on the scale of η, and whether
+        premiums are products (log link) instead of sums.
 
     Raises
     ------
     DataError
-        Names all invalid entries.
+        If entries are invalid; the error lists all of them.
     """
     table, value = _whole(table)
     multiplies = value == RELATIVITY
@@ -295,7 +296,7 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
 
 
 def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the table with every column, and the name of the column of values."""
+    """Return the table with all columns, and the name of the column of values."""
     checks = Checks(DataError)
     table = _with_kinds(table)
     there = [name for name in (RELATIVITY, POINTS) if name in table.columns]
@@ -322,7 +323,7 @@ def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with columns named in small letters, and the kind of a row by its cells."""
+    """Return the table with column names in lower case, and each row's kind, derived from its cells."""
     ours = {*_COLUMNS, RELATIVITY, POINTS, "share", "claims"}
     new = {each: str(each).strip().lower() for each in table.columns if each not in ours}
     new = {each: name for each, name in new.items() if name in ours and name not in table.columns}
@@ -360,13 +361,13 @@ def _check_values(table: pd.DataFrame, value: str) -> None:
 
 
 def _rows_in_words(wrong: pd.Series) -> str:
-    """Name invalid rows, such as “Rows 2, 5”; the header is row 1."""
+    """Name invalid rows, such as “Rows 2, 5”, where the header is row 1."""
     rows = np.flatnonzero(wrong)
     return f"Rows {', '.join(str(row + 2) for row in rows[:5])}{', …' if len(rows) > 5 else ''}"
 
 
 def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
-    """Return a factor, and its rows in the order of its values."""
+    """Return a factor, and its rows in the order of the factor's values."""
     missing = np.flatnonzero(rows["kind"] == MISSING)
     own = rows[rows["kind"] != MISSING]
     kinds = own["kind"].unique()
@@ -403,9 +404,7 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
 
 
 def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int64]:
-    """Order of bands by their lower edges; DataError if they leave a gap, overlap or do not cover all
-    numbers.
-    """
+    """Return the order of bands by their lower edges; bands with gaps or overlaps raise a DataError."""
     order = np.argsort(low.fillna(-np.inf).to_numpy(), kind="stable")
     lows, highs = low.to_numpy()[order], high.to_numpy()[order]
     whole = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
@@ -419,7 +418,7 @@ def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int
 
 
 def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[np.int64]]:
-    """Return an interaction, and the position of each of its rows among its values."""
+    """Return an interaction, and the position of each of its rows among the interaction's values."""
     first, of_first = _part(name, rows["level"], rows["from"], rows["to"])
     second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
     places = of_first * second.n_places + of_second
@@ -431,7 +430,7 @@ def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[
 
 
 def _part(name: str, level: pd.Series, low: pd.Series, high: pd.Series) -> tuple[Factor, NDArray[np.int64]]:
-    """Return the parts of one side of an interaction, and the part of each row."""
+    """Return the levels or bands of one side of an interaction, and the position of each row among them."""
     if level.notna().all():
         places, levels = pd.factorize(level.map(str))
         kind, cells, count = LEVEL, tuple(levels), len(levels)

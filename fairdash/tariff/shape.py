@@ -1,9 +1,9 @@
-"""Shape constraints on curves: smooth and, if requested, monotone.
+"""Shape constraints on curves, which are smooth and, if requested, monotone.
 
-Curves are smoothed as P-splines (Eilers and Marx 1996): the squared second differences of neighbouring
-values, on the scale of η, are added to the objective. All neighbours have the same weight regardless of
-distance, because breakpoints at quantiles have about equally many rows and therefore the same noise.
-Cross-validation selects the amount (:mod:`fairdash.tariff.smoothing`).
+Curves are smoothed as P-splines (Eilers and Marx 1996), which add to the objective the squared second
+differences of neighbouring values on the scale of η. All neighbours have the same weight at any distance,
+because breakpoints at quantiles have about the same number of rows and therefore the same noise.
+Cross-validation selects the weight of the differences (:mod:`fairdash.tariff.smoothing`).
 
 >>> curve = Factor(column="age", kind=BREAKPOINT, cells=(20.0, 40.0, 60.0), base=0, shares=(0.3, 0.4, 0.3))
 >>> shape = Shape.of([curve], alpha=0.0, smooth=0.5, monotone={"age": 1})
@@ -39,28 +39,29 @@ from fairdash.utils.text import few
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-#: Weight of the squared violations of monotonicity, so large that the rest is negligible.
+#: Weight of the squared violations of monotonicity, which is so large that the remaining violations are
+#: negligible.
 _FORCE = 1e4
-#: Smaller steps of a monotone factor count as 0, because exp() may round them the other way.
+#: Minimum step of a monotone factor; smaller steps count as 0, because exp() may round them the other way.
 MIN_STEP = 1e-9
 
 
 class Shape:
-    """Penalty β'Qβ + κ ‖min(Gβ, 0)‖²: squared coefficients, second differences, steps of the wrong sign.
+    """Penalty β'Qβ + κ ‖min(Gβ, 0)‖² on squared coefficients, second differences and steps of the wrong sign.
 
-    Q is α I + γ S for each numeric column, and α I elsewhere. G maps coefficients to the steps of monotone
-    factors from one value to the next, positive in the allowed direction.
+    The matrix Q is α I + γ S for each numeric column, and α I elsewhere. The matrix G maps coefficients to
+    the steps of monotone factors from one value to the next, with a positive sign in the allowed direction.
 
     Parameters
     ----------
     quadratic
-        Q, (P + 1, P + 1), with the unpenalised intercept last.
+        Matrix Q, (P + 1, P + 1), with the unpenalised intercept last.
     rises
-        G, (m, P + 1).
+        Matrix G, (m, P + 1).
     force
-        κ.
+        Weight κ of the violations.
     factors
-        The monotone factors, each with its coefficients, direction and the order of its values.
+        Monotone factors, each with its coefficients, its direction and the order of its values.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Shape:
         smooth: float | Mapping[str, float],
         monotone: Mapping[str, int | Sequence[str]],
     ) -> Self:
-        """Make the penalty of these terms' curves, γ for all or by column; OptionError if impossible."""
+        """Make the penalty on the curves of these terms, γ for all or by column; or raise an OptionError."""
         smooth = smooth if isinstance(smooth, Mapping) else even(terms, smooth)
         _require_curves(terms, smooth, monotone)
         squares, rises = [np.zeros((0, 0))], [np.zeros((0, 0))]
@@ -94,7 +95,7 @@ class Shape:
         for term, block in zip(terms, blocks_of(terms), strict=True):
             square, rise = np.zeros((term.width, term.width)), np.zeros((0, term.width))
             if isinstance(term, Factor) and term.kind != FIXED:
-                # Values without the one for missing cells, for coefficients one by one.
+                # The value of missing cells is omitted from the values of each coefficient.
                 values = term.values(np.eye(term.width))[:, : term.n_places].T
                 if is_curve(term):
                     bends = np.diff(values, 2, axis=0)
@@ -123,7 +124,7 @@ class Shape:
         return float(self.quadratic[0, 0])
 
     def times(self, numerator: float, denominator: float) -> Shape:
-        """Return the same penalty with a scaled weight."""
+        """Return the same penalty, multiplied by a factor."""
         quadratic, force = self.quadratic * numerator / denominator, self.force * numerator / denominator
         return Shape(quadratic, self.rises, force, self.factors)
 
@@ -134,7 +135,7 @@ class Shape:
         return (pull * beta).sum(axis=-1), pull
 
     def stiffness(self, beta: Array) -> Array:
-        """Return κ G'G (P + 1, P + 1) of the steps with the wrong sign at β (P + 1,)."""
+        """Return the matrix κ G'G (P + 1, P + 1) of those steps that have the wrong sign at β (P + 1,)."""
         wrong = self.rises[self.rises @ beta < 0]
         return self.force * wrong.T @ wrong
 
@@ -160,7 +161,7 @@ def is_curve(term: Term) -> TypeGuard[Factor]:
 
 
 def _direction(term: Factor, given: int | Sequence[str]) -> tuple[int, Index]:
-    """Return the sign of a monotone factor's steps, and the order of its values (n_places,)."""
+    """Return the sign of a monotone factor's steps, and the order of the factor's values (n_places,)."""
     if isinstance(given, int):
         return given, np.arange(term.n_places)
     rank = {level_text(level): k for k, level in enumerate(given)}
@@ -175,7 +176,7 @@ def even(terms: Sequence[Term], smooth: float) -> dict[str, float]:
 def _require_curves(
     terms: Sequence[Term], smooth: Mapping[str, float], monotone: Mapping[str, int | Sequence[str]]
 ) -> None:
-    """OptionError that names the columns that can't be smooth or monotone, with a remedy for each."""
+    """Raise an OptionError that names the columns that cannot be smooth or monotone, with remedies."""
     checks = Checks(OptionError)
     factors = {term.column: term for term in terms if isinstance(term, Factor)}
     for name in smooth:
@@ -205,7 +206,7 @@ def _require_curves(
 
 
 def _order_problem(factor: Factor, given: object) -> tuple[str, str]:
-    """Return the error in the order of a category's levels, "" without one, and the remedy."""
+    """Return the error in the order of a category's levels, or "" if there is no error, and the remedy."""
     name = factor.column
     hint = f"List its levels, starting with the lowest relativity: {few(factor.cells)}."
     if isinstance(given, str) or not isinstance(given, Sequence):

@@ -1,4 +1,4 @@
-"""Select the smoothness of a tariff's curves by cross-validation."""
+"""Selection of the smoothness of a tariff's curves by cross-validation."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
-#: Requests a search for the smoothness.
+#: Value that requests a search for the smoothness.
 AUTO: Final = "auto"
-#: Weights γ that are compared, the smoothest first; and the first one of the search.
+#: Weights γ to compare, from the smoothest curve to the roughest, and the weight with which the search
+#: begins.
 SMOOTHS, _FIRST = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0), 0.1
-#: Folds of the cross-validation, the rows that it takes at most and at least, and how often it goes over the
+#: Number of folds of the cross-validation, maximum and minimum number of rows, and number of passes over the
 #: factors.
 FOLDS, MAX_ROWS, MIN_ROWS, _SWEEPS = 5, 30_000, 100, 2
-#: A smoother curve is chosen up to this number of standard errors above the smallest deviance.
+#: Number of standard errors above the smallest deviance up to which a smoother curve is selected.
 _TOLERANCE = 0.5
 
 
 def drawn_rows(n: int) -> NDArray[np.int64]:
-    """All n rows in random order; every fifth row belongs to a fold.
+    """Return all n rows in random order; every fifth row belongs to the same fold.
 
-    The seed is fixed, so a tariff for filing is the same in every fit.
+    The seed is fixed, so that a tariff for filing is the same in every fit.
     """
     return rng_of(Stream.SHRINKAGE_ROWS, 0).permutation(n)
 
@@ -48,32 +49,33 @@ def choose_smooth(
 ) -> dict[str, float]:
     """Select each numeric column's weight γ of second differences by cross-validation; 0 for too few rows.
 
-    It is the smoothest of :data:`SMOOTHS` whose deviance on held-out rows exceeds the smallest by at most
-    half a standard error of that difference. Within noise it predicts equally well, and it changes direction
-    less often. Factors are selected one after another, twice, so a jump in one factor leaves the others
-    smooth.
+    The selected γ is the smoothest of :data:`SMOOTHS` whose deviance on held-out rows exceeds the smallest
+    deviance by at most half a standard error of their difference. Within noise, this γ predicts equally well,
+    and its curve changes direction less often. Factors are selected one after another, in two passes, so that
+    a jump in one factor leaves the others smooth.
 
     Parameters
     ----------
     terms
-        Terms with design x, without monotone constraints.
+        Terms with design matrix x and without monotone constraints.
     x, y, sample_weight, offset
         As in :func:`fairdash.tariff.fit.fit_stack`.
 
     Notes
     -----
     The noise of a curve falls with the number of rows, and so does the suitable γ, which is therefore scaled
-    from the rows of the folds to all rows. Breiman et al. (1984) bear one standard error, here of paired
-    differences, since deviances of the same rows go up and down together. Of jumps that took too much in
-    simulations; with none, curves that follow chance turn more often. A fold's GLM is fitted once a sweep;
-    for other γ one of Newton's steps follows.
+    from the rows of the folds to all rows. Breiman et al., (1984) allow one standard error; this function
+    uses the standard error of paired differences, because deviances of the same rows rise and fall together.
+    In simulations, a full standard error removed too much of jumps, and with a tolerance of 0, curves that
+    follow chance changed direction more often. The GLM of a fold is fitted once per pass, and one Newton step
+    follows for every other γ.
     """
     n, chosen = len(y), {term.column: _FIRST for term in terms if is_curve(term) and term.n_places > 2}
     rows = drawn_rows(n)[:MAX_ROWS]
     weight = np.ones(n) if sample_weight is None else sample_weight / sample_weight.mean()
     target = TargetScale.of(y, loss, weight).apply(y)
     fixed = np.zeros(n) if offset is None else offset
-    # Only the sampled rows: a copy of a long table's design would double the memory.
+    # Only the sampled rows are copied, because a copy of a long table's design would double the memory.
     x, target, weight, fixed = x[rows], target[rows], weight[rows], fixed[rows]
     place = np.arange(len(rows))
     held_out = [place[k::FOLDS] for k in range(FOLDS)]
@@ -88,7 +90,7 @@ def choose_smooth(
         return Shape.of(terms, alpha=alpha, smooth=smooth, monotone={})
 
     def losses(smooth: Mapping[str, float]) -> Array:
-        """Out-of-fold deviance of each row by the GLM, times its weight."""
+        """Return the out-of-fold deviance of each row by the GLM, times the weight of the row."""
         found, square = [], shape(smooth).quadratic
         for test, (beta, slope, curvature, factor) in zip(held_out, fits, strict=True):
             own = factor * square
@@ -104,7 +106,7 @@ def choose_smooth(
                 for rows, start in zip(training, starts, strict=True)]  # fmt: skip
         for column in chosen:
             each = np.stack([losses(chosen | {column: smooth}) for smooth in SMOOTHS])
-            # Too large a step gives numbers that are not finite, which are never chosen.
+            # Steps that are too large give numbers that are not finite, which are never selected.
             with np.errstate(over="ignore", invalid="ignore"):
                 excess = each - each[np.nanargmin(each.sum(axis=1))]
                 noise = np.sqrt(len(rows)) * excess.std(axis=1)
@@ -122,7 +124,7 @@ def _fold(
     shape: Shape,
     start: Array | None,
 ) -> tuple[Array, Array, Array, float]:
-    """The GLM of some rows: β, slope and curvature of its deviance, and what the shape is multiplied by."""
+    """Return the GLM of some rows: β, slope and curvature of its deviance, and the factor of the shape."""
     given = x[rows], y[rows], weight[rows]
     beta, _ = fit_glm(given[0][:, :-1], *given[1:], loss=loss, shape=shape, offset=offset[rows], start=start)
     own, mass = without_offset(*given[1:], loss=loss, offset=offset[rows])

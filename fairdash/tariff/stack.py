@@ -1,12 +1,12 @@
 """Objective of K fair tariffs for one table, computed together over all rows.
 
 The default penalty measures, in units of premium, how much average premiums follow s. A correlation ignores
-the size of the differences. With a weak signal in the claims, it favours premiums that differ much for a few
-rows and hardly for the rest: they look independent, but predict worse than one flat premium. This penalty
-measures the differences themselves and is 0 for a flat premium. As λ grows, it lowers averages first, then
-other links, and finally the rest of the premium's spread; `python -m benchmarks.tariff_rivals` compares the
-path with simpler methods. The optimiser is L-BFGS for stacks: K smooth problems of one size at once, each
-with its own steps.
+the size of the differences. If the signal in the claims is weak, a correlation favours premiums that differ
+much for a few rows and hardly for the rest, which look independent, but predict worse than one flat premium.
+The default penalty measures the differences themselves and is 0 for a flat premium. As λ grows, this penalty
+first lowers differences of averages, then other links, and finally the remaining spread of the premium;
+`python -m benchmarks.tariff_rivals` compares its path with simpler methods. The optimiser is L-BFGS for
+stacks: K smooth problems of one size at once, each with steps of its own.
 
 >>> goal = np.array([[1.0, 2.0], [3.0, -1.0]])
 >>> def bowls(x, which):
@@ -40,54 +40,58 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Pairs of steps and changes of the gradient in the L-BFGS memory.
+#: Number of pairs of steps and changes of the gradient in the L-BFGS memory.
 _MEMORY = 10
-#: Share of the predicted decrease that a step must reach (Armijo).
+#: Share of the predicted decrease that a step must reach (Armijo's condition).
 _SUFFICIENT = 1e-4
-#: Share of the slope that may remain at the end of a step (Wolfe).
+#: Share of the slope that may remain at the end of a step (Wolfe's condition).
 _FLAT = 0.9
-#: Trials per step. If no trial decreases the objective enough, the problem has converged up to rounding.
+#: Maximum number of trials per step. If no trial decreases the objective enough, the problem has converged up
+#: to rounding.
 _TRIALS = 20
-#: The quadratic start treats a larger λ as this one, because a nearly flat premium is a bad starting point.
+#: Maximum λ of the quadratic start, which replaces larger λ, because a nearly flat premium is a bad starting
+#: point.
 _NEAR = 3.0
-#: Rounds of an active set, at most.
+#: Maximum number of rounds of an active set.
 _ROUNDS = 20
 
-#: The objective: value (M,) and gradient (M, P) at x (M, P), for the problems `which` (M,).
+#: Objective function, which returns values (M,) and gradients (M, P) at x (M, P), for the problems `which`
+#: (M,).
 Objective = Callable[[Array, NDArray[np.int64]], tuple[Array, Array]]
 
 
 class TariffStack:
-    """L + (α ‖β‖² and other penalties on curves) / c + λ Ψ of K tariffs, in coordinates in which the deviance
-    is nearly round.
+    """Objective L + (α ‖β‖² and other penalties on curves) / c + λ Ψ of K tariffs, in suitable coordinates.
 
-    The coordinates z = Rβ, with RᵀR the Fisher information of the GLM's deviance in units of the constant's,
-    remove the scales of the table, such as distant breakpoints and rare levels.
+    In the coordinates z = Rβ, where RᵀR is the Fisher information of the GLM's deviance in units of the
+    constant model's, the deviance is nearly round. They remove the scales of the table, such as distant
+    breakpoints and rare levels.
 
     Parameters
     ----------
     x
-        (n, P + 1) design, a column of ones last.
+        Design matrix (n, P + 1), whose last column is ones.
     y, weight
-        (n,), in the loss's units.
+        Target and weights (n,), in the loss's units.
     s
-        (n, d) sensitive features.
+        Sensitive features (n, d).
     lams
-        (K,) above 0.
+        Weights λ above 0, (K,).
     start
-        (P + 1,) the GLM's coefficients.
+        Coefficients of the GLM, (P + 1,).
     options
-        Options of the fit. A balanced tariff is evaluated with premiums that add up to their target. With a
-        log link this scales premiums and changes the dependence of residuals on s.
+        Options of the fit. If the tariff is balanced, its objective uses premiums that add up to their
+        target. With a log link, balancing scales premiums and changes the dependence of residuals on s.
     offset
-        (n,) contribution of fixed relativities to η, or None.
+        Contribution of fixed relativities to η, (n,), or None if there are none.
     shape
-        Shape of the curves; only α ‖β‖² if None.
+        Shape of the curves, or None for α ‖β‖² only.
     random_state
-        Seed of the rows in the penalty.
+        Seed of the sample of rows in the penalty.
     number
-        Type for rows; coordinates and sums over rows are float64. None selects float32 if the penalty uses a
-        sample of the rows, because memory access dominates there and float32 is precise enough for a sample.
+        Floating-point type for rows; coordinates and sums over rows are float64. None selects float32 if the
+        penalty uses a sample of the rows, because memory access then dominates the time and float32 is
+        precise enough for a sample.
     """
 
     def __init__(
@@ -114,24 +118,24 @@ class TariffStack:
         self.loss, self.objective, self.lams = options.loss, OBJECTIVES[options.objective], lams
         share = weight / weight.sum()
         mean = share @ y
-        # Correlations and averages of the predictions themselves don't change by a factor.
+        # A factor does not change correlations and averages of the predictions themselves.
         is_balanced = options.balance and self.objective.uses_target and self.loss.has_log_link
         self.mean = float(mean) if is_balanced else None
         constant = np.full_like(y, math.log(mean) if self.loss.has_log_link else mean)
         self.unit = float(share @ self.loss.unit_deviance(constant, y))
-        # Twice scikit-learn's objective, which is half the mean deviance plus half of α ‖β‖².
+        # The objective is twice scikit-learn's, which is half the mean deviance plus half of α ‖β‖².
         self.shape = (shape or Shape.ridge(len(start) - 1, options.alpha)).times(1.0, self.unit)
         fixed = np.zeros_like(y) if offset is None else offset
         eta = x @ start + fixed
         self._root = self._curvature(eta, x, share)
-        # A coordinate a row: products with a few models then run along the memory.
+        # With one coordinate per row of memory, products with a few models run along the memory.
         if self.number is np.float64:
             self.z = np.ascontiguousarray(solve_triangular(self._root.T, x.T, lower=True))
         else:
             inverse = solve_triangular(self._root.T, np.eye(len(start)), lower=True)
             self.z = inverse.astype(self.number) @ x.astype(self.number).T
         self.start = np.repeat((self._root @ start)[None], len(lams), axis=0)
-        #: (m, P + 1) map from coordinates to the steps of monotone factors.
+        #: This matrix (m, P + 1) maps coordinates to the steps of monotone factors.
         self.rises = solve_triangular(self._root.T, self.shape.rises.T, lower=True).T
         self.y, self.share, self.fixed = (each.astype(self.number) for each in (y, share, fixed))
         self.y_seen, self.fixed_seen = self.y[rows], self.fixed[rows]
@@ -151,36 +155,36 @@ class TariffStack:
 
     @property
     def has_many_rows(self) -> bool:
-        """Return whether the penalty uses few enough rows that a start on them saves time."""
+        """Return whether the penalty uses so few of the rows that a start on these rows saves time."""
         return self.z.shape[1] > 2 * self.z_seen.shape[1]
 
     def _curvature(self, eta: Array, x: Array, share: Array) -> Array:
-        """Upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at η (n,)."""
+        """Return the upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at η (n,)."""
         mu = self.loss.prediction(eta)
         fisher = 2 * share * (mu ** (2 - self.loss.power) if self.loss.has_log_link else 1.0)
         square = gram(x, fisher / self.unit) + 2 * self.shape.quadratic
-        # With collinear columns, the Hessian is singular in some direction.
+        # If columns are collinear, the Hessian is singular in some direction.
         square[np.diag_indices_from(square)] += 1e-6 * square.diagonal().mean()
         return np.asarray(np.linalg.cholesky(square).T, dtype=np.float64)
 
     def coefficients(self, z: Array) -> Array:
-        """Return β (K, P + 1) at coordinates (K, P + 1)."""
+        """Return the coefficients β (K, P + 1) at coordinates (K, P + 1)."""
         found: Array = solve_triangular(self._root, z.T, check_finite=False).T
         return found
 
     def value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Return the objective of the tariffs `which` (M,), (M,), and its slope (M, P + 1) at coordinates z.
+        """Return the objective (M,) of the tariffs `which` (M,), and its slope (M, P + 1), at coordinates z.
 
-        If a step is so long that numbers are not finite, a shorter one is tried.
+        If a step is so long that numbers are not finite, a shorter step is tried.
         """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._value_and_slope(z, which)
 
     def quadratic_start(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
-        """Return both with a parabola instead of the GLM's objective: |z − z of the GLM|².
+        """Return value and slope with the parabola |z − z of the GLM|² instead of the GLM's objective.
 
-        It reflects all rows but computes only those in the penalty, which gives a starting point for the
-        descent.
+        The parabola reflects all rows, but is computed only on the rows in the penalty, which gives a
+        starting point for the descent.
         """
         away = z - self.start[which]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -190,7 +194,7 @@ class TariffStack:
         return (away**2).sum(axis=1) / 2 + psi, away + slope
 
     def _penalty_at(self, seen: Array, lam: Array) -> tuple[Array, Array]:
-        """λ Ψ (M,) at η (M, m) of the rows in the penalty, and its slope by η, for λ (M,)."""
+        """Return λ Ψ (M,) at η (M, m) of the rows in the penalty, and its slope by η, for λ (M,)."""
         premium = self.loss.prediction(seen)
         psi, slope = self.penalty.value_and_slope(self.objective.audit(premium, self.y_seen), lam)
         slope = lam.astype(self.number)[:, None] * slope
@@ -199,7 +203,7 @@ class TariffStack:
     def _value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         at, lacks = z.astype(self.number), np.zeros((len(z), 1), dtype=self.number)
         if self.mean is not None:
-            # Correction that makes the premiums add up; its gradient is minus their average along each
+            # This correction makes the premiums add up; its gradient is minus their average along each
             # coordinate.
             logs = at @ self.z + self.fixed + np.log(self.share)
             part = softmax(logs, axis=1)
@@ -217,9 +221,9 @@ class TariffStack:
         return error + (pull * beta).sum(axis=1) + psi, slope
 
     def _deviance(self, at: Array, lacks: Array) -> tuple[Array, Array, Array]:
-        """L (M,) with `lacks` (M, 1) added to η, and its gradients, (M, P + 1) and by `lacks` (M, 1).
+        """Return L (M,) with `lacks` (M, 1) added to η, and its gradients, (M, P + 1) and by `lacks` (M, 1).
 
-        It uses blocks of rows that stay in the processor's cache.
+        The deviance is computed in blocks of rows that fit in the processor's cache.
         """
         error, slope, total = np.zeros(len(at)), np.zeros(at.shape), np.zeros((len(at), 1))
         for start in range(0, len(self.y), BLOCK):
@@ -243,27 +247,28 @@ def minimise(
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
     """Descend from `start` (K, P) until the last five steps of a problem gained less than `tol` in total.
 
-    `tol` is a number, or one per problem, (K,).
+    The tolerance `tol` is a number, or an array with one tolerance per problem, (K,).
 
-    Converged problems are not evaluated again. Up to rounding, the result does not depend on the rest of the
-    stack.
+    Converged problems are not evaluated again. Up to rounding, the result of a problem does not depend on the
+    rest of the stack.
 
     Parameters
     ----------
     on_step
-        Called after every step with the share of `max_iter`; an exception from it stops the descent.
+        Function that is called after every step with the completed share of `max_iter` steps; an exception
+        stops the descent.
 
     Returns
     -------
     x, n_iter, converged
-        End of the descent, (K, P); number of steps, (K,); and booleans, (K,): False for a problem that had
-        not converged, or is not finite at its start.
+        End of the descent, (K, P); number of steps, (K,); and whether each problem converged, (K,), which is
+        False if its start is not finite.
 
     Notes
     -----
-    Nocedal and Wright (2006), Algorithms 7.4 and 7.5; pairs without positive curvature are not stored. The
-    line search suits slopes with jumps, such as that of a largest singular value. Every accepted value is
-    finite.
+    The descent follows Nocedal and Wright (2006), Algorithms 7.4 and 7.5; pairs without positive curvature
+    are not stored. The line search suits slopes with jumps, such as the slope of a largest singular value.
+    Every accepted value is finite.
     """
     x = start.copy()
     every = np.arange(len(x))
@@ -274,7 +279,7 @@ def minimise(
     moves: list[Array] = []
     turns: list[Array] = []
     values = [value]
-    # Problems without a memory follow the gradient, whose length is no guide to the step.
+    # Problems without a memory follow the gradient, whose length does not indicate the length of the step.
     blank = np.ones_like(settled)
     for step in range(max_iter):
         open_ = np.flatnonzero(~settled)
@@ -289,7 +294,7 @@ def minimise(
         n_iter += moved
         values.append(value)
         settled |= ~moved & blank
-        # The memory may mislead if the gradient jumps; the problem then starts again.
+        # If the gradient jumps, the memory may mislead, so the problem starts again without it.
         blank = ~moved
         for remembered in (*moves, *turns):
             remembered[blank] = 0.0
@@ -309,10 +314,10 @@ def minimise_monotone(
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
     """Minimise as :func:`minimise` does, with steps (:class:`fairdash.tariff.shape.Shape`) of at least 0.
 
-    An active set (Nocedal and Wright 2006, Section 16.5): steps fixed at 0 leave a smaller problem without
-    bounds. After it has converged, steps below 0 are fixed, too, and steps that the slope pushes up are
-    released, until nothing changes. Later rounds release none. Newly fixed steps begin at the nearest
-    feasible point, which pools neighbours by their weight in these coordinates.
+    The method is an active set (Nocedal and Wright 2006, Section 16.5): steps fixed at 0 leave a smaller
+    problem without bounds. After this problem has converged, steps below 0 are also fixed, and steps that the
+    slope pushes up are released, until nothing changes. Later rounds release no steps. Newly fixed steps
+    begin at the nearest feasible point, which pools neighbours by their weight in these coordinates.
     """
     x, rises = stack.start.copy(), stack.rises
     held = x @ rises.T < MIN_STEP
@@ -349,7 +354,7 @@ def minimise_monotone(
 
 
 def _direction(slope: Array, moves: list[Array], turns: list[Array]) -> Array:
-    """Direction of the step, (K, P): minus the gradient times the approximate inverse Hessian."""
+    """Return the direction of the step, (K, P): minus the gradient times the approximate inverse Hessian."""
     q = slope.copy()
     known = []
     for s, y in zip(reversed(moves), reversed(turns), strict=True):
@@ -382,10 +387,10 @@ def _search(
     length: Array,
     open_: NDArray[np.int64],
 ) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
-    """Find the step of each open problem: x, value and slope there, and which problems have moved.
+    """Find the step of each open problem, and return its x, value and slope, and which problems moved.
 
-    A step with too little progress is shortened, and a step that still descends steeply is lengthened. If no
-    trials are left, the last step with enough progress is used (Lewis and Overton 2013, Algorithm 2.6).
+    A step with too little progress is shortened, and a step that still descends steeply is lengthened. If the
+    trials are used up, the last step with enough progress is used (Lewis and Overton 2013, Algorithm 2.6).
     """
     new_x, new_value, new_slope = x.copy(), value.copy(), slope.copy()
     moved = np.zeros_like(value, dtype=bool)

@@ -1,9 +1,10 @@
 """Terms of a tariff: levels, bands and curves, and the credibility of levels with few claims.
 
-A few claims carry little information: a level with 124 policies and no claim would get a relativity near 0.
-Such a level therefore gets K additional claims at the base's frequency. With E claims expected there, its own
-claims then have the weight E / (E + K). On the scale of η this is a normal prior with variance 1 / K, or the
-weight K / N of a squared coefficient among N claims.
+A few claims contain little information: for example, a level with 124 policies and no claim would get a
+relativity near 0. Such a level therefore gets K additional claims at the base's frequency. If the model
+expects E claims at the level, the level's own claims then have the weight E / (E + K). On the scale of η, the
+additional claims are a normal prior with variance 1 / K, or the weight K / N of a squared coefficient among N
+claims.
 
 >>> from fairdash.tariff.terms import LEVEL
 >>> level = Factor(column="zone", kind=LEVEL, cells=("A", "B"), base=0, shares=(0.9, 0.1))
@@ -13,8 +14,8 @@ weight K / N of a squared coefficient among N claims.
 ([90.0, 0.0], [0.1])
 
 The terms turn a table into a design matrix. Levels of categories are text, as in the table of relativities
-and its files. A term has *values*, one per breakpoint, band or level and one for missing cells if any. It has
-fewer fitted *coefficients*, because the zero of each term is the tariff's base.
+and its files. A term has *values*: one per breakpoint, band or level, and one for missing cells if the column
+has any. It has fewer fitted *coefficients*, because the zero of each term is the tariff's base.
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"age": [18.0, 40.0, 99.0]})
@@ -43,17 +44,17 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Claims with which a level's own experience has full credibility: within 30 % of the true mean in 90 % of
-#: samples (limited fluctuation).
+#: Number of claims from which a level's own experience has full credibility: its mean is within 30 % of the
+#: true mean in 90 % of samples (limited fluctuation).
 MIN_CLAIMS = 30
-#: Default of K: relativities of levels vary by about 1 / √10, a third.
+#: Default of K, for which relativities of levels vary by about 1 / √10, a third.
 CLAIMS_OF_BASE = 10.0
 
 
 def claims_of(terms: Sequence[Term], table: pd.DataFrame, y: Array) -> tuple[Array, ...]:
-    """Return the rows with a claim (y other than 0) at each value of each term; NaN at breakpoints.
+    """Return the number of rows with a claim (y other than 0) at each value of each term; NaN at breakpoints.
 
-    A row between two breakpoints counts for both.
+    A row between two breakpoints counts for both of them.
     """
     counts = []
     for term in terms:
@@ -66,50 +67,50 @@ def claims_of(terms: Sequence[Term], table: pd.DataFrame, y: Array) -> tuple[Arr
 
 
 def extra_ridge(terms: Sequence[Term], claims: Sequence[Array], more: float, *, total: int) -> Array:
-    """Return weights of squared coefficients, (P,): K / N for values with few claims, and else 0.
+    """Return weights of squared coefficients, (P,): K / N for values with few claims, otherwise 0.
 
-    Few are fewer than :data:`MIN_CLAIMS`, observed or expected at the mean frequency.
+    A value has few claims if fewer than :data:`MIN_CLAIMS` are observed, or expected at the mean frequency.
 
     Parameters
     ----------
     claims
-        From :func:`claims_of`.
+        Numbers of claims from :func:`claims_of`.
     more
-        K.
+        Number K of additional claims.
     total
-        N.
+        Number N of all claims.
     """
     parts = [np.zeros(0)]
     for term, own in zip(terms, claims, strict=True):
         few = np.minimum(own, total * np.array(term.shares)) < MIN_CLAIMS
-        # Each of these values is one coefficient.
+        # Each of these values has exactly one coefficient.
         parts.append(term.values(np.eye(term.width)) @ few * more / max(total, 1))
     return np.concatenate(parts)
 
 
-#: Kinds of rows of a table of relativities; all but the first and the last two are kinds of factors.
+#: Kinds of rows of a table of relativities; all kinds except the first and the last two are kinds of factors.
 KINDS = ("base", "level", "fixed", "band", "breakpoint", "missing", "interaction")
 BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = KINDS
 
 
 def level_text(cell: Any) -> str:
-    """Return a level as text; 3, 3.0 and "3" are one level."""
+    """Return a level as text, such that 3, 3.0 and "3" are one level."""
     if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
         return str(int(cell))
     return str(cell)
 
 
 def positions(column: pd.Series, levels: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return each cell's position among the `levels`, −1 for none, and whether it is missing; (n,) each."""
+    """Return each cell's position among the `levels`, or −1, and whether the cell is missing; (n,) each."""
     codes, found = pd.factorize(column, use_na_sentinel=True)
     known = {level: place for place, level in enumerate(levels)}
-    # The last one is for −1, a missing cell.
+    # The last position is used for −1, a missing cell.
     places = np.array([*(known.get(level_text(cell), -1) for cell in found), -1], dtype=np.int64)
     return places[codes], codes < 0
 
 
 def levels_of(column: pd.Series) -> tuple[str, ...]:
-    """Return the levels of a column's cells, in the order of its categories, or ascending."""
+    """Return the levels of a column's cells, in the order of its categories, or in ascending order."""
     there = column.dropna()
     if isinstance(column.dtype, pd.CategoricalDtype):
         ordered = there.cat.remove_unused_categories().cat.categories
@@ -119,7 +120,7 @@ def levels_of(column: pd.Series) -> tuple[str, ...]:
 
 
 def numbers_of(column: pd.Series) -> Array:
-    """Return a column's numbers (n,), NaN for missing cells."""
+    """Return the numbers (n,) of a column, with NaN for missing cells."""
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 
@@ -132,32 +133,32 @@ def between(cells: Array, points: Sequence[float]) -> tuple[NDArray[np.int64], N
 
 @dataclass(frozen=True, kw_only=True)
 class Factor:
-    """Term of one column.
+    """Term that uses one column.
 
     Parameters
     ----------
     column
-        Its name.
+        Name of the column.
     kind
-        :data:`LEVEL`: one value per level of a category. :data:`FIXED`: the same, with given relativities
-        that no fit changes and without coefficients. :data:`BAND`: one value per band of a number, including
-        its lower and excluding its upper edge. :data:`BREAKPOINT`: a piecewise linear function of a number,
-        constant beyond the first and the last breakpoint. Its coefficients are the steps between breakpoints
-        and the difference of missing cells from the first: a piecewise-linear embedding (Gorishniy et al.
-        2022).
+        Kind of the term. :data:`LEVEL`: one value per level of a category. :data:`FIXED`: levels with given
+        relativities that fitting does not change, and without coefficients. :data:`BAND`: one value per band
+        of a number; a band includes its lower edge and excludes its upper edge. :data:`BREAKPOINT`: a
+        piecewise linear function of a number, constant beyond the first and the last breakpoint. The
+        coefficients of such a curve are the steps between breakpoints and the difference of missing cells
+        from the first breakpoint, as in a piecewise-linear embedding (Gorishniy et al., 2022).
     cells
-        Meaning of its values: levels as text (:func:`level_text`); the inner edges of bands, or breakpoints,
-        ascending.
+        Meaning of the values: levels as text (:func:`level_text`), the inner edges of bands, or breakpoints,
+        in ascending order.
     base
         Position of the value with relativity 1.
     shares
-        Share of the training rows' weight at each value, missing cells last; they add up to 1. Rows between
-        two breakpoints count for both, in proportion to nearness.
+        Share of the training rows' weight at each value, with missing cells last; the shares add up to 1.
+        Rows between two breakpoints count for both, in proportion to nearness.
     has_missing
         Whether missing cells have a separate value.
     relativities
-        For a fixed factor, one relativity above 0 per level, and that of missing cells last if there is one.
-        They multiply the premium unchanged, and none needs to be 1.
+        Relativities above 0 of a fixed factor, one per level, followed by that of missing cells if they have
+        one. These relativities multiply the premium unchanged, and none of them needs to be 1.
     """
 
     column: str
@@ -170,7 +171,7 @@ class Factor:
 
     @property
     def n_places(self) -> int:
-        """Number of breakpoints, bands or levels: the values without the one for missing cells."""
+        """Number of breakpoints, bands or levels, which are the values without the value of missing cells."""
         return len(self.shares) - self.has_missing
 
     @property
@@ -180,16 +181,16 @@ class Factor:
 
     @property
     def of_levels(self) -> bool:
-        """Return whether the cells are levels, not numbers."""
+        """Return whether the cells are levels instead of numbers."""
         return self.kind in (LEVEL, FIXED)
 
     @property
     def width(self) -> int:
-        """Number of coefficients: one per value except the base; none for fixed relativities."""
+        """Number of coefficients: one per value except the base, and none for fixed relativities."""
         return 0 if self.kind == FIXED else len(self.shares) - 1
 
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        """Return the index of each row's value, (n,), or of the breakpoint below it; −1 for none."""
+        """Return the index of each row's value, (n,), or of the breakpoint below it; −1 without a value."""
         column = table[self.column]
         if self.of_levels:
             places, missing = positions(column, self.cells)
@@ -203,7 +204,7 @@ class Factor:
         return np.where(missing, self.n_places if self.has_missing else -1, places)
 
     def matrix(self, table: pd.DataFrame) -> Array:
-        """Return the design matrix, (n, width); a cell without a value counts as the base."""
+        """Return the design matrix, (n, width), in which a cell without a value counts as the base."""
         if self.kind == FIXED:
             return np.empty((len(table), 0))
         if self.kind != BREAKPOINT:
@@ -211,7 +212,8 @@ class Factor:
             return (self.places(table)[:, None] == others).astype(float)
         cells = numbers_of(table[self.column])
         missing, points = np.isnan(cells), np.array(self.cells)
-        # Missing cells start at the first point if they have a value of their own, and otherwise at the base.
+        # Missing cells start at the first breakpoint if they have a separate value, and otherwise at the
+        # base.
         cells = np.where(missing, points[0 if self.has_missing else self.base], cells)
         steps = np.clip((cells[:, None] - points[:-1]) / np.diff(points), 0.0, 1.0)
         return np.column_stack([steps, missing]) if self.has_missing else steps
@@ -239,23 +241,23 @@ class Factor:
         return np.where(missing, values_there, values_there * (1 - part) + values[:, above] * part)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
-        """Return the mask of rows without a value, (n,)."""
+        """Return a mask of the rows without a value, (n,)."""
         return self.places(table) < 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interaction:
-    """Interaction of two columns: a value per pair of parts, added to their separate effects.
+    """Interaction of two columns, with a value per pair of levels or bands, added to their separate effects.
 
-    Pairs with the base of either column have the value 0. So do pairs without training rows, missing cells
-    and unknown levels.
+    Pairs with the base of either column, pairs without training rows, missing cells and unknown levels have
+    the value 0.
 
     Parameters
     ----------
     first, second
-        Factors of levels or bands; values of missing cells are not used.
+        Factors of levels or bands, of which the values of missing cells are not used.
     shares
-        Share of the training rows' weight in each pair, in the order of `first`.
+        Share of the training rows' weight in each pair, sorted by `first`.
     """
 
     first: Factor
@@ -269,7 +271,7 @@ class Interaction:
 
     @property
     def used(self) -> NDArray[np.int64]:
-        """Pairs that have a coefficient."""
+        """Indices of the pairs that have a coefficient."""
         first, second = np.divmod(np.arange(len(self.shares)), self.second.n_places)
         free = (first != self.first.base) & (second != self.second.base) & (np.array(self.shares) > 0)
         return np.flatnonzero(free)
@@ -280,7 +282,7 @@ class Interaction:
         return len(self.used)
 
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        """Return each row's pair, (n,); −1 for none."""
+        """Return the index of each row's pair, (n,), or −1 for rows without a pair."""
         first, second = self.first.places(table), self.second.places(table)
         known = (first >= 0) & (first < self.first.n_places) & (second >= 0) & (second < self.second.n_places)
         return np.where(known, first * self.second.n_places + second, -1)
@@ -304,7 +306,7 @@ Term: TypeAlias = Factor | Interaction
 
 
 def design(terms: Sequence[Term], table: pd.DataFrame) -> Array:
-    """Return the design matrix (n, P) of a table, one block per term, without an intercept."""
+    """Return the design matrix (n, P) of a table, one block of columns per term, without an intercept."""
     blocks = blocks_of(terms)
     matrix = np.empty((len(table), blocks[-1].stop if blocks else 0))
     for term, block in zip(terms, blocks, strict=True):
@@ -313,7 +315,7 @@ def design(terms: Sequence[Term], table: pd.DataFrame) -> Array:
 
 
 def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
-    """Return the offset of fixed relativities in η, (n,); None if no factor is fixed."""
+    """Return the offset of fixed relativities in η, (n,), or None if no factor is fixed."""
     parts = [
         term.at(table, np.log(term.relativities)[None])[0]
         for term in terms
@@ -325,8 +327,7 @@ def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
 def premiums(
     terms: Sequence[Term], table: pd.DataFrame, *, base: Array, values: Sequence[Array], multiplies: bool
 ) -> Array:
-    """Return premiums of K tariffs for every row, (K, n), from bases (K,) and each term's values
-    (K, n_values) on the scale of η."""
+    """Return premiums of K tariffs, (K, n), from bases (K,) and each term's values (K, n_values) of η."""
     eta = np.repeat(base[:, None], len(table), axis=1)
     for term, own in zip(terms, values, strict=True):
         eta += term.at(table, own)
@@ -336,15 +337,15 @@ def premiums(
 def base_and_values(
     terms: Sequence[Term], *, intercept: Array, coefficients: Array, to_average: bool = False
 ) -> tuple[Array, list[Array]]:
-    """Split tariffs into their base (K,) and the values (K, n_values) of each term relative to it.
+    """Split tariffs into their base (K,) and the values (K, n_values) of each term relative to the base.
 
     Parameters
     ----------
     intercept, coefficients
-        (K,) and (K, P).
+        Intercepts (K,) and coefficients (K, P).
     to_average
         Whether values are relative to their average over the training rows instead of the base; interactions
-        are always relative to the base. Fixed values stay unchanged.
+        are always relative to the base. Fixed values remain unchanged.
     """
     base, values = intercept.copy(), []
     for term, block in zip(terms, blocks_of(terms), strict=True):

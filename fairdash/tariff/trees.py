@@ -1,4 +1,4 @@
-"""Boosted trees on tables of any columns, and the mean of several models."""
+"""Boosted trees on tables with any columns, and the mean of several models."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from fairdash.utils.trees import boosted_trees
 
 Array = NDArray[np.float64]
 
-#: With fewer rows, none are held out to choose the number of trees.
+#: Minimum number of rows for holding out some of them to select the number of trees.
 _MIN_TO_STOP = 200
 
 
 @dataclass(frozen=True, eq=False)
 class MeanOfModels:
-    """The mean of several models' predictions."""
+    """Mean of the predictions of several models."""
 
     models: tuple[Any, ...]
 
