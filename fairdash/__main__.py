@@ -1,4 +1,4 @@
-"""Entry point of ``python -m fairdash``; the command line itself is :mod:`fairdash.cli`."""
+"""Entry point of ``python -m fairdash``; the module :mod:`fairdash.cli` contains the command line."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The version of fairdash, and those of the packages that produced a result."""
+"""Version of fairdash, and versions of the packages that produced a result."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from contextlib import suppress
 
 __version__ = "0.1.0"
 
-#: The packages that decide the last digits of a result.
+#: Packages that determine the last digits of a result.
 _COMPUTING = ("torch", "numpy", "pandas", "scipy", "scikit-learn")
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, fairdash and the packages that compute, as far as installed."""
+    """Return the versions of Python, fairdash and the installed packages that compute results."""
     import platform
 
     own = {"python": platform.python_version(), "fairdash": __version__}
@@ -19,7 +19,7 @@ def versions() -> dict[str, str]:
 
 
 def installed(*packages: str) -> dict[str, str]:
-    """Return the versions of packages, as far as installed."""
+    """Return the versions of those packages that are installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     by_package = {}

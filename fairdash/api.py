@@ -58,7 +58,7 @@ def sweep(
     dataset
         Data set with one sensitive column, or several for methods that accept them.
     methods
-        Ids in :data:`fairdash.training.methods.METHODS`; by default the standard model and the fair methods
+        Ids in :data:`fairdash.training.methods.METHODS`; by default, the standard model and the fair methods
         of :mod:`fairdash.training.defaults`.
     lams
         Weights λ ≥ 0 of the penalty. ``"auto"`` runs a pilot that finds eight weights, spread evenly over
@@ -66,39 +66,42 @@ def sweep(
     objective, n_splits, random_state, validation_share, device
         As in :class:`fairdash.training.sweep.Sweep`.
     settings
-        The default loss depends on the target (:func:`fairdash.training.defaults.suggested_loss`), and
-        predictions are balanced if it has a log link. The default schedule depends on the number of training
-        rows (:func:`fairdash.training.settings.budget_of`). Settings that you pass are used unchanged.
+        Training settings. The default loss depends on the target
+        (:func:`fairdash.training.defaults.suggested_loss`), and predictions are balanced if this loss has a
+        log link. The default schedule depends on the number of training rows
+        (:func:`fairdash.training.settings.budget_of`). Settings that you pass are used unchanged.
     split
         A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
-        on earlier rows, test on later ones). By default ``"group"`` if there are groups.
+        on earlier rows, test on later ones). The default is ``"group"`` if there are groups, otherwise
+        ``"random"``.
     confirmation
-        Share of the rows to set aside as a holdout for :func:`confirm`, 0 for none; by default a fifth of
-        tables with at least 5,000 rows, up to 10,000 rows. No split contains these rows, and their
+        Share of the rows to set aside as a holdout for :func:`confirm`, or 0 for no holdout. The default is a
+        fifth of tables with at least 5,000 rows, up to 10,000 rows. No split contains these rows, and their
         predictions are NaN.
     groups : (n,) array, optional
         Groups of rows, such as policies, which replace the groups of the data set. Splits by group and all
-        folds keep groups together. Permutations exchange the sensitive columns of whole groups.
+        folds never divide a group. Permutations exchange the sensitive columns of whole groups.
     tune
-        Whether to find learning rate and weight decay on validation rows first; by default if no `settings`
-        are given.
+        Whether to select learning rate and weight decay on validation rows first; the default is to select
+        them if `settings` is None.
     tariff
-        Whether to fit tariffs (:class:`fairdash.FairTariff`) as well, at λ = 0 and at these weights; by
-        default if the loss has a log link.
+        Whether to fit tariffs (:class:`fairdash.FairTariff`) as well, at λ = 0 and at the same weights; the
+        default is to fit them if the loss has a log link.
     measures
-        Ids in :data:`fairdash.dependence.REGISTRY`; each becomes a column of the frame.
+        Ids in :data:`fairdash.dependence.REGISTRY` of measures, each of which becomes a column of the frame.
     importance
         Whether to compute the permutation importance of every feature in every model.
     references
-        Whether to train prices that use s (:func:`references`) as well. This requires a single sensitive
-        attribute and at most 30,000 rows.
+        Whether to train prices that use s (:func:`references`) as well. Training them requires a single
+        sensitive attribute and at most 30,000 rows.
     progress
-        Function that gets a :class:`fairdash.training.sweep.SweepProgress`: the current step in words, and
-        the share completed. It may raise :class:`fairdash.errors.Cancelled` to stop.
+        Function that receives a :class:`fairdash.training.sweep.SweepProgress` with the current step in words
+        and the completed share. The function may raise :class:`fairdash.errors.Cancelled` to stop the sweep.
     executor
-        Executor whose processes compute the parts of the work, with the same results. Examples are
+        Executor whose processes compute the steps of the sweep, with the same results. Examples are
         ``concurrent.futures.ProcessPoolExecutor()`` and dask.distributed's ``Client(...).get_executor()``.
-        The data and the results of the parts are in a temporary folder, to which all processes need access.
+        The data and the results of the steps are in a temporary folder, which all processes must be able to
+        read and write.
 
     Returns
     -------
@@ -107,7 +110,7 @@ def sweep(
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all of them.
+        If options are invalid; the error lists all invalid options.
 
     Examples
     --------
@@ -171,10 +174,10 @@ def references(
     Parameters
     ----------
     dataset
-        Data set with one sensitive attribute: numbers, or classes.
+        Data set with one sensitive attribute, which contains numbers or classes.
     n_splits, random_state, validation_share, split, confirmation, groups, settings, device, measures
-        As in :func:`fairdash.sweep`. The references start from the sweep's standard model with s as an
-        additional input. This model is tuned separately.
+        As in :func:`fairdash.sweep`. The references start from the standard model of the sweep with s as an
+        additional input. This model with s is tuned separately.
     strengths
         Strengths of the barycentre, each from 0 (the base price) to 1 (independence of s).
 
@@ -220,25 +223,26 @@ def references(
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
     """Confirm the selected point of a sweep on its holdout rows.
 
-    Test results are optimistic for a weight selected on the same test rows. Holdout rows were not used in the
-    selection, so one test on them is valid. The test uses models trained on all other rows, like a refit.
-    With 100,000 rows or more, it uses the models of the first split. Only the first point can be confirmed.
-    You can test further points, but fairdash counts these tests. A repeated request returns the earlier
-    result.
+    Test results are optimistic for a weight selected on the same test rows. The selection did not use the
+    holdout rows, so one test on them is valid. The test uses models trained on all other rows, like a refit.
+    With 100,000 rows or more, the test uses the models of the first split. Only the first point can be
+    confirmed. You can test further points, but fairdash counts these tests. A repeated request returns the
+    earlier result.
 
     Parameters
     ----------
     result
         Result of :func:`sweep`.
     method, lam
-        The selected point: a model trained at one weight λ, or a blend of two; λ = 0 is the standard model.
+        Selected point, which is a model trained at one weight λ, or a blend of two models; λ = 0 is the
+        standard model.
     objective
-        Objective of the test; by default the objective of training.
+        Objective of the test; by default, the objective of the training.
 
     Returns
     -------
     Confirmation
-        ``finds_link`` and ``p_value`` of the test, dependence, error, and ``is_first``.
+        Result with ``finds_link`` and ``p_value`` of the test, dependence, error, and ``is_first``.
 
     Raises
     ------
@@ -294,9 +298,9 @@ def find_lam(
     ----------
     dataset
     target
-        ``"hgr_kde<=0.05"``: a measure is at most 0.05. ``"hgr_kde<=floor+0.02"``: a measure exceeds the noise
-        floor by at most 0.02. ``"error<=+10%"``: the error exceeds the standard model's error by at most 10
-        %.
+        Target in one of three forms. With ``"hgr_kde<=0.05"``, a measure is at most 0.05. With
+        ``"hgr_kde<=floor+0.02"``, a measure exceeds the noise floor by at most 0.02. With ``"error<=+10%"``,
+        the error exceeds the standard model's error by at most 10 %.
     method, objective, n_folds, refine, settings, random_state, device
         As in :class:`fairdash.training.lam_search.LamSearch`.
     lams
@@ -305,20 +309,21 @@ def find_lam(
         Numbers of the rows to use, such as the training rows of a split. None uses all rows, so that no rows
         remain for an independent test.
     groups
-        Groups of rows as in :func:`sweep`, which folds keep together.
+        Groups of rows as in :func:`sweep`, each of which stays in one fold.
     progress
-        Function that gets the share completed, from 0 to 1. It may raise :class:`fairdash.errors.Cancelled`
-        to stop.
+        Function that receives the completed share, from 0 to 1. The function may raise
+        :class:`fairdash.errors.Cancelled` to stop the search.
 
     Returns
     -------
     SearchResult
-        See :func:`fairdash.training.lam_search.search_lam` for the choice of the weight.
+        Result of the search; see :func:`fairdash.training.lam_search.search_lam` for the selection of the
+        weight.
 
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all of them.
+        If options are invalid; the error lists all invalid options.
 
     Examples
     --------
@@ -357,11 +362,11 @@ def bench(
 ) -> pd.DataFrame:
     """Compare methods by their error at equal dependence, on the same splits.
 
-    Each method is trained at several weights λ. Validation rows determine where its dependence is 75, 50 and
-    25 % of the standard network's dependence, by linear interpolation between two weights. The errors at
-    these points are computed on test rows. Dependence is measured in three ways that no method minimises:
-    HGR_RDC, mutual information by nearest neighbours, and the largest difference between averages over tenths
-    of s. The floor is subtracted from each.
+    Each method is trained at several weights λ. Validation rows determine where the dependence of the method
+    is 75, 50 and 25 % of the standard network's dependence, by linear interpolation between two weights. The
+    errors at these points are computed on test rows. Dependence is measured in three ways that no method
+    minimises: HGR_RDC, mutual information by nearest neighbours, and the largest difference between averages
+    over tenths of s. The floor of each measure is subtracted from its value.
 
     Parameters
     ----------
@@ -371,29 +376,31 @@ def bench(
         crossed columns.
     methods
         Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or
-        classes in the form ``"module:Class"``; by default all methods that suit the data.
+        classes in the form ``"module:Class"``; by default, all methods that suit the data.
     others
-        Your own methods by name. Each is a class or function that takes λ and returns an object with ``fit(X,
-        y, sensitive_features=…)`` and ``predict(X)``. If `predict` has a parameter ``sensitive_features``, it
-        receives the sensitive columns. If `fit` has a parameter ``sample_weight``, it receives the weights.
-        An attribute ``lams`` sets the weights λ in ascending order from 0; by default 0, 0.1, 0.3, 1, 3 and
+        Methods that you provide, by name. Each is a class or function that takes λ and returns an object with
+        ``fit(X, y, sensitive_features=…)`` and ``predict(X)``. If `predict` has a parameter
+        ``sensitive_features``, it receives the sensitive columns. If `fit` has a parameter ``sample_weight``,
+        it receives the weights. An attribute ``lams`` sets the weights λ in ascending order from 0; by
+        default 0, 0.1, 0.3, 1, 3 and
         10. With ``repairs = True``, X is the prediction of the standard network.
     n_splits, random_state, settings
         As in :func:`sweep`.
     progress
-        Function that receives the name of each method before training.
+        Function that receives the name of each method before its training.
 
     Returns
     -------
     DataFrame, one row per method, reading and level
-        ``method``; ``reading`` (the measure of dependence); ``level``; ``splits``; ``reached`` (number of
-        splits in which the method reaches the level on validation rows; results are means over these splits);
-        ``dependence`` (on test rows, divided by that of the standard network); ``error``, ``error_low`` and
-        ``error_high`` (loss on test rows divided by the constant model's loss, with the 95 % interval of
-        Nadeau and Bengio 2003); ``linked`` (whether the dependence of the standard network is above 0 beyond
-        noise; otherwise no level is reached); ``more``, ``more_low`` and ``more_high`` (difference from the
-        error of fairdash's default method, if both reach the level); ``needs_s`` (whether a price requires
-        the sensitive attribute); and ``cpu_s`` (CPU seconds per split). The standard network has level 1.
+        Columns ``method``; ``reading`` (the measure of dependence); ``level``; ``splits``; ``reached``
+        (number of splits in which the method reaches the level on validation rows; results are means over
+        these splits); ``dependence`` (on test rows, divided by that of the standard network); ``error``,
+        ``error_low`` and ``error_high`` (loss on test rows divided by the constant model's loss, with the 95
+        % interval of Nadeau and Bengio 2003); ``linked`` (whether the dependence of the standard network
+        exceeds 0 by more than noise; otherwise, no method reaches a level); ``more``, ``more_low`` and
+        ``more_high`` (difference from the error of fairdash's default method, if both reach the level);
+        ``needs_s`` (whether a price requires the sensitive attribute); and ``cpu_s`` (CPU seconds per split).
+        The standard network has the level 1.
 
     Raises
     ------

@@ -1,10 +1,11 @@
-"""Errors that a user of fairdash may see, and the log of an error's location without personal data.
+"""Errors that a user of fairdash may see, and a log of an error's location without personal data.
 
-Every message says what is wrong, where (column, line numbers, number of cells) and how to fix it. It never
-quotes a cell, because uploaded tables contain personal data.
+Every message says what is wrong, where the error is (column, line numbers, number of cells) and how to fix
+it. No message quotes a cell, because uploaded tables contain personal data.
 
-An exception's message often quotes the value that caused the error ("could not convert string to float: …"),
-and that value may be personal. The log contains only positions in the code and types of exceptions.
+The message of an exception often quotes the value that caused the error ("could not convert string to float:
+…"), and this value may be personal. The log therefore contains only positions in the code and types of
+exceptions.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ class Fix:
     Parameters
     ----------
     kind
-        ``"drop_rows"``: leave out the rows in which the column can't be used. ``"convert"``: read its text as
-        numbers and treat all other cells as missing. ``"dash_zero"``: also read its placeholder, such as a
-        dash, as 0. ``"codes"``: treat likely codes, such as 999 for an age, as missing. ``"spelling"``:
-        replace levels that differ only in capitals or spaces by the most frequent spelling. ``"order"``:
-        replace bands such as 18-25 by their ranks. ``"leave_out"``: don't use the column as a feature.
-        ``"keep"``: use the column despite the warning. ``"as_they_are"``, ``"floor"``, ``"drop_negative"``:
-        divide amounts below zero, such as recoveries, by the exposure unchanged, count them as 0, or leave
-        their rows out. ``"year"``, ``"age"``: turn dates into these numbers; the suffix ``"_day_first"`` or
-        ``"_month_first"`` settles ambiguous dates. ``"number_names"``: number the names that several columns
-        of a file share.
+        Kind of the fix. ``"drop_rows"``: leave out the rows in which the column cannot be used.
+        ``"convert"``: read the column's text as numbers and treat all other cells as missing.
+        ``"dash_zero"``: in addition, read the column's placeholder, such as a dash, as 0. ``"codes"``: treat
+        likely codes, such as 999 for an age, as missing. ``"spelling"``: replace levels that differ only in
+        capitals or spaces by the most frequent spelling. ``"order"``: replace bands such as 18-25 by their
+        ranks. ``"leave_out"``: do not use the column as a feature. ``"keep"``: use the column despite the
+        warning. ``"as_they_are"``, ``"floor"``, ``"drop_negative"``: divide amounts below zero, such as
+        recoveries, by the exposure unchanged, count these amounts as 0, or leave their rows out. ``"year"``,
+        ``"age"``: turn dates into years or ages; the suffix ``"_day_first"`` or ``"_month_first"`` settles
+        ambiguous dates. ``"number_names"``: number the names that several columns of a file share.
     column
-        Column to fix.
+        Name of the column to fix.
     """
 
     kind: str
@@ -47,17 +48,17 @@ class Problem:
     Parameters
     ----------
     what
-        Description of the problem, without any cell's value.
+        Description of the problem, without the value of any cell.
     hint
         Action that the user can take.
     column
-        The column or option concerned, if there is one.
+        Name of the column or option with the problem, or empty.
     lines
-        Line numbers in the file (1 is the header). A message shows the first five.
+        Line numbers in the file, where line 1 is the header. A message lists the first five line numbers.
     count
-        Number of affected cells or rows, if known.
+        Number of affected cells or rows, if it is known.
     is_option
-        Whether `column` names an option. An :class:`OptionError` sets this for all its problems.
+        Whether `column` names an option. An :class:`OptionError` sets this flag for all its problems.
     fixes
         One-click fixes that the pages offer.
     """
@@ -74,7 +75,7 @@ class Problem:
         what = self.what.rstrip(".")
         if self.column is None:
             first = what.partition(" ")[0]
-            # File names and addresses keep their capitals.
+            # File names and addresses keep their capitalisation.
             what = what[:1].upper() + what[1:] if first.isalpha() else what
         else:
             noun = "Option" if self.is_option else "Column"
@@ -99,7 +100,7 @@ class FairdashError(Exception):
     Parameters
     ----------
     problems
-        All problems detected, at least one.
+        All problems that were detected, at least one.
     """
 
     def __init__(self, *problems: Problem) -> None:
@@ -109,12 +110,13 @@ class FairdashError(Exception):
         super().__init__("\n".join(str(problem) for problem in problems))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By default, pickling keeps only an exception's text, and steps of a run fail in other processes.
+        # By default, pickling keeps only the text of an exception, but steps of a run fail in other
+        # processes, which pickle the exception.
         return type(self), self.problems
 
     @classmethod
     def of(cls, what: str, hint: str, **more: Any) -> Self:
-        """Create an error with one problem; see :class:`Problem` for `what`, `hint` and further fields.
+        """Create an error with one problem; see :class:`Problem` for `what`, `hint` and the other fields.
 
         Examples
         --------
@@ -125,43 +127,43 @@ class FairdashError(Exception):
 
 
 class ReadingError(FairdashError, ValueError):
-    """A file can't be read as a table."""
+    """Error for a file that cannot be read as a table."""
 
 
 class DataError(FairdashError, ValueError):
-    """A table can't be used with the selected roles."""
+    """Error for a table that cannot be used with the selected roles."""
 
 
 class DownloadError(FairdashError, OSError):
-    """A public data set could not be fetched or did not match its checksum."""
+    """Error for a public data set that could not be downloaded or did not match its checksum."""
 
 
 class StorageError(FairdashError, OSError):
-    """A file in the user's storage can't be found, read or written."""
+    """Error for a file in the user's storage that cannot be found, read or written."""
 
 
 class MissingPackageError(FairdashError, ModuleNotFoundError):
-    """A required package is not installed; the message gives the command that installs it."""
+    """Error for a required package that is not installed; the message gives the command that installs it."""
 
 
 class OptionError(FairdashError, ValueError):
-    """An option of a measure, a method or a sweep can't be used."""
+    """Error for an option of a measure, a method or a sweep that cannot be used."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__(*(replace(problem, is_option=True) for problem in problems))
 
 
 class DeterminedError(OptionError):
-    """The control columns determine the sensitive attribute: rows with equal controls have equal values."""
+    """Error for control columns that determine the sensitive attribute, so that no rows are comparable."""
 
 
 def require_count(value: float, *, column: str, called: str = "number", least: int = 1) -> None:
-    """Reject an option unless it is a whole number of at least `least`.
+    """Check that an option is a whole number of at least `least`.
 
     Raises
     ------
     OptionError
-        The option is not such a number; the error names the option `column`.
+        If the option is not such a number; the error names the option `column`.
     """
     if value != int(value) or value < least:
         hint = f"Give a whole number of at least {least}."
@@ -174,7 +176,7 @@ class Checks:
     Parameters
     ----------
     error
-        The error to raise.
+        Class of the error to raise.
 
     Examples
     --------
@@ -190,7 +192,7 @@ class Checks:
         self.problems: list[Problem] = []
 
     def require(self, holds: object, column: str | None, what: str, hint: str) -> None:
-        """Record the problem `what` and its `hint` for a column or option, unless the condition `holds`."""
+        """Record the problem `what` and its `hint` for a column or option, unless `holds` is true."""
         if not holds:
             self.problems.append(Problem(what=what, hint=hint, column=column))
 
@@ -201,15 +203,15 @@ class Checks:
 
 
 class DeviceError(FairdashError, RuntimeError):
-    """The requested device is not available."""
+    """Error for a requested device that is not available."""
 
 
 class RunError(FairdashError, RuntimeError):
-    """A stored run can't be found, read or executed."""
+    """Error for a stored run that cannot be found, read or executed."""
 
 
 class Cancelled(Exception):
-    """The caller asked a computation to stop; this is not an error."""
+    """Signal that the caller asked a computation to stop, which is not an error."""
 
 
 def trace_of(error: BaseException) -> str:

@@ -25,7 +25,7 @@ __all__ = ["cca_spline", "chi2_kde", "hgr_spline", "pearson"]
 
 
 def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """Return the HGR of u and s in closed form, over sums of local functions of u and splines of ranks of s.
+    """Return the HGR of u and s in closed form, over sums of local functions of u and splines of s's ranks.
 
     Parameters
     ----------
@@ -35,25 +35,25 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     s : (n,) or (n, d) tensor
         Sensitive columns of the same rows. No gradient flows through s.
     sample_weight : (n,) tensor, optional
-        Non-negative weights, such as exposures; a weight of 2 counts a row twice.
+        Non-negative weights, such as exposures; a row of weight 2 counts as two rows.
 
     Returns
     -------
     Tensor
-        A scalar from 0 to 1: 0 means that no two of these functions are correlated, 1 that a function of u
-        equals a function of s. Independent rows give a floor above 0, about 0.24 for a batch of 256 rows and
-        one column; larger batches have a lower floor. Add λ times this term to a loss in units of the
-        constant model's loss.
+        A scalar from 0 to 1. The value 0 means that no two of these functions are correlated, and 1 means
+        that a function of u equals a function of s. Independent rows give a floor above 0, of about 0.24 for
+        a batch of 256 rows and one column; larger batches have a lower floor. Add λ times this term to a loss
+        in units of the constant model's loss.
 
     Raises
     ------
     OptionError
-        If shapes do not match or values are not finite.
+        If shapes do not match, or values are not finite.
 
     Notes
     -----
-    This is the penalty of the method ``"hgr_spline"`` (:mod:`fairdash.training.penalties.closed_forms`), with
-    s encoded by its ranks within the batch.
+    The result is the penalty of the method ``"hgr_spline"``
+    (:mod:`fairdash.training.penalties.closed_forms`), with s encoded by its ranks within the batch.
     """
     return _term("hgr_spline", u, s, sample_weight)
 
@@ -69,26 +69,26 @@ def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Returns
     -------
     Tensor
-        A scalar from 0, if no two of these functions are correlated, to the number of functions of s. Rough
-        functions have small weights. Independent batches of 256 rows give about 0.04, and batches of 2,048
-        rows 0.005, so use this term with large batches.
+        A scalar, which is 0 if no two of these functions are correlated, and at most the number of functions
+        of s. Rough functions have small weights. Independent batches of 256 rows give about 0.04, and
+        independent batches of 2,048 rows give about 0.005, so use this term with large batches.
 
     Raises
     ------
     OptionError
-        As in :func:`hgr_spline`.
+        For the same reasons as in :func:`hgr_spline`.
     """
     return _term("cca_spline", u, s, sample_weight)
 
 
 def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
-    """Return the χ² divergence of the kernel-smoothed batch from independence (Mary et al. 2019).
+    """Return the χ² divergence of the kernel-smoothed batch from independence (Mary et al., 2019).
 
     Parameters
     ----------
     u, s, sample_weight
-        As in :func:`hgr_spline`, but s has one column. Only relative weights matter. The bandwidth depends on
-        the effective number of rows, so equal weights have no effect.
+        As in :func:`hgr_spline`, except that s has one column. Only the ratios of weights matter. The
+        bandwidth depends on the effective number of rows, so equal weights have no effect.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Te
     Raises
     ------
     OptionError
-        As in :func:`hgr_spline`; also if there are several sensitive columns.
+        For the same reasons as in :func:`hgr_spline`, or if there are several sensitive columns.
     """
     return _term("chi2_kde", u, s, sample_weight)
 
@@ -119,7 +119,7 @@ def pearson(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Ten
     Raises
     ------
     OptionError
-        As in :func:`hgr_spline`.
+        For the same reasons as in :func:`hgr_spline`.
     """
     return _term("pearson", u, s, sample_weight)
 

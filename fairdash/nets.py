@@ -1,7 +1,7 @@
 """Stacks of K small neural networks computed as one, and two parallel computations on a GPU.
 
-A stack consists of K networks of the same shape. Its tensors have the leading dimension K, and its inputs and
-outputs have the shape ``(K, batch, features)``. This module does not depend on fairness or data.
+A stack consists of K networks of the same shape. The tensors of a stack have the leading dimension K, and its
+inputs and outputs have the shape ``(K, batch, features)``. This module does not depend on fairness or data.
 
 >>> import torch
 >>> net = StackedMLP([5, 8, 1], seeds=[0, 0, 1])
@@ -27,29 +27,29 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, kw_only=True)
 class Activation:
-    """Activation of a unit, tanh or ReLU, in the form required by handwritten gradients.
+    """Activation of a unit, tanh or ReLU, in the form that handwritten gradients require.
 
-    A unit stores a, and its output is ``factor * a + shift``. The affine part is applied to the small
-    matrices of the next layer, which saves a pass over the batch.
+    A unit stores a value a, and its output is ``factor * a + shift``. The factor and the shift are applied to
+    the small matrices of the next layer, which saves a pass over the batch.
 
     Parameters
     ----------
     function
         Activation function, for computations without handwritten gradients.
     scale
-        Factor of z before `keep`.
+        Factor by which z is multiplied before `keep`.
     keep
-        In-place function that returns the stored a, given ``scale * z``.
+        In-place function that returns the stored value a, given ``scale * z``.
     factor, shift
-        The output is ``factor * a + shift``.
+        Factor and shift of the output ``factor * a + shift``.
     gain, slope
-        The derivative of the output with respect to z is ``gain * slope(a)``.
+        Gain and function of the derivative ``gain * slope(a)`` of the output with respect to z.
     first, inner, last
         Squared bounds of the uniform initial weights, times the number of inputs, for the first layer, the
-        inner layers and the output layer. None for Xavier's bound, which also depends on the number of
+        inner layers and the output layer. None stands for Xavier's bound, which also depends on the number of
         outputs.
     bias
-        Initial biases of hidden units are uniform between ± this number.
+        Bound of the hidden units' initial biases, which are uniform between ± this bound.
     """
 
     function: Callable[[Tensor], Tensor]
@@ -67,8 +67,8 @@ class Activation:
 
 ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
     {
-        # tanh(z) = 2σ(2z) − 1 and tanh′(z) = 4(σ − σ²) are used, because torch's sigmoid is faster than its
-        # tanh on CPUs.
+        # The formulas tanh(z) = 2σ(2z) − 1 and tanh′(z) = 4(σ − σ²) are used, because torch's sigmoid is
+        # faster than its tanh on CPUs.
         "tanh": Activation(
             function=torch.tanh,
             scale=2.0,
@@ -78,9 +78,9 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
             gain=4.0,
             slope=lambda a: torch.addcmul(a, a, a, value=-1),
         ),
-        # He et al. (2015) for the inner layers. Weights of inputs and output start small, because initial
-        # weights are noise in the prediction, and tables have few rows. Biases spread the kinks over the
-        # rows.
+        # The weights of inner layers follow He et al. (2015). The weights of inputs and output start small,
+        # because initial weights are noise in the prediction, and tables have few rows. The biases spread the
+        # kinks over the rows.
         "relu": Activation(
             function=torch.relu,
             scale=1.0,
@@ -104,23 +104,23 @@ class StackedMLP(nn.Module):
     Parameters
     ----------
     widths
-        Number of units of each layer, inputs first, outputs last: ``[p, 32, 16, 1]``.
+        Number of units of each layer, from the inputs to the outputs, such as ``[p, 32, 16, 1]``.
     seeds
         One seed per network, K in total. Networks with equal seeds start from equal weights in every stack.
     first_layer_gain
-        Factor of the first layer's initial weights. Above 1, the network starts with steeper functions of its
-        inputs.
+        Factor of the initial weights of the first layer. With a factor above 1, the network starts with
+        steeper functions of its inputs.
     first_bias_spread
-        Bound of the first layer's uniform initial biases; 0 uses the bound of the activation.
+        Bound of the uniform initial biases of the first layer; 0 uses the bound of the activation.
     activation
-        Activation between the layers, in :data:`fairdash.nets.ACTIVATIONS`.
+        Name in :data:`fairdash.nets.ACTIVATIONS` of the activation between layers.
 
     Notes
     -----
-    With tanh, initial weights are Xavier uniform (Glorot and Bengio 2010), as in the paper, and biases are
-    zero. With ReLU, they follow :class:`fairdash.nets.Activation`. Layer l maps (K, widths[l], batch) to (K,
-    widths[l+1], batch): h ← tanh(W_l h + b_l), with weights (K, widths[l+1], widths[l]) and biases (K,
-    widths[l+1], 1).
+    With tanh, the initial weights are Xavier uniform (Glorot and Bengio 2010), as in the paper, and the
+    biases are zero. With ReLU, weights and biases follow :class:`fairdash.nets.Activation`. Layer l maps (K,
+    widths[l], batch) to (K, widths[l+1], batch): h ← tanh(W_l h + b_l), with weights (K, widths[l+1],
+    widths[l]) and biases (K, widths[l+1], 1).
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class StackedMLP(nn.Module):
         super().__init__()
         self.widths = tuple(widths)
         self.activation = own = ACTIVATIONS[activation]
-        # The models of a split share a seed.
+        # All models of a split share a seed.
         drawn = {
             seed: _initial_layers(self.widths, seed, own, first_layer_gain, first_bias_spread)
             for seed in set(seeds)
@@ -155,10 +155,10 @@ class StackedMLP(nn.Module):
         ----------
         x : (T, batch, widths[0]) tensor
             Inputs of T tables, where T divides K. The first K / T networks use the first table, the next K /
-            T the second, and so on. T = K gives one table per network; a smaller T avoids copies of the
-            inputs.
+            T the second, and so on. With T = K, each network has its own table; a smaller T avoids copies of
+            the inputs.
         masks
-            Dropout factors (K, batch, units) of the unit outputs of each hidden layer.
+            Dropout factors (K, batch, units) for the outputs of the units of each hidden layer.
         """
         if masks is None:
             outputs: Tensor = _Perceptrons.apply(self.activation, x, *self.weights, *self.biases)
@@ -173,8 +173,9 @@ class _Perceptrons(torch.autograd.Function):
     """All layers of a stack as one autograd node with a handwritten gradient.
 
     Internally, the batch is the last dimension, (K, units, batch), and the hidden layers hold the values that
-    the activation stores. For tanh(z) = 2σ(2z) − 1, this is σ(2z). The constants 2 and 1 move into the small
-    matrices of the next layer, 2(W tanh + b) = 4Wσ + 2(b − W1), which minimises passes over the batch.
+    the activation stores. For tanh(z) = 2σ(2z) − 1, the stored value is σ(2z). The constants 2 and 1 move
+    into the small matrices of the next layer, 2(W tanh + b) = 4Wσ + 2(b − W1), which minimises passes over
+    the batch.
     """
 
     @staticmethod
@@ -182,7 +183,7 @@ class _Perceptrons(torch.autograd.Function):
         last = len(parameters) // 2 - 1
         weights, biases = parameters[: last + 1], parameters[last + 1 :]
         hidden = []
-        # The first layers of the networks of a table are computed as one wide layer.
+        # The first layers of all networks of a table are computed as one wide layer.
         tables = len(x)
         h = x.transpose(1, 2)
         for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
@@ -195,8 +196,8 @@ class _Perceptrons(torch.autograd.Function):
                 h = torch.baddbmm(offset, wide, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
             if layer < last:
                 hidden.append(activation.keep(h))
-        # Saved tensors are protected against changes; the hidden layers need no protection, because only this
-        # class uses them.
+        # Saved tensors are protected against changes, but the hidden layers need no protection, because only
+        # this class uses them.
         ctx.save_for_backward(x, *weights)
         ctx.hidden, ctx.activation = hidden, activation
         return h.transpose(1, 2)
@@ -205,7 +206,7 @@ class _Perceptrons(torch.autograd.Function):
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         x, *weights = ctx.saved_tensors
         activation: Activation = ctx.activation
-        slope = grad_outputs[0].transpose(1, 2)  # derivative by the layer's z, (K, units, batch)
+        slope = grad_outputs[0].transpose(1, 2)  # Derivative by the layer's z, (K, units, batch)
         of_weights: list[Tensor] = []
         of_biases: list[Tensor] = []
         for weight, h in zip(weights[:0:-1], reversed(ctx.hidden), strict=True):
@@ -266,12 +267,12 @@ def _corrections() -> NDArray[np.float64]:
 class StackedAdam:
     """Adam (Kingma and Ba 2015) over a stack: one fused update of all parameters of all K networks.
 
-    torch's Adam treats a stack as one model. Here, each network has its own learning rate and weight decay,
-    and a network that diverges keeps its last finite weights while the others continue. All parameters are in
-    one (K, P) buffer, so that a step needs only a few large operations for any number of layers.
+    The Adam of torch treats a stack as one model. Here, each network has its own learning rate and weight
+    decay, and a network that diverges keeps its last finite weights while the others continue. All parameters
+    are in one (K, P) buffer, so that a step needs only a few large operations for any number of layers.
 
-    The number of steps and the values that depend on it are on the device. A step therefore reads no changing
-    number from the host and can be captured in a CUDA graph.
+    The device stores the number of steps and all values that depend on it. A step therefore needs no changing
+    number from the host and can be recorded in a CUDA graph.
 
     Parameters
     ----------
@@ -279,16 +280,17 @@ class StackedAdam:
         Parameters with the leading dimension K. Their storage moves into the optimiser's buffer, so create
         the optimiser after the networks are on their device.
     lr
-        Learning rate: a number, or a tensor (K,) with one rate per network.
+        Learning rate, as a number for all networks or a tensor (K,) with one rate per network.
     weight_decay
-        Factor of the weight that is added to its gradient, as in torch.optim.Adam: a number or a tensor (K,)
-        on the CPU. This L2 penalty has the strongest effect on weights with small gradients.
+        Factor by which a weight is multiplied before it is added to its gradient, as in torch.optim.Adam: a
+        number or a tensor (K,) on the CPU. This L2 penalty has the strongest effect on weights with small
+        gradients.
     maximize
-        Whether to maximise instead of minimise.
+        Whether to maximise the objective instead of minimising it.
     alive
-        Mask (K,) of active networks, changed in place. It is set to False if the gradient of a network is not
-        finite in a step, and the network keeps its weights from before this step. Optimisers that share this
-        tensor stop a network together.
+        Mask (K,) of active networks, which is changed in place. If the gradient of a network is not finite in
+        a step, its entry becomes False, and the network keeps its weights from before this step. Optimisers
+        that share this mask stop a network together.
     """
 
     def __init__(
@@ -302,7 +304,7 @@ class StackedAdam:
     ) -> None:
         self.parameters = params = list(parameters)
         self.sign = 1.0 if maximize else -1.0
-        # (K, P): row k holds every parameter of network k.
+        # (K, P), where row k holds every parameter of network k.
         self._weights = torch.cat([p.detach().flatten(1) for p in params], dim=1)
         self._mean = torch.zeros_like(self._weights)
         self._square = torch.zeros_like(self._weights)
@@ -311,12 +313,13 @@ class StackedAdam:
         if alive is None:
             alive = torch.ones(len(self._weights), dtype=torch.bool, device=self._weights.device)
         self.alive = alive
-        #: True if each step checks whether all members are active. On the CPU, the check is free and saves a
-        #: pass. On other devices, the host would have to wait.
+        #: True if each step checks whether all networks are active. On the CPU, the check is free and saves a
+        #: pass. On other devices, the host would have to wait for the check.
         self.asks = alive.is_cpu
         self.lr = self._per_member(lr)
         self.weight_decay = self._per_member(weight_decay)
-        # Evaluated before the numbers move to the networks' device, where reading them would wait.
+        # This is evaluated before the numbers move to the networks' device, because reading them from the
+        # device would wait.
         self._decays = bool(torch.as_tensor(weight_decay).any())
         start = 0
         for p in params:
@@ -326,7 +329,7 @@ class StackedAdam:
 
     @property
     def weights(self) -> Tensor:
-        """Return all parameters, one row per network, (K, P), as the buffer itself and not a copy."""
+        """Return the buffer itself, and not a copy, of all parameters, (K, P), with one row per network."""
         return self._weights
 
     @property
@@ -346,7 +349,8 @@ class StackedAdam:
     def follow(self, factors: NDArray[np.float64]) -> None:
         """Set the factor of all learning rates at each step, (T,); later steps use the last factor."""
         corrections = _corrections()[np.arange(len(factors)).clip(max=_STEPS_CORRECTED - 1)]
-        # One row per step: the factor of the learning rate, and the divisor of the second moment's root.
+        # The table has one row per step, with the factor of the learning rate and the divisor of the second
+        # moment's root.
         rates = torch.from_numpy(np.stack([factors / corrections[:, 0], corrections[:, 1]], axis=1))
         self._rates = rates.to(self._weights.dtype).to(self._weights.device)
 
@@ -359,7 +363,7 @@ class StackedAdam:
         """Update all active networks along `gradients` (one per parameter, in order)."""
         mean, square = self._mean, self._square
         grads = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
-        # A sum is finite only if all its terms are, so one pass finds the diverged networks.
+        # A sum is finite only if all its terms are finite, so one pass finds the diverged networks.
         self.alive &= grads.sum(dim=1).abs() < torch.inf
         dead = None if self.asks and bool(self.alive.all()) else ~self.alive.unsqueeze(1)
         if dead is not None:
@@ -387,8 +391,8 @@ def side_by_side(
 ) -> tuple[Tensor, Tensor]:
     """Return both results; on a GPU, the second result and its gradient are computed on another stream.
 
-    The functions must not share memory that either allocates, because a stream reuses memory that it frees
-    even if the other stream still reads it.
+    The functions must not share memory that one of them allocates, because a stream reuses memory that it
+    frees even if the other stream still reads this memory.
     """
     if device.type != "cuda":
         return first(), second()

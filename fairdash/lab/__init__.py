@@ -1,7 +1,7 @@
 """Studies of the estimators on distributions with known dependence.
 
-A study is a generator that yields its progress and the tables so far. Pages run it in a separate process
-(:mod:`fairdash.lab.studies`); the command line and benchmarks may call it directly.
+A study is a generator that yields its progress and the tables computed so far. Pages run studies in a
+separate process (:mod:`fairdash.lab.studies`), and the command line and benchmarks may call them directly.
 """
 
 from fairdash.lab.estimates import Progress, scene_estimates, scene_study

@@ -1,4 +1,4 @@
-"""Estimator values on pairs, as fairdash uses them and as published, and on a scene, with floors."""
+"""Values of estimators on pairs, as fairdash uses them and as published, and on a scene, with floors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from fairdash.lab.scene import Scene
 
 Array = NDArray[np.float64]
 
-#: Evaluations: as fairdash uses the estimator, and as it was published.
+#: Names of the evaluations: as fairdash uses the estimator, and as it was published.
 OURS, PUBLISHED = "ours", "published"
-#: Pairs per call of a slow measure, so that it can report progress in between.
+#: Number of pairs per call of a slow measure, so that the study can report its progress between calls.
 _PIECE = 50
 
 
@@ -32,7 +32,7 @@ class Progress:
     doing
         Current step, in plain words.
     tables
-        Results so far, by name.
+        Tables of results so far, by name.
     """
 
     fraction: float
@@ -41,9 +41,9 @@ class Progress:
 
 
 def studied(*, quick: bool | None = None) -> tuple[str, ...]:
-    """Return the ids of the measures for continuous variables, optionally only the quick or the slow ones.
+    """Return the ids of the measures for continuous variables, optionally only quick or only slow measures.
 
-    Measures that are shown only on request are excluded.
+    Measures that pages show only on request are excluded.
     """
     return tuple(
         id
@@ -53,7 +53,7 @@ def studied(*, quick: bool | None = None) -> tuple[str, ...]:
 
 
 def coefficients() -> tuple[str, ...]:
-    """Return the ids of the measures between 0 and 1, the only ones that share an axis with HGR (paper)."""
+    """Return the ids of the measures between 0 and 1, which can share an axis with HGR (paper)."""
     return tuple(id for id in studied() if REGISTRY[id].upper == 1)
 
 
@@ -64,12 +64,12 @@ def target_of(id: str) -> str | None:
 
 
 def is_detected(id: str, value: float, floor_q95: float) -> bool:
-    """Return whether a value exceeds the level that independence exceeds in 5 % of cases."""
+    """Return whether a value exceeds the level that 5 % of values under independence exceed."""
     return (abs(value) if REGISTRY[id].signed else value) > floor_q95
 
 
 def published_way(measure: Measure) -> str | None:
-    """Published or ported form of a measure, in plain words, where fairdash differs."""
+    """Describe the published or ported form of a measure in plain words, if fairdash uses another form."""
     if measure.fitted:
         return "evaluated on the rows it was fitted to"
     return {
@@ -100,10 +100,10 @@ def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_sta
 
 
 def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
-    """Rows sorted by v, and u as ordinal ranks, as in a Python port of RDC, in which ties follow the order of
-    the rows.
+    """Return rows sorted by v, and u as ordinal ranks, for which tied rows keep their order.
 
-    The authors' R code, ``rank(u) / length(u)``, averages ties.
+    A Python port of RDC uses such ranks, whereas the authors' R code, ``rank(u) / length(u)``, averages the
+    ranks of ties.
     """
     order = np.argsort(v, axis=-1, kind="stable")
     u, v = np.take_along_axis(u, order, axis=-1), np.take_along_axis(v, order, axis=-1)
@@ -112,8 +112,7 @@ def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
 
 
 def described(id: str, evaluation: str) -> str:
-    """Label of the current computation, for a progress bar: "Distance correlation", "… (RDC), as
-    published"."""
+    """Return a label for a progress bar, such as "Distance correlation" or "… (RDC), as published"."""
     measure = REGISTRY[id]
     if evaluation == OURS:
         return measure.title
@@ -128,7 +127,8 @@ def over_stack(
     Yields
     ------
     fraction, id, evaluation, values
-        ``values`` is (K,), or None in the middle of a slow measure.
+        Completed share, measure, evaluation and ``values`` (K,), which are None in the middle of a slow
+        measure.
     """
     both = {"chi2_nn", "mi_mine"} <= set(ids)
     jobs = [(id, OURS) for id in ids if not (both and id == "mi_mine")]
@@ -141,7 +141,7 @@ def over_stack(
         parts: list[dict[str, Array]] = []
         for start in range(0, len(u), size):
             rows = slice(start, start + size)
-            # These two use the same network, which is trained once for both.
+            # The two measures use the same network, which is trained once for both.
             each = ("chi2_nn", "mi_mine") if both and id == "chi2_nn" else (id,)
             parts.append(
                 {
@@ -159,9 +159,9 @@ def over_stack(
 def gathered(
     ids: Sequence[str], u: Array, v: Array, key: pd.DataFrame, *, published: bool = True
 ) -> Iterator[tuple[float, str, pd.DataFrame]]:
-    """Compute every measure on K pairs of `key`; yield the share done, the current step and the table so far.
+    """Compute every measure on K pairs of `key`; yield the completed share, current step and table so far.
 
-    The table is `key` for every ``id`` and ``evaluation`` with its ``value``.
+    The table contains `key` for every ``id`` and ``evaluation``, with the ``value`` of each pair.
     """
     estimates: list[pd.DataFrame] = []
     for fraction, id, evaluation, values in over_stack(ids, u, v, published=published):
@@ -186,20 +186,20 @@ def scene_estimates(
     Parameters
     ----------
     scene
-        Rows to use.
+        Scene whose rows are used.
     ids
-        Measures; by default all quick ones.
+        Ids of the measures; by default, all quick measures.
     n_permutations
-        Permutations of V for each floor.
+        Number of permutations of V for each floor.
     floors
-        Floors that are already known, by id: mean and 95 % quantile.
+        Floors that are already known, by id, as mean and 95 % quantile.
 
     Returns
     -------
     DataFrame
-        ``id``; ``value``; ``floor`` and ``floor_q95``, the mean and the 95 % quantile of the same estimator
-        with V permuted (of its absolute value, if the sign is a direction); ``published``, the value of the
-        estimator as published, missing if fairdash uses the same.
+        Columns ``id``; ``value``; ``floor`` and ``floor_q95``, the mean and the 95 % quantile of the same
+        estimator with V permuted (of its absolute value, if the sign is a direction); and ``published``, the
+        value of the estimator as published, which is missing if fairdash uses this form.
     """
     chosen = studied(quick=True) if ids is None else ids
     known = dict(floors or {})
@@ -215,8 +215,8 @@ def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> di
     Returns
     -------
     dict
-        By id: values as fairdash uses the estimator and as published, NaN if both are the same; (K,) each,
-        equal to those of :func:`scene_estimates` at each level.
+        Values by id, as fairdash uses the estimator and as published, (K,) each, which equal those of
+        :func:`scene_estimates` at each level. Published values are NaN if both forms are the same.
     """
     draws = [replace(scene, noise=noise).draw() for noise in noises]
     u, v = (np.concatenate(each) for each in zip(*draws, strict=True))
@@ -232,7 +232,7 @@ def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> di
 
 
 def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, float]:
-    """Return mean and 95 % quantile of a measure with V permuted, for one pair (1, n)."""
+    """Return the mean and the 95 % quantile of a measure with V permuted, for one pair (1, n)."""
     measure = REGISTRY[id]
     first, second = (u, v) if measure.scale_free else (v, u)
     floor = independence_floor(id, first, second, n_permutations=n_permutations, random_state=0)
@@ -248,12 +248,13 @@ def floors_of(
 
 
 def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]:
-    """Run the slow estimators on one scene, one after another; tables ``readings`` and ``curves``.
+    """Run the slow estimators on one scene, one after another, with the tables ``readings`` and ``curves``.
 
     Yields
     ------
     Progress
-        ``readings`` as in :func:`scene_estimates`; ``curves`` as in :func:`learned_curves`.
+        Progress with the tables ``readings``, as in :func:`scene_estimates`, and ``curves``, as in
+        :func:`learned_curves`.
     """
     ids = studied(quick=False)
     rows: list[pd.DataFrame] = [pd.DataFrame(columns=COLUMNS)]
@@ -278,7 +279,7 @@ def learned_curves(scene: Scene, ids: Sequence[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``id``; ``function``, "f" or "g"; ``x``, ``y``: points of the curve.
+        Columns ``id``; ``function``, which is "f" or "g"; and ``x`` and ``y``, the points of the curve.
     """
     parts = []
     u, v = scene.draw()

@@ -1,6 +1,6 @@
-"""Scenes of the lesson: each asks one question, takes a guess, and then explains the answer.
+"""Scenes of the lesson, each of which asks one question, takes a guess and then explains the answer.
 
-``lesson_data`` contains the lecturer's texts and the results of ``python -m benchmarks.lesson``.
+The folder ``lesson_data`` contains the lecturer's texts and the results of ``python -m benchmarks.lesson``.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class LessonScene:
-    """Scene of the lesson: one screen, one question.
+    """Scene of the lesson, which asks one question on one screen.
 
     Parameters
     ----------
     title
-        Name in the scene control.
+        Name of the scene in the control that selects scenes.
     question
         Heading of the page.
     guesses
-        Choices before the answer shows.
+        Choices that are offered before the answer is shown.
     right
-        The correct choice.
+        Correct choice.
     learned
-        Sentence of the recap.
+        Sentence of the recap about this scene.
     """
 
     title: str
@@ -50,7 +50,7 @@ class LessonScene:
     learned: str
 
 
-#: Number in the address to scene.
+#: Scenes by their number in the address of the page.
 SCENES: Mapping[str, LessonScene] = MappingProxyType(
     {
         "1": LessonScene(
@@ -94,15 +94,16 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
 
 
 DATA = Path(__file__).parent / "lesson_data"
-#: Texts beside the scenes, as the address names them; Markdown in the same folder.
+#: Texts beside the scenes, by their names in the address; the folder ``lesson_data`` contains them as
+#: Markdown.
 TEXTS = {"notes": "Notes for the lecturer", "exercises": "Exercises"}
 
-#: People in every scene, by age; each represents the average policyholder of that age.
+#: People in every scene, by name and age; each represents the average policyholder of this age.
 PEOPLE = {"Ada": 30, "Ben": 40}
 
 
 def text(name: str) -> str:
-    """Return one of :data:`TEXTS`, in Markdown."""
+    """Return one of the :data:`TEXTS`, in Markdown."""
     return (DATA / f"{name}.md").read_text(encoding="utf-8")
 
 
@@ -121,29 +122,29 @@ def select(name: str, **values: object) -> pd.DataFrame:
 
 
 def row_of(frame: pd.DataFrame, column: str, value: float) -> dict[str, Any]:
-    """Return the only row whose column has this value, by name."""
+    """Return the only row of a committed table whose column has this value."""
     (found,) = frame[frame[column] == value].to_dict("records")
     return {str(name): each for name, each in found.items()}
 
 
-# Scene 1: zero correlation, total dependence. And scene 2: the two functions that straighten the cloud.
+# Scene 1 has zero correlation and total dependence. Scene 2 has the two functions that straighten the cloud.
 
 Points = tuple[tuple[float, float], ...]
 
-#: Ages of the curve's five points: u from −10 to 10 is an age from 20 to 60.
+#: Values of u at the curve's five points, where u from −10 to 10 stands for an age from 20 to 60.
 PLACES = (-10.0, -5.0, 0.0, 5.0, 10.0)
-#: A price that rises and falls by the same amount. At 30, 40 and 50 years it equals the household scenario's,
-#: to 10 €.
+#: Heights of a price that rises and falls by the same amount. At 30, 40 and 50 years, the price equals that
+#: of the household scenario, rounded to 10 €.
 HUMP: Points = tuple(zip(PLACES, (-10.0, -5.0, 3.0, -5.0, -10.0), strict=True))
 LOWEST, HIGHEST = -10.0, 10.0
-#: A height of 0 in €, and the € of a unit.
+#: Price in € at height 0, and price in € per unit of height.
 MIDDLE, UNIT = 220.0, 10.0
 CURVE_NOISE, CURVE_ROWS = 1.5, 300
 _CELLS = 20_000
 
 
 def curve_scene(points: Points) -> Scene:
-    """Return rows around the curve."""
+    """Return a scene of rows around the curve."""
     return Scene(pattern=POINTS, points=points, n=CURVE_ROWS, noise=CURVE_NOISE)
 
 
@@ -163,7 +164,7 @@ def dials(points: Points) -> tuple[float, float]:
 
 
 def curve_sentence(points: Points) -> str:
-    """Sentence about the two dials, in Markdown."""
+    """Return a sentence about the two dials, in Markdown."""
     pearson, hgr = dials(points)
     euros = dict(points)
     pays = " and ".join(
@@ -183,14 +184,14 @@ def curve_sentence(points: Points) -> str:
 
 
 def _place(age: float) -> float:
-    """u of an age."""
+    """Return the value of u that stands for an age."""
     return (age - 40) / 2
 
 
 def straightened(points: Points, share: float) -> tuple[Array, Array]:
-    """Return the rows between standardised (u, v), at 0, and (f(u), g(v)), at 1; (n,) each.
+    """Return rows between standardised (u, v), at share 0, and (f(u), g(v)), at share 1; (n,) each.
 
-    The first are those of :data:`PEOPLE`: the rows whose ages are nearest.
+    The first rows are those of :data:`PEOPLE`, which are the rows nearest to their ages.
     """
     rows, prices = (values[0] for values in curve_scene(points).draw())
     people = [int(np.argmin(np.abs(rows - _place(age)))) for age in PEOPLE.values()]
@@ -212,7 +213,7 @@ def best_pair(points: Points) -> Truth:
 
 
 def straight_sentence(points: Points, share: float) -> str:
-    """Sentence about the cloud's slope, in Markdown."""
+    """Return a sentence about the slope of the cloud, in Markdown."""
     x, y = straightened(points, share)
     slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
     if share == 0:
@@ -237,12 +238,12 @@ def _standardised(x: Array) -> Array:
 
 
 def signed(value: float) -> str:
-    """Format with two decimals and a true minus, but no minus before 0."""
+    """Format with two decimals and a true minus, but without a minus before 0."""
     text = f"{value:.2f}"
     return "0.00" if text == "-0.00" else text.replace("-", "−")
 
 
-# Scene 3: an adversary that memorises noise.
+# Scene 3 has an adversary that memorises noise.
 
 
 NOISE_ROWS = (50, 100, 200, 500, 1000, 2000)
@@ -250,7 +251,7 @@ NOISE_STEPS = (5, 10, 20, 50, 100, 200, 500)
 
 
 def noise_scene(n: int) -> Scene:
-    """Return rows of two unrelated variables."""
+    """Return a scene of rows of two unrelated variables."""
     return Scene(pattern="none", n=n, noise=2.0, seed=3)
 
 
@@ -261,13 +262,12 @@ def independent_rows(n: int) -> tuple[Array, Array]:
 
 
 def noise_readings(n: int) -> pd.DataFrame:
-    """Return one row per number of steps: ``own`` and ``new``, HGR_NN on its training rows and on others;
-    ``low`` and ``high``, the range of ``own`` on shuffled rows."""
+    """Return HGR_NN by steps, on training (``own``), new (``new``) and shuffled rows (``low``, ``high``)."""
     return select("noise", n=n)
 
 
 def noise_sentence(n: int, steps: int) -> str:
-    """Return the networks' values after this number of steps, in Markdown."""
+    """Return a sentence on the networks' values after this number of steps, in Markdown."""
     row = row_of(noise_readings(n), "steps", steps)
     return (
         f"**After {steps} steps on {n:,} rows without any link the adversary reports {row['own']:.2f} on its "
@@ -277,17 +277,18 @@ def noise_sentence(n: int, steps: int) -> str:
     )
 
 
-# Scene 4: the duel of a predictor with its adversary.
+# Scene 4 is the duel of a predictor with its adversary.
 
 DUEL_LAM = 4.0
 DUEL_STEPS = tuple(range(0, 401, 10))
-#: Step at which the adversary stops learning, where it is frozen.
+#: Step at which the adversary stops learning if it is frozen.
 FROZEN_AT = 100
 
 
 def duel_states(frozen: bool) -> pd.DataFrame:
-    """Return one row per step shown: ``mse`` (1 for the average), ``j``, the adversary's value, and
-    ``fresh``, the value of a new estimator: HGR_spline by its default."""
+    """Return one row per displayed step: ``mse`` (1 for the average), the adversary's value ``j``, and the
+    value ``fresh`` of a new estimator, HGR_spline with its default evaluation.
+    """
     return select("duel", frozen=frozen)
 
 
@@ -297,12 +298,12 @@ def duel_by_age(frozen: bool, step: int) -> pd.DataFrame:
 
 
 def average_price() -> float:
-    """Return the price in € if it were the same for everyone."""
+    """Return the price in € that everyone would pay if all prices were equal."""
     return float(duel_by_age(False, max(DUEL_STEPS))["price"].mean())
 
 
 def duel_sentence(frozen: bool, step: int) -> str:
-    """Sentence about the state of the game, in Markdown."""
+    """Return a sentence about the state of the game, in Markdown."""
     row = row_of(duel_states(frozen), "step", step)
     curve = duel_by_age(frozen, step)
     prices = curve["price"]
@@ -322,10 +323,10 @@ def duel_sentence(frozen: bool, step: int) -> str:
     return sentence
 
 
-# Scene 5: what fairness costs, and who pays.
+# Scene 5 shows what fairness costs and who pays.
 
 LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-#: Edges of the groups of age.
+#: Edges of the age groups.
 AGES = (25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 55)
 OBJECTIVES = {
     "demographic_parity": "Equal prices",
@@ -334,19 +335,19 @@ OBJECTIVES = {
 
 
 def payers_points(objective: str) -> pd.DataFrame:
-    """Return one row per weight, 0 first: ``lam``, ``rmse`` in € and ``hgr``, means over the splits.
+    """Return one row per weight, beginning with 0: ``lam``, ``rmse`` in € and ``hgr``, means over the splits.
 
-    It also has ``rmse_se`` and ``hgr_se``, their standard errors; ``edge``, the value that independence does
-    not exceed in 95 % of cases; and ``rmse_of_average``, the error in € of predicting the average for
-    everyone.
+    Further columns are ``rmse_se`` and ``hgr_se``, the standard errors of these means; ``edge``, the value
+    that 95 % of values under independence do not exceed; and ``rmse_of_average``, the error in € of
+    predicting the average for everyone.
     """
     return select("payers", objective=objective).sort_values("lam", ignore_index=True)
 
 
 def payers_floor(objective: str) -> float:
-    """Return the noise floor for sentence and picture, the mean of the weights' edges.
+    """Return the noise floor for sentence and picture, which is the mean of the edges of all weights.
 
-    The edges of all weights estimate the same quantity from different shuffles.
+    The edges of all weights estimate the same quantity from different permutations.
     """
     return float(payers_points(objective)["edge"].mean())
 
@@ -361,7 +362,7 @@ def payers_lams() -> list[float]:
 
 
 def payers_ages(objective: str) -> pd.DataFrame:
-    """Return :func:`payers_by_age` for all weights, which sets the range of the axes."""
+    """Return :func:`payers_by_age` for all weights, which determines the range of the axes."""
     return select("payers_by_age", objective=objective)
 
 

@@ -19,11 +19,11 @@ from fairdash.views.figures.theme import Theme
 
 Array = NDArray[np.float64]
 
-#: Levels of the noise: standard deviations of ε.
+#: Levels of the noise, as standard deviations of ε.
 NOISES = tuple(k / 4 for k in range(41))
-#: Points at which F is drawn: fifty per wave if there are forty waves.
+#: Number of points at which F is drawn, which is fifty per wave if there are forty waves.
 POINTS_OF_F = 2001
-#: Height of the plots between their axes, in pixels.
+#: Height of the plots between their axes, and height of a row, in pixels.
 _HEIGHT, _ROW = 400, 27
 
 
@@ -34,9 +34,9 @@ class Noise:
     Parameters
     ----------
     estimates
-        As :func:`fairdash.lab.scene_estimates` gives them.
+        Estimates as returned by :func:`fairdash.lab.scene_estimates`.
     groups
-        Groups to draw, with the exact value at this level.
+        Groups of estimators to draw, with the exact value at this noise level.
     """
 
     estimates: pd.DataFrame
@@ -44,14 +44,14 @@ class Noise:
 
 
 def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str, Any]:
-    """Return the scene, and its changes with noise, as plain values for the stage.
+    """Return the scene and its changes with noise, as plain values for the stage.
 
     Parameters
     ----------
     scene
-        Scene whose noise is in :data:`NOISES`.
+        Scene whose noise level is one of :data:`NOISES`.
     levels
-        One level for each of them.
+        Values of the estimators at each level of :data:`NOISES`.
     """
     at = NOISES.index(scene.noise)
     rows, of_rows = _moving_rows(scene, theme=theme)
@@ -105,16 +105,16 @@ def _cells(estimates: pd.DataFrame, ids: Sequence[str]) -> list[tuple[str, str]]
 
 
 def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the rows, the curve and the axis that includes both.
+    """Return the rows, the curve, and an axis that includes both.
 
-    Noise is scaled, V = F + σ ε, and with heavy tails the logarithm of V is such a sum. The browser therefore
-    receives F, ε and their shares at each stop.
+    The noise is scaled as V = F + σ ε, and with heavy tails the logarithm of V is such a sum. The browser
+    therefore receives F, ε and their shares at each noise level.
     """
     u, _ = scene.draw()
     even = replace(scene, heavy_tails=False)
     (f,), (once,) = (replace(even, noise=noise).draw()[1] for noise in (0.0, 1.0))
-    # Without the ends, which heavy tails would move to 0 and to infinity, and at most as many values as there
-    # are rows.
+    # The grid omits the ends, which heavy tails would move to 0 and to infinity, and has at most as many
+    # values as there are rows.
     grid = np.linspace(-10, 10, POINTS_OF_F)[1:-1]
     if scene.heavy_tails:
         grid = grid[scene.scale_u(grid) <= u.max()]
@@ -160,7 +160,7 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
 
 
 def _ends(scene: Scene, f: Array, noise_of: Array, curve: Array, *, noise: float) -> Array:
-    """Ends of the axis of V at a noise level."""
+    """Return the ends of the axis of V at a noise level."""
     values = replace(scene, noise=noise).scale_v(np.concatenate([f + noise * noise_of, curve]))
     room = 0.05 * float(np.ptp(values)) or 1.0
     return np.array([values.min() - room, values.max() + room])

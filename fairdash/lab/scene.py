@@ -1,4 +1,4 @@
-"""Scene: rows drawn from a named pattern with noise, and examples where an estimator fails."""
+"""Scenes: rows drawn from a named pattern with noise, and examples in which an estimator fails."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from fairdash.errors import Checks, OptionError
 
 Array = NDArray[np.float64]
 
-#: Standard deviation of the logarithm on the scale of heavy tails.
+#: Standard deviation of the logarithm of a variable with heavy tails.
 _LOG_SD = 2.0
 _POINTS_OF_F = 2000
 
 POINTS = "points"
 NO_LINK, VERY_FAST = "none", "very_fast_cosine"
 
-#: The library's patterns, and two on which even good estimators fail.
+#: Patterns of the library, and two patterns on which even good estimators fail.
 SHAPES: Mapping[str, Pattern] = MappingProxyType(
     {
         **PATTERNS,
@@ -48,20 +48,20 @@ class Scene:
     Parameters
     ----------
     pattern
-        A key of :data:`SHAPES`, or ``"points"``.
+        Key of :data:`SHAPES`, or ``"points"``.
     points
         Coordinates (u, F(u)) that straight lines join, for the pattern ``"points"``.
     n
-        Rows.
+        Number of rows.
     noise
         Standard deviation of the noise, at least 0.
     ties
-        Share of the rows in which U is exactly 0, in [0, 1), as with claims, most of which are zero.
+        Share of the rows in which U is exactly 0, in [0, 1), as for claims, most of which are zero.
     heavy_tails
-        Whether U and V have heavy tails, through increasing maps of both that turn U and a normal V into
-        lognormal(0, 2). Maximal correlation, χ² and mutual information are those of the pattern.
+        Whether U and V have heavy tails. Increasing maps then turn U and a normal V into lognormal(0, 2).
+        These maps leave maximal correlation, χ² and mutual information unchanged.
     seed
-        Number of the draw.
+        Seed of the draw.
     """
 
     pattern: str = "cosine"
@@ -92,21 +92,22 @@ class Scene:
         )
         checks.finish()
         for name in ("noise", "ties"):
-            # 2 and 2.0 are the same scene, with the same text as its key.
+            # The noise levels 2 and 2.0 are the same scene, which has the same text as its key.
             object.__setattr__(self, name, float(getattr(self, name)))
 
     @property
     def named(self) -> Pattern:
-        """Pattern F as shown, without ties."""
+        """Pattern F as displayed, without ties."""
         if self.pattern == POINTS:
-            # transposes (m, 2) also when it is empty, which pattern_from_points refuses with the reason
+            # The reshape also transposes an empty (m, 2) array, which pattern_from_points refuses with a
+            # reason.
             u, f = np.array(self.points, dtype=np.float64).reshape(-1, 2).T
             return pattern_from_points(u, f)
         return SHAPES[self.pattern]
 
     @property
     def shape(self) -> Pattern:
-        """Pattern F of the uniform variable without ties; with noise it has the distribution of V."""
+        """Pattern F of a uniform variable without ties, which gives V the same distribution as the rows."""
         named = self.named
         if self.ties == 0:
             return named
@@ -119,26 +120,26 @@ class Scene:
         )
 
     def _tied(self, u: Array) -> Array:
-        """Flatten the middle share ``ties`` of [−10, 10] to 0 and stretch the rest over the whole."""
+        """Map the middle share ``ties`` of [−10, 10] to 0, and stretch the rest over the whole range."""
         beyond = np.maximum(np.abs(u) - HALF_WIDTH * self.ties, 0.0) / (1 - self.ties)
         return np.sign(u) * beyond
 
     def draw(self, *, repeats: int = 1) -> tuple[Array, Array]:
-        """Samples of U and V, (repeats, n) each.
+        """Draw samples of U and V, (repeats, n) each.
 
-        Noise is only scaled: equal seeds give equal U and equal ε ÷ σ.
+        The noise is only scaled, so that equal seeds give equal U and equal ε ÷ σ.
         """
         u, v = draw(self.shape, self.noise, self.n, repeats=repeats, random_state=self.seed)
         return self.scale_u(self._tied(u)), self.scale_v(v)
 
     def scale_u(self, u: Array) -> Array:
-        """Map U in (−10, 10) to the scale of the rows: unchanged, or e^(2 normal score)."""
+        """Map U in (−10, 10) to the scale of the rows, which is unchanged or e^(2 normal score)."""
         if not self.heavy_tails:
             return u
         return np.asarray(np.exp(_LOG_SD * ndtri((u + HALF_WIDTH) / (2 * HALF_WIDTH))))
 
     def scale_v(self, v: Array) -> Array:
-        """Map V to the scale of the rows: unchanged, or e^(2 standard deviations)."""
+        """Map V to the scale of the rows, which is unchanged or e^(2 standard deviations)."""
         if not self.heavy_tails:
             return v
         mean, share = self.heavy_scale
@@ -146,8 +147,9 @@ class Scene:
 
     @property
     def heavy_scale(self) -> tuple[float, float]:
-        """Mean of V, and the length of a unit of V on the logarithmic scale of heavy tails."""
-        # Mean and spread of the law, not of the sample, because a row must not depend on the other rows.
+        """Return the mean of V, and the length of a unit of V on the logarithmic scale of heavy tails."""
+        # The code uses the mean and spread of the distribution instead of the sample, because a row must not
+        # depend on the other rows.
         middles = HALF_WIDTH * (2 * (np.arange(_POINTS_OF_F) + 0.5) / _POINTS_OF_F - 1)
         f = self.shape(middles)
         sd = math.hypot(float(f.std()), self.noise)
@@ -156,22 +158,22 @@ class Scene:
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """Scene on which one estimator misleads.
+    """Example scene on which an estimator misleads.
 
     Parameters
     ----------
     id
-        Unique name, for keys and tests.
+        Unique name, for widget keys and tests.
     measure
-        Id of the estimator.
+        Id of the estimator that misleads.
     button
-        Text of the button that opens it.
+        Text of the button that opens the example.
     look_at
-        Explanation, in plain words.
+        Explanation of the example, in plain words.
     scene
-        The scene.
+        Scene of the example.
     also
-        Ids of other estimators that fail on it.
+        Ids of other estimators that fail on the scene.
     """
 
     id: str

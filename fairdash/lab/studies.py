@@ -1,8 +1,8 @@
-"""Simulation studies: estimators as noise grows (the paper's Fig. 2), estimators along ρ of normal
-distributions (Fig. 1), and power.
+"""Simulation studies: estimators as noise grows (the paper's figure 2), estimators along ρ of normal
+distributions (figure 1), and power.
 
 One further study ranks the features that predict a sensitive attribute. A hash of its definition names each
-:class:`Study`; :mod:`fairdash.runs.other_jobs` runs it outside the app.
+:class:`Study`, and :mod:`fairdash.runs.other_jobs` runs it outside the app.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from fairdash.utils.records import from_plain, to_plain
 
 Array = NDArray[np.float64]
 
-#: Version of the studies' computations and files: a change of it hides older results.
+#: Version of the studies' computations and files; changing this number hides older results.
 _FORMAT = 4
 
 
@@ -50,16 +50,17 @@ class Study:
     Parameters
     ----------
     kind
-        A key of :data:`KINDS`, or :data:`PROXIES`.
+        Key of :data:`KINDS`, or :data:`PROXIES`.
     scene
-        Its scene; ``"gaussians"``, ``"fig2"`` and ``"divergences"`` use only the number of rows and the seed.
+        Scene of the study; ``"gaussians"``, ``"fig2"`` and ``"divergences"`` use only its number of rows and
+        its seed.
     source
-        Recipe of its data set, as JSON, for ``"proxies"``, which has no scene.
+        Recipe of the data set, as JSON, for ``"proxies"``, which has no scene.
     sensitive
-        Sensitive column, for ``"proxies"``.
+        Name of the sensitive column, for ``"proxies"``.
     """
 
-    #: The study belongs to all users who ask for the same one.
+    #: A study has no owner, because all users who request the same study share its result.
     owner: ClassVar[str] = ""
 
     kind: str
@@ -76,7 +77,7 @@ class Study:
 
     @property
     def key(self) -> str:
-        """Hash of the study, the version and the available measures."""
+        """Return the hash of the study, of the version and of the available measures."""
         parts = (self.to_json(), __version__, str(_FORMAT), ",".join(REGISTRY))
         return sha256("\n".join(parts).encode())[:24]
 
@@ -87,7 +88,7 @@ class Study:
         return KINDS[self.kind](self.scene)
 
 
-#: The ten noise levels on which estimators are compared.
+#: Noise levels at which estimators are compared, ten in number.
 FIG2_NOISES: tuple[float, ...] = tuple(np.linspace(0.5, 9.0, 10).round(3).tolist())
 _EXACT_POINTS = 40
 
@@ -104,20 +105,22 @@ def noise_axis_study(
     Parameters
     ----------
     scenes
-        Patterns, numbers of rows (the same for all) and first seeds; their noise has no effect.
+        Scenes with patterns, numbers of rows (the same for all) and seeds; their noise has no effect.
     noises
-        Noise levels.
+        Noise levels to compute.
     repeats
-        Data sets per level.
+        Number of data sets per level.
     ids
-        Measures; by default all between 0 and 1. Divergences do not fit on the axis of HGR.
+        Ids of the measures; by default, all measures between 0 and 1. The default omits divergences, which do
+        not fit on the axis of HGR.
 
     Yields
     ------
     Progress
-        ``values``: ``pattern``, ``noise``, ``repeat``, ``id``, ``evaluation`` ("ours" or "published"),
-        ``value``. ``exact``: ``pattern``, ``noise``, ``hgr``, ``chi2``, ``mi``. ``lines`` and ``errors``:
-        as :func:`lines_of` and :func:`errors`.
+        Progress with four tables. The columns of ``values`` are ``pattern``, ``noise``, ``repeat``, ``id``,
+        ``evaluation`` ("ours" or "published") and ``value``. The columns of ``exact`` are ``pattern``,
+        ``noise``, ``hgr``, ``chi2`` and ``mi``. The tables ``lines`` and ``errors`` are as returned by
+        :func:`lines_of` and :func:`errors`.
     """
     exact = _exact(scenes, noises)
     draws = [
@@ -145,29 +148,29 @@ def _exact(scenes: Sequence[Scene], noises: Sequence[float]) -> pd.DataFrame:
 
 
 def lines_of(values: pd.DataFrame) -> pd.DataFrame:
-    """Return mean, lowest and highest value of each estimator at each noise level.
+    """Return the mean, lowest and highest value of each estimator at each noise level.
 
     Returns
     -------
     DataFrame
-        ``pattern``, ``id``, ``evaluation``, ``noise``, ``mean``, ``min``, ``max``, ``size``.
+        Columns ``pattern``, ``id``, ``evaluation``, ``noise``, ``mean``, ``min``, ``max`` and ``size``.
     """
     keys = ["pattern", "id", "evaluation", "noise"]
     return values.groupby(keys)["value"].agg(["mean", "min", "max", "size"]).reset_index()
 
 
 def errors(values: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
-    """Return bias and root mean squared error of the HGR estimators against the exact value.
+    """Return the bias and the root mean squared error of the HGR estimators against the exact value.
 
     Parameters
     ----------
     values, exact
-        As :func:`noise_axis_study` gives them.
+        Tables as returned by :func:`noise_axis_study`.
 
     Returns
     -------
     DataFrame
-        ``id``, ``evaluation``, ``pattern``, ``bias``, ``rmse``.
+        Columns ``id``, ``evaluation``, ``pattern``, ``bias`` and ``rmse``.
     """
     hgr = values[values["id"].str.startswith("hgr_")]
     both = hgr.merge(exact[["pattern", "noise", "hgr"]], on=["pattern", "noise"])
@@ -182,7 +185,7 @@ LEVEL = 0.05
 
 
 def compared() -> tuple[str, ...]:
-    """Return all quick measures, and the slow ones between 0 and 1; the others take minutes."""
+    """Return the ids of all quick measures, and of the slow ones between 0 and 1; the others take minutes."""
     return tuple(id for id in studied() if REGISTRY[id].quick or REGISTRY[id].upper == 1)
 
 
@@ -196,32 +199,33 @@ def power_study(
 ) -> Iterator[Progress]:
     """Estimate the detection rate of every estimator at every noise level.
 
-    At each level ``repeats`` data sets are drawn. The U of one data set is independent of the V of the next
-    two and has the same margins, so these pairs give the estimator's values under independence. A link is
-    detected in a data set if p = (1 + number of such values that reach its value) / (1 + their number) is at
-    most 5 %.
+    The study draws ``repeats`` data sets at each level. The U of one data set is independent of the V of the
+    next two data sets and has the same margins, so these pairs give the estimator's values under
+    independence. A link is detected in a data set if p = (1 + number of independent values that reach its
+    value) / (1 + number of independent values) is at most 5 %.
 
     Parameters
     ----------
     scene
-        Pattern and number of rows; its noise has no effect.
+        Scene with a pattern and a number of rows; its noise has no effect.
     noises
-        Noise levels.
+        Noise levels to compute.
     repeats, slow_repeats
-        Data sets per level, for quick and for slow measures (at least 10: fewer independent pairs can't show
-        5 %).
+        Numbers of data sets per level, for quick and for slow measures (at least 10, because fewer
+        independent pairs cannot reach 5 %).
     ids
-        Measures; by default :func:`compared`.
+        Ids of the measures; by default, those of :func:`compared`.
 
     Yields
     ------
     Progress
-        ``power``: ``noise``, ``id``, ``rate``, ``repeats``, ``low`` and ``high`` (95 % interval, Wilson).
+        Progress with the table ``power``, whose columns are ``noise``, ``id``, ``rate``, ``repeats``, ``low``
+        and ``high`` (95 % interval of Wilson).
     """
     ids = compared() if ids is None else ids
     quick = [id for id in ids if REGISTRY[id].quick]
     slow = [id for id in ids if not REGISTRY[id].quick]
-    # A slow measure takes about as long as this many quick ones.
+    # A slow measure takes about as long as this number of quick measures.
     work = [(quick, repeats, 1.0 * len(quick)), (slow, slow_repeats, 20.0 * len(slow))]
     total = sum(weight for *_, weight in work)
     known: list[pd.DataFrame] = []
@@ -243,10 +247,10 @@ def power_study(
 
 
 def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, Array]:
-    """Dependent pairs and two shifts of V for each level, ``(levels · 3 · repeats, n)`` both."""
+    """Return dependent pairs and two shifts of V for each level, ``(levels · 3 · repeats, n)`` both."""
     first, second = [], []
     for level, noise in enumerate(noises):
-        # Each level has its own noise.
+        # Each level has independent noise.
         u, v = replace(scene, noise=noise, seed=scene.seed + 1000 * (level + 1)).draw(repeats=repeats)
         first += [u, u, u]
         second += [v, np.roll(v, -1, axis=0), np.roll(v, -2, axis=0)]
@@ -254,7 +258,7 @@ def _pairs(scene: Scene, noises: Sequence[float], repeats: int) -> tuple[Array, 
 
 
 def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
-    """Rates from values (levels, 3, repeats): dependent pairs first, then the two independent shifts."""
+    """Return rates from values (levels, 3, repeats): first dependent pairs, then two independent shifts."""
     sizes = np.abs(values) if REGISTRY[id].signed else values
     null = sizes[:, 1:].reshape(len(sizes), -1)
     reach = (null[:, None, :] >= sizes[:, 0, :, None]).sum(axis=-1)
@@ -268,7 +272,7 @@ def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
 
 
 def wilson(rate: Array, count: int) -> tuple[Array, Array]:
-    """Return the 95 % interval of a share of ``count`` (Wilson 1927)."""
+    """Return the 95 % interval of a share of ``count`` cases (Wilson 1927)."""
     centre = (rate + Z**2 / (2 * count)) / (1 + Z**2 / count)
     half = Z * np.sqrt(rate * (1 - rate) / count + Z**2 / (4 * count**2)) / (1 + Z**2 / count)
     return centre - half, centre + half
@@ -278,7 +282,7 @@ RHOS: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9
 
 
 def gaussian_pairs(rhos: Sequence[float], n: int, *, repeats: int, seed: int = 0) -> tuple[Array, Array]:
-    """Draw standard normal pairs with correlation ρ; (len(rhos) · repeats, n) both, repeats innermost."""
+    """Draw standard normal pairs with correlation ρ, (len(rhos) · repeats, n) both, repeats innermost."""
     rng = np.random.default_rng(seed)
     u, rest = rng.normal(size=(2, repeats, n))
     v = np.concatenate([rho * u + np.sqrt(1 - rho**2) * rest for rho in rhos])
@@ -298,19 +302,19 @@ def gaussian_study(
     Parameters
     ----------
     rhos
-        Correlations in [−1, 1].
+        Correlations ρ in [−1, 1].
     n, repeats
-        Rows per data set, data sets per correlation.
+        Number of rows per data set, and number of data sets per correlation.
     ids
-        Measures; by default all that estimate one of the three.
+        Ids of the measures; by default, all measures that estimate HGR, χ² or mutual information.
     seed
-        Number of the draw.
+        Seed of the draw.
 
     Yields
     ------
     Progress
-        ``values``: ``rho``, ``repeat``, ``id``, ``evaluation``, ``value`` (HGR is not squared); ``exact`` as
-        :func:`exact_curves`.
+        Progress with the tables ``values``, whose columns are ``rho``, ``repeat``, ``id``, ``evaluation`` and
+        ``value`` (HGR is not squared), and ``exact``, as returned by :func:`exact_curves`.
     """
     ids = [id for id in studied() if target_of(id)] if ids is None else ids
     u, v = gaussian_pairs(rhos, n, repeats=repeats, seed=seed)
@@ -326,12 +330,12 @@ def means_along_rho(values: pd.DataFrame, *, base: str) -> pd.DataFrame:
     Parameters
     ----------
     values
-        As returned by :func:`gaussian_study`; our own form of each estimator is used.
+        Values as returned by :func:`gaussian_study`, of which our form of each estimator is used.
 
     Returns
     -------
     DataFrame
-        ``id``, ``rho``, ``mean``, ``min``, ``max``.
+        Columns ``id``, ``rho``, ``mean``, ``min`` and ``max``.
     """
     ours = values[values["evaluation"] == OURS]
     value = ours["value"].where(~ours["id"].str.startswith("hgr_"), ours["value"] * ours["value"].abs())
@@ -349,8 +353,9 @@ def proxy_study(dataset: Dataset, sensitive: str) -> Iterator[Progress]:
     Yields
     ------
     Progress
-        ``values``: ``feature`` and ``hgr``, from the beginning; ``ranking`` and ``joint`` at the end: the
-        fields of :class:`~fairdash.data.proxies.ProxyRanking`.
+        Progress with the table ``values`` (columns ``feature`` and ``hgr``) from the beginning, and at the
+        end the tables ``ranking`` and ``joint``, with the fields of
+        :class:`~fairdash.data.proxies.ProxyRanking`.
     """
     steps = ranking_steps(dataset, sensitive=sensitive)
     while True:
@@ -392,7 +397,7 @@ def _gaussians(scene: Scene) -> Iterator[Progress]:
     return gaussian_study(n=scene.n, seed=scene.seed, repeats=3, ids=slow)
 
 
-#: Kind of the study of a data set.
+#: Kind of the study that ranks the features of a data set.
 PROXIES = "proxies"
 
 KINDS: Mapping[str, Callable[[Scene], Iterator[Progress]]] = {

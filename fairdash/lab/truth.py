@@ -1,12 +1,12 @@
 """Exact values for a pattern with noise, by quadrature, and for bivariate normal distributions.
 
-This module also checks the supplement's proposition "Mutual Information vs χ²" for these distributions. It
-states that HGR² ≤ 1 − 2^(−2I), and that this term is ≤ χ² for χ² ≥ t ≈ 0.345 and ≥ χ² below, because I ≤
-log(1 + χ²).
+This module also checks the proposition "Mutual Information vs χ²" of the supplement for bivariate normal
+distributions. The proposition states that HGR² ≤ 1 − 2^(−2I), and that this bound is ≤ χ² for χ² ≥ t ≈ 0.345
+and ≥ χ² below, because I ≤ log(1 + χ²).
 
-For a bivariate normal distribution 1 + χ² = 1/(1 − ρ²), so I = ½ ln(1 + χ²) nats, and everything is a
-function of χ² alone. With I in bits 2^(−2I) = 1 − ρ². The bound *equals* HGR² and is below χ² for every ρ, so
-no threshold exists. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
+For a bivariate normal distribution, 1 + χ² = 1/(1 − ρ²), so that I = ½ ln(1 + χ²) nats, and all quantities
+are functions of χ² alone. With I in bits, 2^(−2I) = 1 − ρ². The bound then *equals* HGR² and is below χ² for
+every ρ, so no threshold exists. With I in nats, the bound is 1 − (1 − ρ²)^ln 2, which is *below* HGR².
 """
 
 from __future__ import annotations
@@ -27,33 +27,33 @@ Array = NDArray[np.float64]
 _CELLS = 500
 _POINTS_PER_CELL = 30
 _REACH = 6.0
-#: Spacing of the grid of V in noise standard deviations, and its points, at most.
+#: Spacing of the grid of V in standard deviations of the noise, and maximum number of its points.
 _SPACING = 0.25
 _MOST = 1200
-#: Points at which f is given: forty waves need them.
+#: Number of points at which f is given, which forty waves require.
 _POINTS_OF_F = 2001
-#: A pattern with more values counts as continuous.
+#: Maximum number of values of a pattern that counts as discrete.
 _FEW_VALUES = 20
-#: Noise below this share of the range counts as none: 500 cells no longer resolve it.
+#: Noise below this share of the range counts as zero, because 500 cells cannot resolve it.
 _NO_NOISE = 1 / 150
 
 
 @dataclass(frozen=True, kw_only=True)
 class Truth:
-    """Dependence of U ~ Uniform(−10, 10) and V = F(U) + N(0, noise²).
+    """Exact dependence of U ~ Uniform(−10, 10) and V = F(U) + N(0, noise²).
 
     Attributes
     ----------
     hgr
         Maximal correlation, in [0, 1].
     chi2
-        χ² divergence of the joint law from the product of its margins; infinite without noise.
+        χ² divergence of the joint law from the product of its margins, which is infinite without noise.
     mi
-        Mutual information in nats; infinite without noise.
+        Mutual information in nats, which is infinite without noise.
     u, f : (m,) arrays
-        The best transformation of U, with mean 0 and variance 1.
+        Points of the best transformation f of U, with mean 0 and variance 1.
     v, g : (k,) arrays
-        The best transformation of V.
+        Points of the best transformation g of V.
     """
 
     hgr: float
@@ -68,12 +68,12 @@ class Truth:
 def truth_of(shape: Pattern, *, noise: float) -> Truth:
     """Return the exact quantities for a pattern with noise of standard deviation ``noise``.
 
-    V depends on U through W = F(U) alone. The distribution of W is cut into cells of equal probability, V is
-    on a regular grid, and Q(w, v) = p(w, v) / √(p(w) p(v)): HGR is its second singular value (Witsenhausen
-    1975), χ² is the sum of its squares minus 1, and the second singular vectors are f and g.
+    V depends on U only through W = F(U). The distribution of W is divided into cells of equal probability, V
+    is on a regular grid, and Q(w, v) = p(w, v) / √(p(w) p(v)). HGR is the second singular value of Q
+    (Witsenhausen 1975), χ² is the sum of its squares minus 1, and the second singular vectors are f and g.
 
-    Without noise, every function of W has correlation 1 with itself, and f is then W, standardised. χ² and
-    mutual information of a pattern of few values are those of W itself.
+    Without noise, every function of W has correlation 1 with itself, and the returned f is the standardised
+    W. For a pattern with few values, χ² and mutual information are those of W with itself.
 
     Raises
     ------
@@ -108,23 +108,23 @@ def truth_of(shape: Pattern, *, noise: float) -> Truth:
 
 
 def _best(given: Array, p_v: Array) -> tuple[Array, Array]:
-    """Second singular pair of Q as functions of the cells of W and of the grid of V."""
+    """Return the second singular pair of Q as functions of the cells of W and of the grid of V."""
     root = np.sqrt(p_v)
     q = given / np.maximum(root, 1e-150) / math.sqrt(len(given))
-    # QᵀQ has the size of the coarser grid; its first pair is the constant function.
+    # QᵀQ has the size of the coarser grid, and its first pair is the constant function.
     gram = q.T @ q - np.outer(root, root)
-    # eigvalsh would give the value, but f and g need the vector.
+    # The function eigvalsh would give the value, but f and g need the vector.
     vector = np.linalg.eigh(gram)[1][:, -1]
     g = vector / np.maximum(root, 1e-150)
     f = given @ g
     size = float(np.sqrt(np.mean((f - f.mean()) ** 2)))
     f = (f - f.mean()) / size if size > 0 else np.zeros(len(f))
-    # The sign is arbitrary: f rises with W overall.
+    # The sign is arbitrary, so f is chosen to rise with W overall.
     return (f, g) if f @ np.arange(len(f)) >= f.sum() * (len(f) - 1) / 2 else (-f, -g)
 
 
 def _of_values(w: Array) -> tuple[float, float]:
-    """χ² and mutual information of W with itself, finite if it has few values."""
+    """Return χ² and mutual information of W with itself, which are finite if W has few values."""
     counts = np.unique(np.round(w, 9), return_counts=True)[1]
     if len(counts) > _FEW_VALUES:
         return math.inf, math.inf
@@ -133,7 +133,7 @@ def _of_values(w: Array) -> tuple[float, float]:
 
 
 def exact_curves(rhos: Array) -> pd.DataFrame:
-    """Return ``rho``, ``hgr2`` = ρ², ``chi2``, ``mi`` in nats, and ``mi_bits``."""
+    """Return the columns ``rho``, ``hgr2`` = ρ², ``chi2``, ``mi`` in nats and ``mi_bits``."""
     rows = [(rho, one.hgr**2, one.chi2, one.mi) for rho in rhos.tolist() for one in [gaussian(rho)]]
     frame = pd.DataFrame(rows, columns=["rho", "hgr2", "chi2", "mi"])
     return frame.assign(mi_bits=frame["mi"] / np.log(2))
@@ -143,22 +143,22 @@ BASES = ("bits", "nats")
 
 
 def unit_of(base: str) -> float:
-    """Return a unit of information in nats: 1, or the size of a bit."""
+    """Return a unit of information in nats: 1 for nats, or the size of a bit."""
     return 1.0 if base == "nats" else math.log(2)
 
 
 def information(chi2: Array, base: str) -> Array:
-    """Return the mutual information of the normal law with this χ²: ½ log(1 + χ²)."""
+    """Return the mutual information ½ log(1 + χ²) of the normal distribution with this χ²."""
     return np.asarray(0.5 * np.log1p(chi2) / unit_of(base))
 
 
 def middle(mutual_information: Array) -> Array:
-    """Return the proposition's middle term, 1 − 2^(−2I)."""
+    """Return the middle term of the proposition, 1 − 2^(−2I)."""
     return np.asarray(-np.expm1(-2 * math.log(2) * mutual_information))
 
 
 def hgr2(chi2: Array) -> Array:
-    """Return HGR² = ρ² of the normal law with this χ²."""
+    """Return HGR² = ρ² of the normal distribution with this χ²."""
     return np.asarray(chi2 / (1 + chi2))
 
 
@@ -168,13 +168,13 @@ def upper(chi2: Array, base: str) -> Array:
 
 
 def printed_threshold() -> float:
-    """Return t by the supplement's formula: (a − 1)/(a + 1) with a = exp(−1/(2 ln 2)); negative."""
+    """Return t by the supplement's formula, (a − 1)/(a + 1) with a = exp(−1/(2 ln 2)), which is negative."""
     a = math.exp(-1 / (2 * math.log(2)))
     return (a - 1) / (a + 1)
 
 
 def bound_crossing(base: str) -> float:
-    """Return the χ² at which the bound 1 − 2^(−2 log(1 + χ²)) equals χ²; in bits the golden ratio minus 1."""
+    """Return the χ² at which 1 − 2^(−2 log(1 + χ²)) equals χ²; in bits, this is the golden ratio minus 1."""
     return float(brentq(lambda x: float(upper(np.array(x), base)) - x, 0.05, 5.0))
 
 

@@ -1,12 +1,12 @@
-"""scikit-learn's histogram gradient boosting, faster with row weights or many columns.
+"""Histogram gradient boosting of scikit-learn, made faster with row weights or many columns.
 
-scikit-learn 1.9 bins columns by weighted quantiles, and sorts each column anew for each of 254 of them: a fit
-to 600 rows of 100 columns takes 15 s instead of 0.15 s. Here equal weights are ignored, and otherwise columns
-are cut into bins with about equal numbers of rows.
+scikit-learn 1.9 bins columns by weighted quantiles, and sorts each column again for each of 254 quantiles, so
+that a fit to 600 rows of 100 columns takes 15 s instead of 0.15 s. This module ignores equal weights, and for
+other weights divides columns into bins with about equal numbers of rows.
 
-A split costs columns × bins even if columns have few values: with 3,000 dummies, a fit to 600 rows took 20 s,
-because each has room for 255 bins. Small tables get as many bins as a column has values, which changes no
-tree, and wide tables at most as many as fit into a processor's cache.
+The time of a split is proportional to columns × bins even if columns have few values. With 3,000 dummies, a
+fit to 600 rows took 20 s, because each dummy has room for 255 bins. Small tables get as many bins as a column
+has values, which changes no tree, and wide tables get at most as many bins as fit into a processor's cache.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 Array = NDArray[np.float64]
 
-#: Bins of all columns of a node with which a table counts as wide, and the smallest number of bins per column
-#: there.
+#: Number of bins of all columns of a node from which a table counts as wide, and minimum number of bins per
+#: column in a wide table.
 _MAX_BINS_A_NODE, _MIN_BINS = 50_000, 32
 
 
 class BoostedTrees(HistGradientBoostingRegressor):
-    """Histogram gradient boosting; parameters and attributes are those of its class."""
+    """Histogram gradient boosting with the parameters and attributes of scikit-learn's class."""
 
     max_bins: int
 
@@ -46,9 +46,10 @@ class BoostedTrees(HistGradientBoostingRegressor):
 
 
 def bins_for(columns: Array, most: int) -> int:
-    """Return the number of bins per column for a table (n, p): as many as it has values, fewer if it is wide.
+    """Return the number of bins per column for a table (n, p): the number of values, or fewer if it is wide.
 
-    With more rows than bins, values are not counted, because bins then cost little: the number is `most`.
+    With more rows than bins, values are not counted and the number is `most`, because bins then take little
+    time.
 
     Examples
     --------
@@ -66,10 +67,10 @@ def bins_for(columns: Array, most: int) -> int:
 
 
 def in_bins(columns: Array, count: int) -> Array:
-    """Replace columns (n, p) with more than `count` values by the middle values of bins with about equal
-    numbers of rows.
+    """Replace columns (n, p) with more than `count` values by middle values of bins of about equal size.
 
-    The given array is changed and returned. Missing cells stay missing, and equal cells equal.
+    The function changes and returns the given array. Missing cells remain missing, and equal cells remain
+    equal.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Encode classes, such as sex or region, as numeric columns.
+"""Encoding of classes, such as sex or region, as numeric columns.
 
-Two classes become one column of 0 and 1, more become one column each, so all functions of numbers accept
-classes. A function of the class is a sum of functions of these columns. Measures, penalties and pages that
-accept several sensitive columns therefore detect every link with the class; the others compare each class
-with the rest.
+Two classes become one column of 0 and 1, and more classes become one column each, so that all functions of
+numbers accept classes. Any function of the class is a sum of functions of these columns. Measures, penalties
+and pages that accept several sensitive columns therefore detect every link with the class, whereas the others
+compare each class with the rest.
 
 >>> regions = classes_of(["north"] * 30 + ["south"] * 25 + ["east"] * 20)
 >>> list(regions.columns("region")), regions.counts.tolist()
@@ -25,25 +25,27 @@ from fairdash.utils.text import counted, few
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Smaller classes are merged: figures of few people are neither shown nor reliable.
+#: Minimum number of rows of a class; smaller classes are merged, because results on few people are neither
+#: shown nor reliable.
 MIN_ROWS = 20
-#: With more classes, every figure is a long table, and most classes have too few rows.
+#: Maximum number of classes; with more classes, every result is a long table, and most classes have too few
+#: rows.
 MAX_CLASSES = 25
-#: Name of the merged rare classes.
+#: Name of the class into which rare classes are merged.
 OTHERS = "all others"
 
 
 class Classes(NamedTuple):
-    """Class of each row.
+    """Class of each row, with the names of the classes.
 
     Attributes
     ----------
     codes : (n,) array
-        Position of its class in `names`; −1 if missing.
+        Position in `names` of each row's class, or −1 if the class is missing.
     names
-        Names of the classes, in the order of an ordered category, or else alphabetical.
+        Names of the classes, in the order of an ordered category, otherwise in alphabetical order.
     merged
-        Rare classes that were merged, with their rows.
+        Numbers of rows of the rare classes that were merged, by class.
     """
 
     codes: Index
@@ -52,7 +54,7 @@ class Classes(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Number of rows of each class, (k,)."""
+        """Return the number of rows of each class, (k,)."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
 
     def columns(self, name: str) -> dict[str, Array]:
@@ -66,7 +68,7 @@ class Classes(NamedTuple):
         }
 
     def sentences(self, name: str) -> list[str]:
-        """Return notes on a column of this name: the meaning of 0 and 1, and rare classes."""
+        """Return notes on a column of this name about the meaning of 0 and 1, and about rare classes."""
         if len(self.names) == 2:
             said = [f"“{name}” is 1 for “{self.names[1]}” and 0 for “{self.names[0]}”."]
         else:
@@ -74,7 +76,7 @@ class Classes(NamedTuple):
         return [*said, *self.merged_in_words(name)]
 
     def merged_in_words(self, name: str) -> list[str]:
-        """Note on rare classes of a column of this name; empty without any."""
+        """Return a note on the rare classes of a column of this name, or "" if there are none."""
         if not self.merged:
             return []
         return [
@@ -92,8 +94,8 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
     values : (n,) array
         Text or categories, possibly with missing values.
     fewest
-        Classes with fewer rows are merged, as long as two classes remain. If the merged class has too few
-        rows as well, the next rarest class joins it.
+        Minimum number of rows of a class; smaller classes are merged as long as two classes remain. If the
+        merged class has too few rows as well, the next rarest class is merged into it.
     """
     column = pd.Series(values)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -102,7 +104,7 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
     else:
         found, levels = pd.factorize(column, sort=True)
     if not getattr(column.dtype, "ordered", False):
-        # As text, so that the order is the same whatever type the levels have.
+        # The levels are sorted as text, so that their order does not depend on their type.
         order = np.argsort(np.array([str(each) for each in levels], dtype=object), kind="stable")
         levels = levels[order]
         found = np.append(np.argsort(order), -1)[found]
@@ -120,9 +122,9 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
 
 
 def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:
-    """Return classes as numbers: two as 0 and 1, (n,); more as columns of 0 and 1, (n, k), or as codes, (n,).
+    """Return classes as numbers: two as 0 and 1, (n,); more as columns of 0 and 1, (n, k), or codes, (n,).
 
-    No classes are merged; NaN for missing values.
+    No classes are merged, and missing values become NaN.
     """
     classes = classes_of(values, fewest=0)
     if as_codes or len(classes.names) < 2:
@@ -132,7 +134,7 @@ def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> A
 
 
 def rare_classes(counts: NDArray[np.int64], fewest: int) -> set[int]:
-    """Return the classes to merge, by their counts of rows (k,); none if only one class would remain."""
+    """Return the classes to merge, given their counts of rows (k,); none if only one class would remain."""
     order = [int(k) for k in np.argsort(counts, kind="stable")]
     rare = [k for k in order if counts[k] < fewest][: len(counts) - 1]
     while rare and counts[rare].sum() < fewest and len(rare) < len(counts) - 1:
@@ -141,7 +143,7 @@ def rare_classes(counts: NDArray[np.int64], fewest: int) -> set[int]:
 
 
 def holds_text(values: Any) -> bool:
-    """Return whether values, of any type, are text or categories, and thus classes rather than numbers."""
+    """Return whether values of any type are text or categories, and thus classes instead of numbers."""
     if isinstance(getattr(values, "dtype", None), pd.CategoricalDtype):
         return not pd.api.types.is_numeric_dtype(values.dtype.categories.dtype)
     column = pd.Series(values) if np.ndim(values) == 1 else pd.Series(dtype=float)
@@ -151,7 +153,7 @@ def holds_text(values: Any) -> bool:
 
 
 def why_no_classes(classes: Classes) -> str | None:
-    """Explain why there are too many classes, or too small ones, to compare; None if they are usable."""
+    """Explain why there are too many classes, or too small ones, to compare; None if they can be compared."""
     n_known, n_merged = int((classes.codes >= 0).sum()), sum(classes.merged.values())
     if len(classes.names) > MAX_CLASSES:
         return f"it has more than {MAX_CLASSES} classes of {MIN_ROWS} rows and more"
@@ -172,7 +174,7 @@ def column_of(name: str, columns: tuple[str, ...]) -> str:
 def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
     """Return a map of sensitive attributes to columns: the 0/1 columns of one attribute, or one column.
 
-    Columns belong together if their names say so and every row has 1 in exactly one of them.
+    Columns belong to one attribute if their names say so and every row has a 1 in exactly one of them.
 
     >>> made = pd.DataFrame(classes_of(["a", "b", "c"] * 20).columns("region")).assign(age=range(60))
     >>> attributes_of(made)
@@ -190,7 +192,7 @@ def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
 
 
 def one_column_each(columns: pd.DataFrame) -> pd.DataFrame:
-    """Return a column per sensitive attribute: its numbers, or names of classes instead of 0/1 columns."""
+    """Return one column per sensitive attribute: its numbers, or names of classes for its 0/1 columns."""
     of_each = {
         name: columns[own].idxmax(axis=1) if len(own) > 1 else columns[own[0]]
         for name, own in attributes_of(columns).items()

@@ -1,4 +1,4 @@
-"""Import optional packages with an error that names the extra, and load a package's names on first use."""
+"""Imports of optional packages with an error that names the extra, and imports of names on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from fairdash.errors import MissingPackageError
 
-#: Imported package to the extra that installs it, as in pyproject.toml.
+#: Extra that installs each imported package, as in pyproject.toml.
 EXTRA_OF: Mapping[str, str] = MappingProxyType(
     {
         "pyarrow": "readers",
@@ -44,7 +44,7 @@ EXTRA_OF: Mapping[str, str] = MappingProxyType(
 
 @cache
 def has(package: str) -> bool:
-    """Return whether a package of :data:`EXTRA_OF` is installed, without loading it."""
+    """Return whether a package of :data:`EXTRA_OF` is installed, without loading the package."""
     try:
         return find_spec(package) is not None
     except MissingPackageError:
@@ -52,12 +52,12 @@ def has(package: str) -> bool:
 
 
 def need(*packages: str) -> None:
-    """Refuse a computation at once if a package of :data:`EXTRA_OF` that it needs later is missing.
+    """Raise an error at once if a package of :data:`EXTRA_OF` that a computation needs later is missing.
 
     Raises
     ------
     MissingPackageError
-        One of the packages is not installed.
+        If one of the packages is not installed.
     """
     for package in packages:
         if not has(package):
@@ -73,12 +73,12 @@ def missing(package: str) -> MissingPackageError:
 
 
 def name_missing_packages() -> None:
-    """Make fairdash's own imports name the extra that installs a missing package."""
+    """Let errors of fairdash's imports name the extra that installs a missing package."""
     sys.meta_path.append(_MissingPackages())
 
 
 class _MissingPackages(MetaPathFinder):
-    """It is asked last, if no other finder has the package, and ignores imports by other libraries."""
+    """Finder that Python asks last, after all other finders; it ignores imports by other libraries."""
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         if fullname in EXTRA_OF and _importer().partition(".")[0] == "fairdash":
@@ -87,7 +87,7 @@ class _MissingPackages(MetaPathFinder):
 
 
 def _importer() -> str:
-    """Return the name of the module that is being imported."""
+    """Return the name of the module that imports the package."""
     frame = sys._getframe(2)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("importlib."):
         frame = frame.f_back
@@ -95,12 +95,12 @@ def _importer() -> str:
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return a package's ``__getattr__`` that loads each name from its module and keeps it.
+    """Return a package's ``__getattr__``, which loads each name from its module on first use and caches it.
 
     Parameters
     ----------
     package
-        The package's ``__name__``.
+        Name ``__name__`` of the package.
     homes
         Map of names to their modules, and of modules to their packages.
 
@@ -131,7 +131,7 @@ def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callab
     Parameters
     ----------
     package, file
-        The package's ``__name__`` and ``__file__``; the stub is in the same folder as ``__init__.pyi``.
+        ``__name__`` and ``__file__`` of the package; its stub is ``__init__.pyi`` in the same folder.
     """
     homes = homes_of_stub(file)
     names = sorted(homes)
@@ -139,7 +139,7 @@ def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callab
 
 
 def homes_of_stub(file: str) -> dict[str, str]:
-    """Return each name that the stub of a package imports, with its module."""
+    """Return each name that the stub of a package imports, with the module of the name."""
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     return {name.name: str(node.module) for node in imports for name in node.names}

@@ -1,8 +1,8 @@
 """Memory limits for a process, so that one table or run cannot exhaust the machine.
 
-``FAIRDASH_MEMORY`` sets the limit in gigabytes, by default half of the machine's or container's memory. It
-applies only on Linux, which refuses an allocation beyond the limit at once, and not on machines with a GPU,
-whose drivers reserve very large address spaces.
+The variable ``FAIRDASH_MEMORY`` sets the limit in gigabytes; the default is half of the machine's or
+container's memory. The limit applies only on Linux, which refuses an allocation beyond the limit at once, and
+only on machines without a GPU, because drivers of GPUs reserve very large address spaces.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: Exists if a GPU driver is installed.
+#: Files that exist if a GPU driver is installed.
 _GPUS = tuple(map(Path, ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")))
 _CONTAINERS = tuple(map(Path, ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")))
 
 
 def most_memory() -> int:
-    """Return the bytes that a run, or reading a table, may take beyond the current memory of the process."""
+    """Return the bytes that a run, or reading a table, may use beyond the current memory of the process."""
     wanted = os.environ.get("FAIRDASH_MEMORY")
     if wanted:
         return int(float(wanted) * 1e9)
@@ -33,23 +33,23 @@ def _of_machine() -> int:
         try:
             limits.append(int(path.read_text()))
         except (OSError, ValueError):
-            # Missing outside of such a container, or "max".
+            # This file is missing outside of a container, or contains "max".
             continue
     return min(limits)
 
 
 def can_limit() -> bool:
-    """Return whether memory can be limited here."""
+    """Return whether the memory of a process can be limited on this machine."""
     return sys.platform == "linux" and not any(path.exists() for path in _GPUS)
 
 
 def beyond() -> str:
-    """Describe the exceeded limit, as continuation of "takes more"."""
+    """Describe the exceeded limit, to continue a sentence after "takes more"."""
     return f"than {most_memory() / 1e9:,.1f} GB of memory" if can_limit() else "memory than there is"
 
 
 def limit_memory() -> None:
-    """Limit this process to :func:`most_memory` from now on; beyond it, MemoryError is raised."""
+    """Limit this process to :func:`most_memory` from now on; larger allocations raise a MemoryError."""
     if can_limit():
         _set(_taken() + most_memory())
 
@@ -60,7 +60,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def limited_memory() -> Iterator[None]:
-    """Limit this process to :func:`most_memory` inside this context; any thread may get MemoryError."""
+    """Limit this process to :func:`most_memory` in this context; any thread may get a MemoryError."""
     global _readers
     if not can_limit():
         yield
@@ -85,7 +85,7 @@ _before: list[int] = []
 
 
 def _taken() -> int:
-    """Memory counted against the limit so far."""
+    """Return the memory that counts against the limit so far."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmData:"):
             return int(line.split()[1]) * 1024
@@ -97,7 +97,8 @@ def _set(limit: int) -> None:
 
     import numpy as np
 
-    # The library allocates its working memory at the first product, and ends the process if that fails.
+    # The library allocates its working memory at the first product, and ends the process if this allocation
+    # fails.
     np.ones((64, 64)) @ np.ones((64, 64))
     _, most = resource.getrlimit(resource.RLIMIT_DATA)
     if most != resource.RLIM_INFINITY:
@@ -105,7 +106,7 @@ def _set(limit: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
 
 
-#: Messages of torch and Arrow in exceptions whose types have other meanings, too.
+#: Messages of torch and Arrow in exceptions whose types also have other meanings.
 _SIGNS = ("can't allocate memory", "alloc of size", "Failed to launch worker thread")
 
 

@@ -1,7 +1,7 @@
 """Options of a command, each declared once as a field of its plan.
 
 The page's form (:mod:`fairdash.ui.widgets`), the command line (:func:`fairdash.cli.with_options`), the plan
-and the check of its JSON take name, type, default, range and words from the field.
+and the check of the plan's JSON use the field's name, type, default, range and words.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ def option(
     Parameters
     ----------
     default
-        Its default; ``...`` for an option that must be given.
+        Default of the option, or ``...`` for a required option.
     label
-        Title of its widget; "" for an option without a separate widget.
+        Title of the option's widget, or "" for an option without a separate widget.
     help
         Help text of the widget and of the command.
     within
-        Range of a number, or of each of several, such as ``"(0, 1]"``.
+        Range of a number, or of each of several numbers, such as ``"(0, 1]"``.
     unit
-        ``"%"`` for a share that the page asks for in per cent.
+        Unit ``"%"`` for a share that the page asks for in per cent.
     choices
         Ids of the allowed values.
     step
-        Step of its widget.
+        Step of the option's widget.
     needs
-        The role without which it has no effect.
+        Role without which the option has no effect.
     name
-        Its name in the library, if it differs from the field's name.
+        Name of the option in the library, if it differs from the name of the field.
     word
-        Its name in the command, if it differs; for a list, the name of one value.
+        Name of the option in the command, if it differs; for a list, the name of one value.
     """
     about = {key: value for key, value in locals().items() if key != "default"}
     return field(default=MISSING if default is ... else default, metadata=about)
 
 
 def options_of(plan: type) -> Mapping[str, Field[Any]]:
-    """Fields of a plan that are options, by their names in the library."""
+    """Return the fields of a plan that are options, by their names in the library."""
     return {each.metadata["name"] or each.name: each for each in fields(plan) if "help" in each.metadata}
 
 
 def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
-    """Note values of a plan's fields that are numbers out of range."""
+    """Record numbers in a plan's fields that are out of range."""
     for name, each in options_of(plan).items():
         value, within = values[each.name], each.metadata["within"]
         numbers = () if value is None else value if isinstance(value, Iterable) else (value,)
@@ -79,7 +79,7 @@ def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
 
 
 def bounds(within: str) -> tuple[float, float]:
-    """Return the ends of a range.
+    """Return the two ends of a range.
 
     >>> bounds("(0, 1]")
     (0.0, 1.0)

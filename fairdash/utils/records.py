@@ -1,4 +1,4 @@
-"""Convert frozen dataclasses to plain JSON values and back, the same way for every plan and description."""
+"""Conversion of frozen dataclasses to plain JSON values and back, the same for every plan and description."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record")
 
-#: Larger whole numbers were never written by fairdash, and arrays can't store them.
+#: Largest whole number that arrays can store; fairdash never writes larger ones.
 MAX_WHOLE = 2**63 - 1
 
 
 def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
     """Convert a dataclass to numbers, texts, lists and dicts, recursively.
 
-    A record with its own ``to_json`` is converted by it, unless `own_way` is False, as in a call from
-    ``to_json`` itself.
+    If a record has a method ``to_json``, this method converts the record, unless `own_way` is False, as in a
+    call from ``to_json`` itself.
 
     Examples
     --------
@@ -37,14 +37,14 @@ def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
 
 
 def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool = True) -> Record:
-    """Restore a dataclass written by :func:`to_plain`, with the same `own_way`; missing fields get defaults.
+    """Restore a dataclass written by :func:`to_plain` with the same `own_way`; missing fields get defaults.
 
     Raises
     ------
     ValueError
-        The values do not fit `kind`: one is missing, has another type, or is unknown.
+        If the values do not fit `kind`, because one is missing, has another type, or is unknown.
     FairdashError
-        `kind` itself refuses the values.
+        If `kind` itself refuses the values.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool =
 def _converter(own_way: bool) -> Converter:
     from cattrs import Converter
 
-    # The first error is raised unchanged, because FairdashErrors are sentences for the user.
+    # The first error is raised unchanged, because FairdashErrors contain sentences for the user.
     converter = Converter(detailed_validation=False, forbid_extra_keys=True)
     for kind in (str, bool, int):
         converter.register_structure_hook(kind, _exactly)
@@ -82,7 +82,7 @@ def _converter(own_way: bool) -> Converter:
     converter.register_structure_hook_func(
         _is_row, lambda values, kind: _row(values, kind, converter.structure)
     )
-    # A record that parses itself from one line is stored as that line.
+    # A record that can parse itself from one line of text is stored as this line.
     converter.register_unstructure_hook_func(_reads_a_line, str)
     converter.register_structure_hook_func(_reads_a_line, lambda text, kind: kind.parse(text))
     if own_way:
@@ -103,7 +103,7 @@ def _writes_itself(kind: Any) -> bool:
 
 
 def _is_any_of_several(kind: Any) -> bool:
-    """Return whether values of several plain kinds are allowed, so that each keeps its type in JSON."""
+    """Return whether values of several plain kinds are allowed, so that each value keeps its type in JSON."""
     kinds = set(get_args(kind)) - {type(None)}
     return isinstance(kind, UnionType) and len(kinds) > 1 and kinds <= {str, float, int, bool}
 
@@ -133,7 +133,7 @@ def _is_row(kind: Any) -> bool:
 
 
 def _row(values: object, kind: Any, structure: Callable[[Any, Any], Any]) -> Any:
-    """Refuse a text, because cattrs would convert its characters to a tuple."""
+    """Refuse text instead of a list, because cattrs would convert its characters to a tuple."""
     if not isinstance(values, (list, tuple)):
         raise TypeError("not a list")
     kinds = get_args(kind)

@@ -12,7 +12,7 @@ Entry = TypeVar("Entry")
 
 
 class HasId(Protocol):
-    """Entry with an id."""
+    """Entry of a registry, with an id."""
 
     @property
     def id(self) -> str: ...
@@ -22,12 +22,12 @@ Named = TypeVar("Named", bound=HasId)
 
 
 def by_id(*entries: Named) -> Mapping[str, Named]:
-    """Return an immutable registry of these entries, by ``id`` and in order."""
+    """Return an immutable registry of these entries by ``id``, in the given order."""
     return MappingProxyType({entry.id: entry for entry in entries})
 
 
 def get_entry(registry: Mapping[str, Entry], name: str, *, option: str) -> Entry:
-    """Return the entry called `name`, or raise an OptionError that names `option` and the available ids."""
+    """Return the entry with this name, or raise an OptionError that names `option` and the available ids."""
     if name not in registry:
         raise OptionError.of(
             f"“{name}” is not a known {option}", f"Choose one of: {', '.join(registry)}.", column=option

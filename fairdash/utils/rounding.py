@@ -1,4 +1,4 @@
-"""Compare numbers up to rounding, by one rule, and interpolate straight lines between nodes.
+"""Comparison of numbers up to rounding, by one rule, and linear interpolation between nodes.
 
 >>> varies(np.array([[1.0, 1.0 + 4e-16], [1.0, 1.0 + 1e-12], [1e12, 2e12]])).tolist()
 [False, True, True]
@@ -19,28 +19,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Floating-point steps between two values of the same number, at most: sums of some thousand terms, as in a
-#: network's last layer or in a mean, differ by about ten steps between orders of summation, and measured data
-#: never vary in their last five bits only.
+#: Maximum number of floating-point steps between two values of the same number. Sums of some thousand terms,
+#: as in a network's last layer or in a mean, differ by about ten steps between orders of summation, and
+#: measured data never vary only in their last five bits.
 ROUNDINGS = 32
-#: Relative size of a rounding in double precision, and in the single precision of networks.
+#: Relative rounding error in double precision, and in the single precision of networks.
 DOUBLE, SINGLE = (float(np.finfo(kind).eps) for kind in (np.float64, np.float32))
 
 
 def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -> Any:
     """Return whether numbers from `low` to `high`, of numpy or torch, are equal up to rounding.
 
-    False for values that are not finite, so that a diverged model does not look constant.
+    The result is False for values that are not finite, so that a diverged model does not look constant.
 
     Parameters
     ----------
     eps
         Relative rounding error in the precision of the computation.
     unit
-        Unit in which they were computed, such as the target's standard deviation for a network's predictions,
-        if it differs from their size; a shift of the target adds no rounding.
+        Unit in which the numbers were computed, if it differs from their size, such as the target's standard
+        deviation for a network's predictions; a shift of the target adds no rounding.
     """
-    # Halved, because the range of values near the largest float would overflow.
+    # The range is halved, because the range of values near the largest float would overflow.
     spread, share = high / 2 - low / 2, ROUNDINGS * eps / 2
     if unit is not None:
         return spread <= share * unit
@@ -48,7 +48,7 @@ def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -
 
 
 def precision(x: Any) -> float:
-    """Return the relative rounding error of an array's type, in numpy, pandas or torch; else of double."""
+    """Return the relative rounding error of an array's type, in numpy, pandas or torch, or else of double."""
     return SINGLE if str(getattr(x, "dtype", "")).lower().endswith("float32") else DOUBLE
 
 
@@ -59,7 +59,7 @@ def varies(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.bool_]:
-    """Return the mask of rows of a stack (..., n) that vary beyond rounding; zero weights don't count."""
+    """Return a mask of the rows of a stack (..., n) that vary beyond rounding; zero weights are ignored."""
     low = high = x
     if weight is not None:
         counted = weight > 0
@@ -75,9 +75,7 @@ def settled(
     eps: float | None = None,
     unit: float | None = None,
 ) -> NDArray[np.float64]:
-    """Return the stack with rows that vary only by rounding set constant, because ranks would show the
-    rounding.
-    """
+    """Return the stack with nearly constant rows set constant, because ranks would reveal the rounding."""
     real = varies(x, weight, eps=eps, unit=unit)
     return x if real.all() else np.where(real[..., None], x, x[..., :1])
 
@@ -85,7 +83,7 @@ def settled(
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Lower and upper node of each number, and its position between them, in [0, 1].
+#: Lower and upper node of each number, and the number's position between both nodes, in [0, 1].
 Between = tuple[Index, Index, Array]
 
 

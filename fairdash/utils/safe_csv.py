@@ -1,5 +1,4 @@
-"""Export tables safely: spreadsheets must not execute cells or headers, and bidirectional marks must not
-mislead a reader."""
+"""Safe export of tables: spreadsheets execute no cell or header, and bidirectional marks mislead nobody."""
 
 from __future__ import annotations
 
@@ -7,15 +6,15 @@ import pandas as pd
 
 from fairdash.utils.text import visible
 
-#: A spreadsheet treats a text with this beginning as a formula (OWASP, "CSV Injection").
+#: First characters of a text that a spreadsheet treats as a formula (OWASP, "CSV Injection").
 _ACTIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
 
 
 def safe_csv(frame: pd.DataFrame, *, float_format: str | None = None) -> bytes:
-    """Return the frame as UTF-8 CSV with a byte order mark; texts that look like formulas get an apostrophe,
-    and characters that can't be seen are written out.
+    """Return the frame as UTF-8 CSV with a byte order mark, and formulas and invisible characters escaped.
 
-    Numbers, including negative ones, are written unchanged, or in `float_format`, such as ``"%.8g"``.
+    Text that looks like a formula gets an apostrophe. Numbers, including negative ones, are written
+    unchanged, or in `float_format`, such as ``"%.8g"``.
     """
     columns = [
         column if pd.api.types.is_numeric_dtype(column.dtype) else column.astype(object).map(_escape)
@@ -30,6 +29,6 @@ def _escape(value: object) -> object:
     if not isinstance(value, str):
         return value
     active = value.startswith(_ACTIVE)
-    # A single carriage return is not quoted, and the text after it would begin a new row.
+    # A single carriage return is not quoted, so the text after it would begin a new row.
     plain = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
     return visible(f"'{plain}" if active else plain)

@@ -1,9 +1,10 @@
-"""Derive all random draws from one seed, with a separate stream for each purpose.
+"""Random draws from one seed, with a separate stream for each purpose.
 
-Draws for one purpose never affect another: a stream consists of the user's seed, its position (such as a
-split), and the number of the purpose. These numbers can't change, because stored results depend on them. Two
-purposes may share a number if their positions or their kinds of draws differ. Splits and folds are drawn from
-the seed and their number alone (:mod:`fairdash.training.splits`).
+Draws for one purpose never affect draws for another, because a stream is defined by the user's seed, its
+position (such as a split), and the number of the purpose. The numbers of the purposes must not change,
+because stored results depend on them. Two purposes may share a number if their positions or their kinds of
+draws differ. Splits and folds are drawn from the seed and the number of the split or fold alone
+(:mod:`fairdash.training.splits`).
 
 >>> seed_of(Stream.INITIAL_WEIGHTS, 0, 0) == seed_of(Stream.INITIAL_WEIGHTS, 0, 0)
 True
@@ -21,50 +22,50 @@ import numpy as np
 class Stream(IntEnum):
     """Purposes of random streams."""
 
-    #: Initial weights of the models of a split; and permutations behind a floor of one pair of columns.
+    #: Initial weights of the models of a split, and permutations for the floor of one pair of columns.
     INITIAL_WEIGHTS = 1
     PAIR_PERMUTATIONS = 1
-    #: Order of a split's mini-batches; and half-samples for the interval of a pair.
+    #: Order of a split's mini-batches, and half-samples for the interval of a pair.
     MINI_BATCHES = 2
     PAIR_HALVES = 2
-    #: Permutations of a whole table, the same for all splits; rows that are measured of a long pair; and rows
-    #: that tell one model of one table when to stop.
+    #: Permutations of a whole table, which all splits share; sampled rows of a long pair; and early-stopping
+    #: rows of a single model.
     TABLE_PERMUTATIONS = 3
     PAIR_ROWS = 3
     STOPPING_ROWS = 3
-    #: Rows that tell a fold's models when to stop; and rows that are measured of a large part.
+    #: Early-stopping rows of a fold's models, and sampled rows of a large part of a split.
     FOLD_STOPPING_ROWS = 4
     MEASURED_ROWS = 4
-    #: Test rows, and their permutations, behind importance; and the networks that a study averages.
+    #: Test rows and permutations for the importance, and networks that a study averages.
     IMPORTANCE = 5
     AVERAGED_NETWORKS = 5
-    #: Test rows that the fairness columns of a study's large table are measured on.
+    #: Test rows on which a study measures fairness in a large table.
     STUDY_ROWS = 6
-    #: Permutations behind the floors of a study.
+    #: Permutations for the floors of a study.
     STUDY_PERMUTATIONS = 7
-    #: Rows that the penalty of a tariff sees.
+    #: Rows that the penalty of a tariff uses.
     PENALTY_ROWS = 8
-    #: Rows on which a tariff's shrinkage is compared, and rows that a tariff of a large table sees.
+    #: Rows on which a tariff's α is selected, and rows of a large table to which a tariff is fitted.
     SHRINKAGE_ROWS = 9
-    #: Rows of a large table that its preview sees.
+    #: Rows of a large table that a preview uses.
     FIRST_LOOK_ROWS = 10
-    #: Rows that a pilot of the weights λ trains on, and is measured on.
+    #: Rows on which a pilot of the weights λ is trained and measured.
     PILOT_ROWS = 12
-    #: Folds of the regressions on given columns, rows that trees see, and draws behind their p-value.
+    #: Folds of the regressions on given columns, rows to which trees are fitted, and draws for the p-value.
     CONDITIONAL_FOLDS = 20
     CONDITIONAL_ROWS = 21
     CONDITIONAL_DRAWS = 22
-    #: Rows set aside for a confirmation: of no seed of the user's, see :mod:`fairdash.training.split_kinds`.
+    #: Holdout rows, which do not depend on the user's seed; see :mod:`fairdash.training.split_kinds`.
     CONFIRMATION_ROWS = 11
-    #: Which fold of an audit a row is in; and draws behind an audit's simultaneous limits.
+    #: Folds of an audit, and draws for an audit's simultaneous limits.
     AUDIT_FOLDS = 23
     AUDIT_DRAWS = 24
-    #: Rows on which an audit's trees are grown.
+    #: Rows to which an audit's trees are fitted.
     AUDIT_ROWS = 25
     #: Streams of an audit's models of price and cost, and of the permutations for its proxies.
     AUDIT_MODELS = 29
     AUDIT_PROXIES = 30
-    #: Errors added to an audit's sensitive attribute; and draws behind the limits of its segments.
+    #: Errors added to an audit's sensitive attribute, and draws for the limits of its segments.
     AUDIT_ERRORS = 32
     AUDIT_SEGMENTS = 33
 
@@ -72,18 +73,18 @@ class Stream(IntEnum):
 def rng_of(
     stream: Stream, random_state: int | None, *place: int, then: tuple[int, ...] = ()
 ) -> np.random.Generator:
-    """Return a stream's generator, or a fresh one without a seed.
+    """Return the generator of a stream, or an unseeded generator if the seed is None.
 
     Parameters
     ----------
     place
-        Position, such as the number of a split.
+        Position of the stream, such as the number of a split.
     then
-        Position within it, such as the position of a feature.
+        Position within `place`, such as the position of a feature.
     """
     return np.random.default_rng(None if random_state is None else [random_state, *place, stream, *then])
 
 
 def seed_of(stream: Stream, random_state: int, *place: int) -> int:
-    """Return a stream as a number, for functions with a seed of their own."""
+    """Return a stream as a number, for functions that take a seed."""
     return int(np.random.SeedSequence([random_state, *place, stream]).generate_state(1)[0])

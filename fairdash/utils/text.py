@@ -1,4 +1,4 @@
-"""Format counts, amounts and lists of names in messages, and make invisible characters visible."""
+"""Formatting of counts, amounts and lists of names in messages, and display of invisible characters."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from itertools import islice
 
-#: Categories of invisible characters with an effect: controls (of a terminal too), format characters such as
-#: U+202E, which reverses the text around it, surrogates, and ends of lines and paragraphs.
+#: Unicode categories of invisible characters with an effect: controls (also of a terminal), format characters
+#: such as U+202E, which reverses the text around it, surrogates, and ends of lines and paragraphs.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-#: Separator of the attributes in the name of a crossing.
+#: Separator between the attributes in the name of a crossing.
 CROSS = " × "
 
 
 def visible(text: str, *, keep: str = "\t\n\r") -> str:
-    """Write out the invisible characters of a user's text, as in JSON.
+    """Write the invisible characters of a user's text as escapes, as in JSON.
 
-    Two columns then can't look alike, and a text can't be read differently from how it is written. Complete
-    JSON keeps its meaning.
+    Two different columns then cannot look alike, and a text cannot look different from its characters. The
+    meaning of complete JSON does not change.
 
     Parameters
     ----------
     keep
-        Control characters that stay; none if the text must be one line.
+        Control characters that are not escaped; none if the text must be one line.
 
     >>> visible("age\u202e"), visible("prime d\u2019été")
     ('age\\\\u202e', 'prime d’été')
@@ -41,7 +41,7 @@ def _escape(char: str) -> str:
     return "".join(f"\\u{units[k : k + 2].hex()}" for k in range(0, len(units), 2))
 
 
-#: Replacements that Unicode's names and decompositions do not give.
+#: Replacements that Unicode's names and decompositions do not provide.
 _ASCII = {"λ": "lambda", "€": "EUR", "→": "->", "±": "+/-", "≤": "<=", "≥": ">=", "≈": "~"}
 _ASCII |= {"×": "x", "÷": "/", "·": "*"} | dict.fromkeys("−–—", "-")
 _ASCII |= dict.fromkeys("“”„", '"') | dict.fromkeys("‘’", "'")
@@ -50,7 +50,7 @@ _ASCII |= dict.fromkeys("“”„", '"') | dict.fromkeys("‘’", "'")
 def in_ascii(error: UnicodeError) -> tuple[str, int]:
     """Replace characters that a stream's encoding lacks: λ by lambda, − by -, é by e, others by a “?”.
 
-    An error handler for :func:`codecs.register_error`.
+    The function is an error handler for :func:`codecs.register_error`.
 
     >>> in_ascii(UnicodeEncodeError("ascii", "λ ≤ −2 ρ² €", 0, 11, ""))[0]
     'lambda <= -2 rho2 EUR'
@@ -72,7 +72,7 @@ def _ascii_of(char: str) -> str:
 
 
 def counted(count: int, word: str) -> str:
-    """Put a count before a word.
+    """Put a count before a word in the singular or plural.
 
     >>> counted(1, "row"), counted(2500, "row"), counted(2, "search")
     ('1 row', '2,500 rows', '2 searches')
@@ -91,7 +91,7 @@ def amount(value: float) -> str:
 
 
 def number(value: float, *, error: float | None = None) -> str:
-    """Format a number with two significant digits of its standard error, or else three digits."""
+    """Format a number with two significant digits of its standard error, or three digits if it is unknown."""
     if not math.isfinite(value):
         return "–"
     if error is not None and math.isfinite(error) and error > 0:
@@ -105,7 +105,7 @@ def number(value: float, *, error: float | None = None) -> str:
 
 
 def with_unit(text: str, unit: str) -> str:
-    """Append a unit to a number; units of several words are for axes only."""
+    """Append a unit to a number; units of several words are used only for axes."""
     return f"{text} {unit}" if unit and " " not in unit else text
 
 
@@ -124,7 +124,7 @@ def p_value(value: float) -> str:
 
 
 def p_equals(value: float) -> str:
-    """Format a p-value as in a sentence.
+    """Format a p-value with its symbol, for a sentence.
 
     >>> p_equals(0.0325), p_equals(0.0004998)
     ('p = 0.033', 'p < 0.001')
@@ -138,16 +138,16 @@ def label(name: str, unit: str) -> str:
 
 
 def error_change(before: float, after: float, *, of_average: float, unit: str) -> str:
-    """Describe the change of the root mean squared error, as home page, lesson and reports do.
+    """Describe the change of the root mean squared error in words that pages, lesson and reports share.
 
-    Percentages refer to the average's error, never to the previous error, which may be near 0.
+    Percentages refer to the error of the average, never to the previous error, which may be near 0.
 
     Parameters
     ----------
     before, after
-        In the target's unit.
+        Root mean squared errors in the target's unit.
     of_average
-        Error of predicting the average for everyone; NaN if it is not known.
+        Error of predicting the average for everyone, or NaN if this error is unknown.
 
     >>> said = error_change(19.35, 28.49, of_average=96.2, unit="€")
     >>> said.split(" (")[0]
@@ -166,7 +166,7 @@ def error_change(before: float, after: float, *, of_average: float, unit: str) -
 
 
 def few(names: Collection[object]) -> str:
-    """List the first five names in quotes.
+    """List at most five names in quotes.
 
     >>> few(["age", "sex"])
     '“age”, “sex”'
@@ -175,7 +175,7 @@ def few(names: Collection[object]) -> str:
 
 
 def at_lines(lines: Iterable[int], count: int, *, word: str = "line") -> str:
-    """Describe a location by the first five of `count` lines, or of other items.
+    """Describe a location by at most five of `count` lines, or of other items.
 
     >>> at_lines([2, 3, 5, 7, 11, 13], 6), at_lines([4], 1, word="row")
     ('lines 2, 3, 5, 7, 11, …', 'row 4')
@@ -190,12 +190,12 @@ def percent(share: float, *, decimals: int = 1) -> str:
     >>> percent(0.0512), percent(-0.0001), percent(0.25, decimals=0)
     ('5.1 %', '0.0 %', '25 %')
     """
-    # z: a number that rounds to 0 has no sign.
+    # The format “z” removes the sign of a number that rounds to 0.
     return f"{100 * share:z.{decimals}f} %"
 
 
 def to_decimals(value: float, count: int = 2, *, sign: bool = False) -> str:
-    """Format with a fixed number of decimals and a true minus; zero after rounding has no sign.
+    """Format with a fixed number of decimals and a true minus; a value that rounds to zero has no sign.
 
     >>> to_decimals(-0.314), to_decimals(-0.001), to_decimals(1234.5, 1, sign=True)
     ('−0.31', '0.00', '+1,234.5')
@@ -204,7 +204,7 @@ def to_decimals(value: float, count: int = 2, *, sign: bool = False) -> str:
 
 
 def span(low: float, high: float) -> str:
-    """Format a range of values, or the only value.
+    """Format a range of values, or a single value.
 
     >>> span(18.0, 25.52), span(3.0, 3.0)
     ('18 to 25.5', '3')
@@ -223,7 +223,7 @@ def megabytes(n_bytes: float, *, decimals: int = 1) -> str:
 
 
 def utc_time(iso: str) -> str:
-    """Format an ISO 8601 time to the minute.
+    """Format an ISO 8601 time with a precision of one minute.
 
     >>> utc_time("2026-03-01T13:05:00+01:00")
     '2026-03-01 12:05 UTC'
@@ -237,7 +237,7 @@ def unbroken(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Format a duration for people.
+    """Format a duration in a suitable unit of time.
 
     >>> duration(5), duration(200), duration(7500)
     ('5 s', '3 min', '2 h 5 min')
@@ -249,7 +249,7 @@ def duration(seconds: float) -> str:
 
 
 def time_left(low: float, high: float) -> str:
-    """Format the range of the remaining time, in seconds.
+    """Format the range of the remaining time, given in seconds.
 
     >>> time_left(210, 390), time_left(56, 104), time_left(0.7, 1.3), time_left(5600, 10400)
     ('4–6 min', '56 s – 2 min', '1 s', '1 h 33 min – 2 h 53 min')

@@ -1,4 +1,4 @@
-"""Boosted trees with the options that all parts of fairdash share."""
+"""Boosted trees with the options that all packages of fairdash share."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 
 def boosted_trees(**options: Any) -> Any:
-    """Return scikit-learn's histogram gradient boosting, not fitted, with 15 leaves and no early stopping.
+    """Return scikit-learn's unfitted histogram gradient boosting, with 15 leaves and no early stopping.
 
-    `options` are options of the class, and override these two.
+    The argument `options` contains options of the class, which override these two.
     """
     from fairdash.utils.boosting import BoostedTrees
 

@@ -18,8 +18,8 @@ from fairdash.lab.truth import hgr2, information, middle, upper
 from fairdash.views.figures.parts import Values, corner_note, dots, limits, line, line_up, note
 from fairdash.views.figures.theme import REFERENCE, Theme, faded, new_figure
 
-_BAR, _BAND = 0.44, 0.84  # heights, in rows
-_ROW = 26  # pixels
+_BAR, _BAND = 0.44, 0.84  # Heights as shares of a row
+_ROW = 26  # Height of a row in pixels
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,12 @@ class Group:
     Parameters
     ----------
     title
-        Heading above their bars.
+        Heading above the bars of the group.
     ids
-        Estimators; those without a value get an empty row.
+        Ids of the estimators; an estimator without a value gets an empty row.
     exact
-        The true value that they all estimate, in [0, 1]; None if they estimate different things.
+        Exact value that all estimators of the group estimate, in [0, 1], or None if they estimate different
+        quantities.
     """
 
     title: str
@@ -43,7 +44,7 @@ class Group:
 
 @dataclass
 class Rows:
-    """Marks collected in one trace, which is much faster than one trace per row."""
+    """Marks that are collected in one trace, which is much faster than one trace per row."""
 
     bars: list[dict[str, Any]] = field(default_factory=list)
     diamonds: list[dict[str, Any]] = field(default_factory=list)
@@ -59,7 +60,7 @@ def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -
     Parameters
     ----------
     estimates
-        As returned by :func:`fairdash.lab.scene_estimates`.
+        Estimates as returned by :func:`fairdash.lab.scene_estimates`.
     groups
         Groups from top to bottom.
     """
@@ -81,14 +82,14 @@ def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -
 
 
 def estimates_figure(rows: Rows, *, lowest: float, title: str, subtitle: str, theme: Theme) -> go.Figure:
-    """Draw the bars; the axis begins at `lowest`, or a little below 0."""
+    """Draw the bars on an axis that begins at `lowest`, or slightly below 0."""
     height = 130 + _ROW * rows.height
     figure = new_figure(title=title, subtitle=subtitle, x="Value", y="", theme=theme, height=height)
     figure.add_traces(_traces(rows, theme))
     figure.update_layout(
         annotations=rows.notes,
         barmode="overlay",
-        # A held-out score may be far below 0: its bar is cut off, its number is told.
+        # A held-out score may be far below 0, so its bar is cut off and its number is shown.
         xaxis={"range": [max(min(0.0, lowest), -0.3) - 0.02, 1.04], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
         yaxis={
             "range": [rows.height - 0.4, -0.8],
@@ -103,7 +104,7 @@ def estimates_figure(rows: Rows, *, lowest: float, title: str, subtitle: str, th
 
 
 def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], place: int, theme: Theme) -> None:
-    """An estimator without a value already has a row, because its value may follow."""
+    """Add the row of an estimator; one without a value also has a row, because its value may follow."""
     measure, colour = REGISTRY[id], mark_of(id, theme).colour
     read, floor = row.get("value", math.nan), row.get("floor_q95", math.nan)
     value = abs(read) if measure.signed else read
@@ -125,7 +126,7 @@ def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], place: int, theme: T
 
 
 def _heading(group: Group, place: int, theme: Theme) -> dict[str, Any]:
-    """Return the heading above a group's bars; with the exact value, if its members estimate the same."""
+    """Return the heading above a group's bars, with the exact value if all estimate the same quantity."""
     text = f"<i>{group.title}</i>"
     if group.exact is not None:
         text += " &nbsp;" + coloured(f"exact {digits(group.exact)}", REFERENCE)
@@ -163,14 +164,14 @@ def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
 
 
 def digits(value: float) -> str:
-    """Format with two decimals, or fewer for a large number."""
+    """Format with two decimals, or with fewer decimals for a large number."""
     if abs(value) < 0.005:
-        return "0.00"  # not −0.00
+        return "0.00"  # A value that rounds to zero has no minus sign.
     text = f"{value:.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
     return text.replace("-", "−")
 
 
-#: χ² has no upper end; the axis has.
+#: Upper end of the axis of χ², because χ² has no upper bound.
 TOP = 3.0
 
 
@@ -184,24 +185,24 @@ def along_rho_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw the three quantities against ρ, exact as lines and estimated as points.
+    """Draw the three quantities against ρ, with exact values as lines and estimates as points.
 
     Parameters
     ----------
     exact
-        As :func:`fairdash.lab.truth.exact_curves` gives it.
+        Curves as returned by :func:`fairdash.lab.truth.exact_curves`.
     estimates
-        ``id``, ``rho``, ``mean``, ``min``, ``max``: in the units of the lines (HGR squared).
+        Columns ``id``, ``rho``, ``mean``, ``min`` and ``max``, in the units of the lines (HGR squared).
     ids
-        Estimators to draw.
+        Ids of the estimators to draw.
     base
-        "nats" or "bits", of mutual information.
+        Unit of mutual information, "nats" or "bits".
     rho
         Value of ρ to mark.
     """
     words: Values = {"title": "HGR², χ², mutual information", "subtitle": subtitle, "x": "Correlation ρ"}
     figure = new_figure(**words, y=f"Value (mutual information in {base})", theme=theme, height=480)
-    # Name, column, colour, short name, and where along ρ that stands.
+    # Each entry has a name, column, colour, short name and the ρ at which the name is placed.
     right, left = {"xanchor": "left"}, {"xanchor": "right"}
     lines = (
         ("HGR² = ρ²", "hgr2", "hgr", "HGR²", 0.95, right | {"yanchor": "middle", "xshift": 6}),
@@ -261,9 +262,9 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
     Parameters
     ----------
     base
-        "nats" or "bits".
+        Unit of mutual information, "nats" or "bits".
     printed, crossing
-        The threshold as printed, and the point at which the bound crosses χ².
+        Threshold as printed, and point at which the bound crosses χ².
     """
     words: Values = {"title": f"The inequality's terms, I in {base}", "x": "χ²", "y": "Value"}
     subtitle = "of the bivariate normal: each is a function of χ²"
@@ -293,5 +294,5 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
 
 
 def estimate_name(id: str) -> str:
-    """Return an estimator's name for a figure of HGR²: the square, for an estimator of HGR."""
+    """Return an estimator's name for a figure of HGR², which is its square for estimators of HGR."""
     return f"{short_name(id)}²" if id.startswith("hgr_") else short_name(id)

@@ -31,12 +31,12 @@ from fairdash.views.figures.theme import REFERENCE, Theme, figure_of, new_figure
 Array = NDArray[Any]
 
 _TALL = 520
-#: Line height of text; plotly's own is smaller.
+#: Line height of text, because plotly's default is smaller.
 _SIZE = 14
 _DOTTED = "dotted: later steps"
 _CLOUD = "each dot is a policy, in standard deviations; the line has their slope"
 _COSTS = "each point is a weight λ, ± one standard error; grey: noise floor"
-#: Pixels from line to line of a legend, which must do for enlarged text.
+#: Pixels between lines of a legend, which also suffice for enlarged text.
 _LINE = 25
 
 
@@ -46,8 +46,8 @@ def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str,
     Parameters
     ----------
     figures
-        The same figure in each state, with the same traces, notes and shapes, and equal numbers of points.
-        Traces and notes move, and the heights of shapes change.
+        Figures of the same picture in each state, with the same traces, notes and shapes, and equal numbers
+        of points. The animation moves traces and notes and changes the heights of shapes.
     """
     drawn = [plain(figure, digits=5) for figure in figures]
     moves = []
@@ -81,19 +81,19 @@ def _picture(
     ticks: dict[str, Any] | None = None,
     **layout: Any,
 ) -> go.Figure:
-    """Return a figure built in one step, because adding parts to a plotly figure takes ten times as long.
+    """Return a figure built in one step, because adding traces to a plotly figure takes ten times as long.
 
     Parameters
     ----------
     words
-        Title, subtitle, and titles of both axes.
+        Title, subtitle and titles of both axes.
     across, up
-        Ranges of the axes.
+        Ranges of the horizontal and the vertical axis.
     ticks
         Ticks of the horizontal axis.
     """
     frame = _frame(*words, theme)
-    # Plain numbers: the browser is given them as JSON.
+    # The axes are plain values, because the browser receives them as JSON.
     axes = {
         "xaxis": frame["xaxis"] | {"range": [float(each) for each in across]} | (ticks or {}),
         "yaxis": frame["yaxis"] | {"range": [float(each) for each in up]},
@@ -102,9 +102,7 @@ def _picture(
 
 
 def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[dict[str, Any]]:
-    """Symbol and name of each line (column, name, colour, symbol); names have the colour of text, for
-    legibility.
-    """
+    """Return the symbol and name of each line (column, name, colour, symbol), names in the text colour."""
     return [
         corner_note(text, x=0.02, y=1, xshift=shift, yshift=-_LINE * k, colour=colour, size=_SIZE)
         for k, (_, words, own, symbol) in enumerate(lines)
@@ -113,16 +111,16 @@ def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[di
 
 
 def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: Theme) -> go.Figure:
-    """Draw the adversary's value on its own rows and on new rows, by training steps up to a step.
+    """Draw the adversary's value on its training rows and on new rows, up to a number of training steps.
 
     Parameters
     ----------
     readings
-        As returned by :func:`fairdash.lab.lesson.noise_readings`.
+        Values as returned by :func:`fairdash.lab.lesson.noise_readings`.
     steps
-        The last step shown in full; later values are faint.
+        Last step that is drawn in full colour; later values are faint.
     answered
-        Whether to show new and shuffled rows, which give the answer.
+        Whether to show the values on new and shuffled rows, which answer the question.
     """
     x, names = readings["steps"], [f"{each:,}" for each in readings["steps"]]
     lines = [("own", "training rows", theme.chosen, "circle")]
@@ -155,7 +153,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
 def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
     """Draw the cloud between (u, v) and (f(u), g(v)), standardised, with its regression line.
 
-    The first rows are :data:`fairdash.lab.lesson.PEOPLE`.
+    The first rows are those of :data:`fairdash.lab.lesson.PEOPLE`.
     """
     slope = float((x * y).mean())
     look: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
@@ -178,14 +176,14 @@ def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
 
 
 def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> go.Figure:
-    """Draw the average price by age, and the adversary's g of age.
+    """Draw the average price by age, and the adversary's function g of age.
 
     Parameters
     ----------
     curve
-        As :func:`fairdash.lab.lesson.duel_by_age` gives it.
+        Curve as returned by :func:`fairdash.lab.lesson.duel_by_age`.
     average
-        The average price, which a perfectly fair model charges everyone.
+        Average price, which a perfectly fair model charges everyone.
     """
     sign = 1 if curve["g"].corr(curve["price"]) >= 0 else -1
     lines = (
@@ -210,7 +208,7 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
         ("Average price by age", "blue: price; dashed: the adversary's g", "Age (years)", "Price (€)"),
         traces,
         across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
-        # The mean of a fifteenth of standardised values is at most √14, so all of g fits.
+        # The mean of a fifteenth of standardised values is at most √14, so the axis contains all of g.
         up=[110, 345],
         shapes=[line_across(average, colour=theme.quiet), *_lines_of_people(theme)],
         annotations=_names_of_people(theme),
@@ -231,14 +229,14 @@ def _names_of_people(theme: Theme) -> list[Values]:
 def duel_path_figure(
     states: pd.DataFrame, *, step: int, frozen: bool, answered: bool, theme: Theme
 ) -> go.Figure:
-    """Draw values of the adversary, of a new estimator, and the error, up to a step.
+    """Draw the adversary's value, a new estimator's value and the error, up to a step.
 
     Parameters
     ----------
     states
-        As :func:`fairdash.lab.lesson.duel_states` gives them.
+        States as returned by :func:`fairdash.lab.lesson.duel_states`.
     step
-        The last step shown in full.
+        Last step that is drawn in full colour.
     frozen
         Whether to mark the step at which the adversary stops learning.
     answered
@@ -259,7 +257,7 @@ def duel_path_figure(
             line(steps, past, name=name, colour=colour, width=3),
             dots(steps[there][-1:], past[there][-1:], name=f"{name}, now", colour=colour, **now),
         ]
-    # Every frame has this trace, because the animation can only move traces that exist.
+    # Every frame has this trace, because the animation can only move existing traces.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
     return _picture(
         ("The game", _DOTTED, "Steps", "Value"),
@@ -280,11 +278,11 @@ def payers_front_figure(
     Parameters
     ----------
     points
-        As :func:`fairdash.lab.lesson.payers_points` gives them, or some of them.
+        Points as returned by :func:`fairdash.lab.lesson.payers_points`, or some of them.
     lam
-        The chosen weight.
+        Selected weight.
     edge
-        End of the noise floor.
+        Upper edge of the noise floor.
     around
         All points that the axes must include.
     """
@@ -301,7 +299,7 @@ def payers_front_figure(
     for rows, name, colour, symbol, size, more in (
         (points, "weights", theme.quiet, "circle", 8, bars),
         (points[points["lam"] == 0], "standard", theme.standard, "circle", 14, {}),
-        # Every state has this trace, because the stage can only move traces that exist.
+        # Every state has this trace, because the stage can only move existing traces.
         (points[points["lam"] == lam], "chosen", theme.chosen, "diamond", 16, {}),
     ):
         heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
@@ -322,7 +320,7 @@ def payers_front_figure(
 
 
 def _holding(low: pd.Series, high: pd.Series) -> list[float]:
-    """Return the range of an axis that includes all of these."""
+    """Return the range of an axis that includes all of the values."""
     least, most = float(low.min()), float(high.max())
     room = 0.06 * (most - least)
     return [least - room, most + room]
@@ -341,11 +339,11 @@ def payers_age_figure(
     Parameters
     ----------
     standard, chosen
-        As :func:`fairdash.lab.lesson.payers_by_age` gives them; None if nothing is chosen yet.
+        Averages as returned by :func:`fairdash.lab.lesson.payers_by_age`; None if no weight is selected yet.
     column
-        "price" or "residual".
+        Column to draw, "price" or "residual".
     around
-        The averages at all weights, which the axes must include.
+        Averages at all weights, which the axes must include.
     """
     residual = column == "residual"
     traces = []
@@ -353,7 +351,7 @@ def payers_age_figure(
         (standard, "standard", theme.standard, "circle"),
         (chosen, "chosen", theme.chosen, "diamond"),
     ):
-        # Every state has this trace, because the stage can only move traces that exist.
+        # Every state has this trace, because the stage can only move existing traces.
         own = standard.assign(**{column: np.nan}) if rows is None else rows
         look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
         look |= {"text": [str(n) for n in own["n"]]}

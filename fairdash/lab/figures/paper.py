@@ -1,4 +1,4 @@
-"""Figures of the paper: its networks in training, averages by age, and published values beside ours."""
+"""Figures of the paper: its networks in training, averages by age, and published values next to ours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from fairdash.utils.text import to_decimals
 from fairdash.views.figures.parts import Values, band, corner_note, dots, errors, line, note
 from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, faded, new_figure
 
-#: Box to centre, size and formula; in a picture 8 wide and 10 high, upright so that a phone can show it.
+#: Centre, size and formula of each box in a picture 8 wide and 10 high, which is upright so that it fits a
+#: phone.
 _BOXES = {
     "x": (1.85, 0.8, 3.5, 1.5, "<b>X</b>"),
     "s": (6.15, 0.8, 3.5, 1.5, "<b>S</b>"),
@@ -28,7 +29,7 @@ _FORWARD = (
     ("x", "h"), ("s", "g"), ("h", "f"), ("h", "error"), ("f", "j"), ("g", "j"), ("error", "loss"),
     ("j", "loss"),
 )  # fmt: skip
-#: Gradients: from, to, the value's name, what it is, whether it is climbed, and where that is written.
+#: Gradients: start, end, name of the value, label, whether the network climbs it, and position of the label.
 _BACK = (
     ("j", "f", "grad_f", "∂J/∂θ<sub>f</sub>", True, (3.4, 6.4)),
     ("j", "g", "grad_g", "∂J/∂θ<sub>g</sub>", True, (7.2, 5.25)),
@@ -50,16 +51,16 @@ _MEANINGS = {
 
 
 def architecture_figure(values: Mapping[str, float], *, lam: float, features: str, theme: Theme) -> go.Figure:
-    """Draw Fig. 3: the networks of Fair HGR NN as boxes with formulas; gradients are arrows back.
+    """Draw figure 3, with the networks of Fair HGR NN as boxes with formulas and gradients as arrows back.
 
     Parameters
     ----------
     values
-        One row of the table ``flow`` of the committed result of Fig. 3 (``benchmarks.paper.figures``).
+        Row of the table ``flow`` of the committed result of figure 3 (``benchmarks.paper.figures``).
     lam
-        λ.
+        Weight λ.
     features
-        Content of X, in words.
+        Description of the features X in words.
     """
     figure = new_figure(
         title="The Fair HGR NN in training",
@@ -105,7 +106,7 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
 
 
 def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dict[str, object]:
-    """Line from the edge of one box to the edge of another, shifted so that arrows back are visible."""
+    """Return a line from the edge of one box to that of another, shifted so that all arrows are visible."""
     ax, ay = _edge(start, end)
     x, y = _edge(end, start)
     return {
@@ -116,14 +117,14 @@ def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dic
 
 
 def _edge(box: str, towards: str) -> tuple[float, float]:
-    """Point at which the line between two centres leaves the first box."""
+    """Return the point at which the line between two centres leaves the first box."""
     x, y, width, height, _ = _BOXES[box]
     dx, dy = _BOXES[towards][0] - x, _BOXES[towards][1] - y
     scale = min(width / 2 / abs(dx) if dx else float("inf"), height / 2 / abs(dy) if dy else float("inf"))
     return x + dx * scale, y + dy * scale
 
 
-#: Colour, marker and dash of each method; the standard network has the theme's own colour.
+#: Colour, marker and dash of each method; the standard network has the theme's colour for it.
 _LOOKS = {
     "standard": ("", "circle", "solid"),
     "hgr_nn": ("", "diamond", "solid"),
@@ -136,21 +137,22 @@ def by_age_figure(
     profile: pd.DataFrame, *, names: Mapping[str, str], level: float, title: str, subtitle: str, y: str,
     theme: Theme,
 ) -> go.Figure:  # fmt: skip
-    """Fig. 4: average price, or residual, by age for several methods; the first one's 95 % band is drawn.
+    """Draw figure 4: average price, or residual, by age for several methods, with a 95 % band of the first.
 
-    The others' bands are about as wide and would cover each other; touching a point gives its interval.
+    The bands of the other methods are about as wide and would cover each other, so touching a point shows its
+    interval.
 
     Parameters
     ----------
     profile
-        ``method``, ``s_mean``, ``mean``, ``low``, ``high``, ``n``.
+        Columns ``method``, ``s_mean``, ``mean``, ``low``, ``high`` and ``n``.
     names
-        Method to its display name.
+        Display names of the methods, by id.
     level
-        Horizontal line: the average price, or 0 for residuals.
+        Height of a horizontal line, at the average price, or at 0 for residuals.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="Age (years)", y=y, theme=theme, height=500)
-    # Room for the key above the plot: no corner of it is free in every view.
+    # The key is above the plot, because no corner of the plot is free in every view.
     figure.update_layout(margin={"t": 116})
     figure.add_hline(y=level, line={"color": REFERENCE, "width": 2, "dash": "dot"})
     keys: list[str] = []
@@ -179,7 +181,7 @@ def by_age_figure(
     return figure.add_annotation(corner_note(key, y=1.01, yanchor="bottom", colour=theme.text))
 
 
-#: Marker of a method, wherever its colour says something else.
+#: Marker of each method, for figures in which colour has a different meaning.
 MARKERS: Mapping[str, str] = {
     "standard": "circle",
     "hgr_nn": "diamond",
@@ -189,10 +191,11 @@ MARKERS: Mapping[str, str] = {
     "hgr_spline": "star",
     "cca_spline": "hexagon",
 }
-#: Height of a lane in pixels, lanes that a chart has room for, lanes between two measures; the legend's room.
+#: Height of a lane in pixels, number of lanes that fit in a chart, and number of lanes between two measures,
+#: with room for the legend.
 _LANE, _LANES, _GAP = 17, 26, 0.8
 _LEGEND = 120
-#: Where an axis of powers begins: published values have three digits.
+#: Start of a logarithmic axis, because published values have three digits.
 _SMALLEST = 0.001
 
 
@@ -207,15 +210,16 @@ def dots_figure(
     log: bool = False,
     theme: Theme,
 ) -> go.Figure:
-    """Draw published values (hollow) and ours (full): one group of lanes per measure, one lane per method.
+    """Draw published values (hollow) and ours (full), in a group of lanes per measure with a lane per method.
 
     Parameters
     ----------
     values
-        ``measure``, ``method``, ``paper`` (NaN if nothing is published), ``ours``, ``error`` (its standard
-        error) and ``floor_q95``, which 95 % of values of independent data do not reach (NaN for an error).
+        Columns ``measure``, ``method``, ``paper`` (NaN if no value is published), ``ours``, ``error`` (the
+        standard error of ours) and ``floor_q95``, the value that 95 % of values of independent data do not
+        reach (NaN for an error).
     titles, names
-        Names of measures and methods, which are drawn in this order.
+        Display names of measures and methods, in the order of drawing.
     log
         Whether the axis is logarithmic, from 0.001; smaller values are drawn at its left edge.
     """
@@ -259,9 +263,7 @@ def dots_figure(
 def _lanes(
     values: pd.DataFrame, measures: Sequence[str], methods: Sequence[str]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return the rows to draw with their position from the top, in lanes, and the middle of each measure's
-    lanes.
-    """
+    """Return the rows to draw with their lanes from the top, and the middle of each measure's lanes."""
     parts, ticks, place = [], {}, 0.0
     for measure in measures:
         rows = values[values["measure"] == measure].set_index("method")
@@ -281,7 +283,7 @@ def _floors(table: pd.DataFrame, low: float, theme: Theme) -> go.Bar:
 
 
 def _joins(table: pd.DataFrame, theme: Theme) -> dict[str, Any]:
-    """Draw lines from the published values to ours; values that the paper lacks have none."""
+    """Draw lines from the published values to ours; values that the paper lacks have no line."""
     rows = table.dropna(subset=["paper"])
     x = [value for row in rows.itertuples() for value in (row.paper, row.ours, None)]
     y = [value for row in rows.itertuples() for value in (row.place, row.place, None)]

@@ -21,7 +21,7 @@ from fairdash.views.figures.theme import REFERENCE, Theme, new_figure
 
 Array = NDArray[np.float64]
 
-#: Marker and dash of the estimators that have a curve of their own; the colour is that of what they estimate.
+#: Marker and dash of the estimators with a curve of their own; the colour stands for the estimated quantity.
 _OWN = {
     "hgr_spline": ("circle", "solid"),
     "hgr_kde": ("square", "dash"),
@@ -54,7 +54,7 @@ _DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
 
 @dataclass(frozen=True)
 class Mark:
-    """Style of one estimator in all charts."""
+    """Style of one estimator in all charts: colour, marker and dash."""
 
     colour: str
     symbol: str
@@ -71,19 +71,19 @@ class Mark:
 
 
 def quantity_colour(quantity: str | None, theme: Theme) -> str:
-    """Return the colour of an estimated quantity: "hgr", "chi2", "mi"; grey for other measures."""
+    """Return the colour of an estimated quantity, "hgr", "chi2" or "mi", and grey for other measures."""
     return {"hgr": theme.chosen, "chi2": "#E69F00", "mi": "#CC79A7"}.get(quantity or "", theme.quiet)
 
 
 def mark_of(id: str, theme: Theme) -> Mark:
-    """Return an estimator's style: colour for the quantity, marker and dash for the estimator."""
+    """Return an estimator's style, in which colour shows the quantity, and marker and dash the estimator."""
     place = list(REGISTRY).index(id)
     own = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
     return Mark(quantity_colour(target_of(id), theme), *_OWN.get(id, own))
 
 
 def short_name(id: str) -> str:
-    """Return the name shown next to a bar: the symbol, or the author if the symbol is not distinctive."""
+    """Return the name next to a bar: the symbol, or the author if the symbol is not distinctive."""
     measure: Measure = REGISTRY[id]
     if len(measure.symbol) < 4 and "(" in measure.title:
         return measure.title.rpartition("(")[2].rstrip(")")
@@ -91,17 +91,17 @@ def short_name(id: str) -> str:
 
 
 def end_name(id: str) -> str:
-    """Return a name for the end of a line among HGR estimators, without HGR itself."""
+    """Return a name for the end of a line among HGR estimators, which omits “HGR”."""
     return short_name(id).removeprefix("HGR_")
 
 
 def coloured(text: str, colour: str, glyph: str = "●") -> str:
-    """Return text after a dot in its line's colour, since light colours are hard to read."""
+    """Return text after a dot in the colour of its line, because text in light colours is hard to read."""
     return f'<span style="color:{colour}">{glyph}</span> {text}'
 
 
 def exact_line(x: ArrayLike, y: ArrayLike, *, name: str = "exact", **more: Any) -> dict[str, Any]:
-    """Return the exact value, drawn below the estimates."""
+    """Return a line for the exact value, which is drawn below the estimates."""
     return line(x, y, name=name, colour=REFERENCE, width=5, opacity=0.6, **more)
 
 
@@ -116,15 +116,15 @@ def scatter_figure(
     height: int,
     curve_name: str = "F(U), without noise",
 ) -> go.Figure:
-    """Draw the rows of a scene as dots, and F as a line.
+    """Draw the rows of a scene as dots, and the function F as a line.
 
     Parameters
     ----------
     u, v : (n,) arrays
     curve
-        Points of F, (m,) both.
+        Coordinates of points of F, (m,) each.
     curve_name
-        Name beside the curve.
+        Name of the curve, written beside it.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
     shown = some_rows(len(u))
@@ -146,21 +146,21 @@ def curves_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw the learned transformations f of U, or g of V, and the exact one.
+    """Draw the learned transformations f of U, or g of V, and the exact transformation.
 
     Parameters
     ----------
     curves
-        Columns ``id``, ``function``, ``x``, ``y``; drawn with the sign and spread of the exact one on the
-        given points, because scale and sign of a pair (f, g) are arbitrary.
+        Columns ``id``, ``function``, ``x`` and ``y``. Curves are drawn with the sign and spread of the exact
+        curve on the given points, because scale and sign of a pair (f, g) are arbitrary.
     exact
         Points of the exact transformation.
     function
-        "f" or "g".
+        Function to draw, "f" or "g".
     reach
-        Lowest and highest value of U, or of V, among the rows; beyond them nothing is learned.
+        Lowest and highest value of U, or of V, among the rows; beyond these values, no function is learned.
     log
-        Whether the axis of U, or of V, is logarithmic; its values are then above 0.
+        Whether the axis of U, or of V, is logarithmic, which requires values above 0.
     """
     variable = "U" if function == "f" else "V"
     title = f"The transformation {function} of {variable}"
@@ -180,7 +180,8 @@ def curves_figure(
     inside = y[(x >= reach[0]) & (x <= reach[1])]
     low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
     room = max(high - low, 2.0)
-    # A spline may diverge in the last few rows, so the exact curve sets the scale. Names are above it.
+    # A spline may diverge in the last few rows, so the exact curve determines the range of the axis. The
+    # names are above the plot.
     across: dict[str, Any] = {"range": reach}
     if log:
         across = {"range": [math.log10(end) for end in reach], "type": "log", "dtick": 1}
@@ -194,14 +195,14 @@ def _like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
     if spread == 0:
         return np.zeros(len(curve))
     sign = -1.0 if float(centred @ (target - target.mean())) < 0 else 1.0
-    # Where the exact curve is flat, there is nothing to compare.
+    # If the exact curve is flat, its spread is 0 and cannot be compared.
     size = float(target.std()) or 1.0
     return np.asarray(sign * centred / spread * size + target.mean())
 
 
-#: Pixels of a figure along the noise.
+#: Height in pixels of a figure along the noise.
 _TALL = 440
-#: The target of the estimators, by its column, as a formula.
+#: Estimated quantity by its column, as a formula.
 QUANTITIES = {"hgr": "HGR", "chi2": "χ²", "mi": "mutual information"}
 
 
@@ -221,13 +222,14 @@ def noise_axis_figure(
     Parameters
     ----------
     lines
-        As returned by :func:`fairdash.lab.studies.lines_of`, for one pattern.
+        Lines of one pattern, as returned by :func:`fairdash.lab.studies.lines_of`.
     exact
-        As :func:`fairdash.lab.noise_axis_study` gives it.
+        Exact values as returned by :func:`fairdash.lab.noise_axis_study`.
     ids
-        Estimators to draw.
+        Ids of the estimators to draw.
     evaluation
-        "ours" or "published"; estimators without a published form are drawn as ours.
+        Form of the estimators, "ours" or "published"; estimators without a published form are drawn in our
+        form.
     noise
         Noise level to mark.
     """
@@ -260,13 +262,13 @@ def noise_axis_figure(
 
 
 def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
-    """Return the line of one estimator with the chosen implementation, or with ours without a choice."""
+    """Return the line of one estimator in the selected form, or in our form if there is only one."""
     chosen = lines[lines["evaluation"] == evaluation]
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
 
 
 def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, theme: Theme) -> None:
-    """Names at the right ends of the lines, moved apart if they would overlap; as wide as a margin."""
+    """Return names at the right ends of the lines, moved apart if they would overlap, as wide as a margin."""
     place, notes = 2.0, []
     for y, label in sorted(ends, reverse=True):
         place = min(y, place - 24 / _TALL)
@@ -287,11 +289,11 @@ def fig2_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw small multiples of the noise axis, one panel per pattern, two by two.
+    """Draw small multiples of the noise axis, with one panel per pattern in two columns.
 
-    Parameters as :func:`noise_axis_figure`, and ``quantity``: the column of ``exact`` that the estimators
-    estimate, "hgr", "chi2" or "mi". The last two have no upper bound, so a panel's axis ends above all its
-    values.
+    The parameters are those of :func:`noise_axis_figure`, and ``quantity`` is the column of ``exact`` that
+    the estimators estimate, "hgr", "chi2" or "mi". The quantities "chi2" and "mi" have no upper bound, so a
+    panel's axis ends above all its values.
     """
     words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
     figure = new_figure(**words, theme=theme, height=640)
@@ -331,9 +333,9 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
     Parameters
     ----------
     power
-        As :func:`fairdash.lab.power_study` gives it.
+        Detection rates as returned by :func:`fairdash.lab.power_study`.
     ids
-        Estimators to draw.
+        Ids of the estimators to draw.
     """
     words: Values = {"title": "How often the link is detected", "subtitle": subtitle}
     words |= {"x": "Noise σ (units of V, logarithmic)", "y": "Data sets in which it is detected (%)"}
@@ -355,7 +357,8 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
             "<br>95 %: %{customdata[0]:.0f} to %{customdata[1]:.0f} % of %{customdata[2]:.0f} data sets",
         )
         figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, 95 % interval"), rates])
-        # The label is where a line falls below one half, because lines are distinct there.
+        # The label is at the point where a line falls below one half, because lines are distinct at this
+        # height.
         above = own[own["rate"] >= 0.5]
         half = own.iloc[0] if above.empty else above.iloc[-1]
         ends.append((float(half["noise"]), float(100 * half["rate"]), mark.before(name)))

@@ -20,23 +20,24 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import DataError
 from fairdash.training.methods import METHODS as ALL_METHODS
 
-#: The results that come with fairdash.
+#: Folder of the results that are installed with fairdash.
 COMMITTED = Path(__file__).parent / "results"
 
-#: File of all sentences that compare a result with the paper.
+#: File with all sentences that compare a result with the paper.
 JUDGED = "judged.json"
 
 #: Columns of Table 1 after the error, in the paper's order.
 FAIRNESS = ("hgr_nn", "hgr_kde", "hgr_rdc", "chi2_kde", "chi2_nn", "fairquant")
-#: The rows of Table 1; ``chi2_kde`` is Mary2019.
+#: Rows of Table 1, where ``chi2_kde`` is Mary2019.
 METHODS = ("standard", "hgr_nn", "chi2_nn", "chi2_kde", "mine")
 OBJECTIVES = ("demographic_parity", "equalized_residuals")
-#: Data sets that stand in for one of the paper's that can't be had: stand-in to the paper's name.
+#: Data sets, by id, that stand in for one of the paper's data sets that is not available.
 STANDS_FOR = {"census_county": "census"}
 
-#: Household scenario: HGR that the weights were chosen for, by objective.
+#: Household scenario: HGR at which the weights were selected, by objective.
 HOUSEHOLD_TARGETS = {"demographic_parity": 0.05, "equalized_residuals": 0.30}
-#: Household scenario: increase in MSE against the standard network; "about 10 %" for all three fair methods.
+#: Household scenario: increase of the MSE over the standard network, which is "about 10 %" for all three fair
+#: methods.
 HOUSEHOLD_INCREASES = {
     "demographic_parity": {"hgr_nn": 0.10, "chi2_nn": 0.10, "chi2_kde": 0.10},
     "equalized_residuals": {"hgr_nn": 0.67, "chi2_nn": 0.80, "chi2_kde": 0.98},
@@ -50,7 +51,7 @@ HOUSEHOLD_STANDARD_HGR = 0.61
 def table1() -> pd.DataFrame:
     """Return Table 1 as printed: ``dataset``, ``method``, ``objective``, ``mse`` and fairness measures.
 
-    The MSE is that of the standardised target; FairQuant is in standard deviations of the target.
+    The MSE is that of the standardised target, and FairQuant is in standard deviations of the target.
     """
     return pd.read_csv(Path(__file__).parent / "published" / "table1.csv")
 
@@ -58,7 +59,7 @@ def table1() -> pd.DataFrame:
 def row_of(dataset: str, method: str, objective: str) -> pd.Series:
     """Return the row of Table 1; a stand-in uses the row of the data set that it represents.
 
-    A method that the paper does not have is compared with its Fair HGR NN.
+    A method that the paper does not contain is compared with the paper's Fair HGR NN.
     """
     table = table1()
     named = method if method in METHODS else "hgr_nn"
@@ -77,23 +78,23 @@ class StudyResult:
     Parameters
     ----------
     tables
-        Tables by name.
+        Tables of the result, by name.
     study
-        Name of its folder: ``"fig2"``, ``"table1_crime"``.
+        Name of the study's folder, such as ``"fig2"`` or ``"table1_crime"``.
     command
-        Command that reproduces it in a checkout.
+        Command that reproduces the result in a checkout.
     seed
-        The only seed of the study.
+        Only seed of the study.
     seconds
-        Processor time of all its processes together, the wall time of one idle core.
+        Processor time, in seconds, of all processes together, which is the wall time of one idle core.
     options
-        All chosen options, by name.
+        All selected options, by name.
     notes
-        Sentences that a reader of the figures should know.
+        Sentences that a reader of the results should know.
     versions
-        Package to version, including Python and fairdash.
+        Versions by package, including Python and fairdash.
     machine
-        Kind of processor and operating system.
+        Kind of processor, and operating system.
     """
 
     tables: Mapping[str, pd.DataFrame]
@@ -108,17 +109,17 @@ class StudyResult:
 
     @property
     def about(self) -> dict[str, Any]:
-        """Everything but the tables, as plain values."""
+        """Return all fields except the tables, as plain values."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "tables"}
 
 
 def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
-    """Read a result.
+    """Read a committed result.
 
     Raises
     ------
     DataError
-        There is no result with this name.
+        If there is no result with this name.
     """
     place = folder / study
     try:
@@ -138,31 +139,31 @@ def committed(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
 
 
 def judged(study: str) -> dict[str, Any]:
-    """Return the findings of a study's committed result on the paper: texts by place."""
+    """Return the findings of a study's committed result about the paper, by their place on the page."""
     texts: dict[str, dict[str, Any]] = json.loads((COMMITTED / JUDGED).read_text(encoding="utf-8"))
     return texts[study]
 
 
 def table1_names() -> list[str]:
-    """Return the data sets with a computed Table 1, in the paper's order first."""
+    """Return the data sets with a computed Table 1; those of the paper come first, in its order."""
     made = [study.removeprefix("table1_") for study in committed("table1_")]
     order = ["crime", "motor", "motor_all", "census", "census_county"]
     return sorted(made, key=order.index)
 
 
 def dataset_of(name: str) -> str:
-    """Return the id of the data set behind a result's name."""
+    """Return the id of the data set of a result, given the name of the result."""
     return name.removesuffix("_all")
 
 
 def title_of(name: str) -> str:
-    """Return the title of the data behind a result's name."""
+    """Return the title of the data set of a result, given the name of the result."""
     title = CATALOGUE[dataset_of(name)].title
     return f"{title}, all policies" if name.endswith("_all") else title
 
 
 def method_title(method: str) -> str:
-    """Return a method's title, marked as ours if the paper does not have it."""
+    """Return the title of a method, marked as ours if the paper does not contain it."""
     own = "" if method in METHODS else " (ours)"
     return ALL_METHODS[method].title + {"chi2_kde": " (Mary2019)"}.get(method, own)
 
