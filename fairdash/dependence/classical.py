@@ -82,8 +82,8 @@ def quantiles(
     """
     if not len(x):
         return np.zeros(len(shares))
-    found: NDArray[np.float64] = np.quantile(x, shares, weights=weight, method="inverted_cdf")
-    return found
+    values: NDArray[np.float64] = np.quantile(x, shares, weights=weight, method="inverted_cdf")
+    return values
 
 
 Array = NDArray[np.float64]
@@ -113,8 +113,8 @@ def pearson(
     """
     a, b = standardised(u, sample_weight), standardised(v, sample_weight)
     if permutations is not None:
-        found = [np.einsum("kn,kn->k", a, b[:, order]) / u.shape[-1] for order in permutations]
-        return np.clip(np.stack(found, axis=-1), -1.0, 1.0)
+        correlations = [np.einsum("kn,kn->k", a, b[:, order]) / u.shape[-1] for order in permutations]
+        return np.clip(np.stack(correlations, axis=-1), -1.0, 1.0)
     return np.clip((a * b * _share(u, sample_weight)).sum(axis=-1), -1.0, 1.0)
 
 

@@ -317,16 +317,16 @@ def double_residuals(
     left = targets - fitted
     spread = np.average(targets**2, axis=0, weights=own) - np.average(targets, axis=0, weights=own) ** 2
     share = np.average(left**2, axis=0, weights=own) / np.where(spread > 0, spread, 1.0)
-    kept = (share[1:] > LEFT_OF_S) & (spread[1:] > 0)
-    if not (kept & smooth).any():
+    usable = (share[1:] > LEFT_OF_S) & (spread[1:] > 0)
+    if not (usable & smooth).any():
         raise determined()
     scale = np.sqrt(np.average((a[0][rows] - np.average(a[0][rows], weights=own)) ** 2, weights=own))
     return DoubleResiduals(
         u=left[:, 0] * scale,
-        psi=left[:, 1:][:, kept],
-        smooth=smooth[kept],
+        psi=left[:, 1:][:, usable],
+        smooth=smooth[usable],
         left_of_u=float(share[0]),
-        left_of_psi=share[1:][kept],
+        left_of_psi=share[1:][usable],
         weight=own,
         rows=rows,
         regressions=f"{how}{words}, {N_FOLDS} folds",
@@ -386,7 +386,7 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
 def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, str]]:
     """Return products of functions of two columns, (n,) each, with names; main products come first."""
     n = len(parts[0])
-    kept: list[tuple[Array, str]] = []
+    products: list[tuple[Array, str]] = []
     candidates = [
         ((k + 1) * (m + 1), i, j, k, m)
         for i, j in combinations(range(len(parts)), 2)
@@ -396,11 +396,11 @@ def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, s
     # Functions are centred, so that an interaction of two binary columns changes the mean over all rows.
     centred = [part - part.mean(axis=0) for part in parts]
     for _, i, j, k, m in sorted(candidates):
-        if len(kept) >= min(n // _ROWS_A_PAIR, _MAX_OF_PAIRS):
+        if len(products) >= min(n // _ROWS_A_PAIR, _MAX_OF_PAIRS):
             break
         if np.count_nonzero(parts[i][:, k] * parts[j][:, m]) >= _ROWS_IN_A_CELL:
-            kept.append((centred[i][:, k] * centred[j][:, m], f"{names[i]} and {names[j]}"))
-    return kept
+            products.append((centred[i][:, k] * centred[j][:, m], f"{names[i]} and {names[j]}"))
+    return products
 
 
 def _largest(

@@ -151,8 +151,8 @@ def smooth_functions(x: Array, count: int) -> Array:
 
 def indicators(codes: Index) -> Array:
     """Return indicators (n, L − 1) of all levels but the most frequent; rare levels are merged."""
-    kept = int(np.count_nonzero(np.bincount(codes) >= _ROWS_A_LEVEL))
-    joined = np.minimum(codes, min(max(kept, 1), _MAX_LEVELS))
+    n_large = int(np.count_nonzero(np.bincount(codes) >= _ROWS_A_LEVEL))
+    joined = np.minimum(codes, min(max(n_large, 1), _MAX_LEVELS))
     return (joined[:, None] == np.arange(1, joined.max() + 1)).astype(np.float64)
 
 
@@ -242,15 +242,15 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
         along = axes.T @ (product - cross)
         shrunk = np.maximum(size, 0.0) + _RIDGES[:, None] * (weight.sum() - weight[rows].sum())
         # (R, p, T): the coefficients of every ridge penalty and target.
-        found = np.einsum("pq,rqt->rpt", axes, along / shrunk[:, :, None], optimize=True)
-        coefficients.append(found)
+        solution = np.einsum("pq,rqt->rpt", axes, along / shrunk[:, :, None], optimize=True)
+        coefficients.append(solution)
         # Σ w (y − Xb)² on the fold is expanded into products.
         errors += np.einsum("i,it->t", weight[rows], y[rows] ** 2)
-        errors += np.einsum("rpt,rpt->rt", found, own @ found - 2 * cross)
+        errors += np.einsum("rpt,rpt->rt", solution, own @ solution - 2 * cross)
     best = errors.argmin(axis=0)
     predicted = np.empty_like(y)
-    for rows, found in zip(members, coefficients, strict=True):
-        predicted[rows] = scaled[rows] @ found[best, :, np.arange(y.shape[1])].T
+    for rows, solution in zip(members, coefficients, strict=True):
+        predicted[rows] = scaled[rows] @ solution[best, :, np.arange(y.shape[1])].T
     return predicted + centre
 
 
@@ -267,8 +267,8 @@ def trees_out_of_fold(
     levels = [name in given.levels for name in given.names]
     trees = boosted_trees(early_stopping=True, categorical_features=levels, random_state=seed)
     split, weights = PredefinedSplit(folds), {"sample_weight": weight}
-    told = [cross_val_predict(trees, features, y, cv=split, params=weights) for y in targets.T]
-    return np.column_stack(told)
+    predictions = [cross_val_predict(trees, features, y, cv=split, params=weights) for y in targets.T]
+    return np.column_stack(predictions)
 
 
 def _fault(what: str, hint: str, count: int | None = None) -> OptionError:

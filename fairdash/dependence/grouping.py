@@ -157,16 +157,16 @@ def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Inde
     """
     sizes = np.bincount(groups)
     drawn = rng.permutation(len(sizes))
-    kept = drawn[: max(1, int(np.searchsorted(np.cumsum(sizes[drawn]), at_most, side="right")))]
-    return np.flatnonzero(np.isin(groups, kept))
+    selected = drawn[: max(1, int(np.searchsorted(np.cumsum(sizes[drawn]), at_most, side="right")))]
+    return np.flatnonzero(np.isin(groups, selected))
 
 
 def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
     """Draw half of the groups without replacement, and return their rows in ascending order."""
     count = int(groups.max()) + 1
-    kept = np.zeros(count, dtype=bool)
-    kept[rng.permutation(count)[: count // 2]] = True
-    return np.flatnonzero(kept[groups])
+    is_selected = np.zeros(count, dtype=bool)
+    is_selected[rng.permutation(count)[: count // 2]] = True
+    return np.flatnonzero(is_selected[groups])
 
 
 def by_rank(s: Array, order: Index, own: Array) -> Index:

@@ -250,14 +250,14 @@ class HGRNetwork(nn.Module):
         )
         each = 1 / u.shape[1] if part is None else part
         j = (each * f * g).sum(dim=2, keepdim=True)
-        found: list[Tensor] = []
+        gradients: list[Tensor] = []
         for network, own, other, scale in ((0, f, g, scale_f), (1, g, f, scale_g)):
             # The derivative is ∂J/∂f_i = w_i (ĝ_i − J f̂_i) / σ_f, and g has the same form.
             slopes = self._buffered[network].gradients(
                 torch.addcmul(other, j, own, value=-1) * (each * scale)
             )
-            found += [*slopes[::2], *slopes[1::2]]
-        return found
+            gradients += [*slopes[::2], *slopes[1::2]]
+        return gradients
 
 
 def shares(sample_weight: Tensor | None) -> Tensor | None:

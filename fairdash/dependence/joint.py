@@ -106,16 +106,16 @@ def scaled(
     are joined into one.
     """
     learned = columns if rows is None else columns[:, rows]
-    kept = varies(learned, eps=eps)
-    columns, learned = columns[kept], learned[kept]
-    found = []
+    varying = varies(learned, eps=eps)
+    columns, learned = columns[varying], learned[varying]
+    parts = []
     for own in attributes(learned) if len(learned) else []:
         low, size = learned[own].min(axis=1, keepdims=True), np.ptp(learned[own], axis=1).max()
         x, seen = (columns[own] - low) / size, (learned[own] - low) / size
         mean = np.average(seen, axis=1, weights=mass)[:, None]
         variance = np.average(((seen - mean) ** 2).sum(axis=0), weights=mass)
-        found.append((x - mean).T / np.sqrt(variance))
-    return [np.concatenate(found, axis=1)] if together and found else found
+        parts.append((x - mean).T / np.sqrt(variance))
+    return [np.concatenate(parts, axis=1)] if together and parts else parts
 
 
 def distances(x: Array, to: Array) -> Array:

@@ -258,8 +258,8 @@ def _mean_product(u: Array, v: Array) -> Array:
         sums = np.zeros((len(rows), 2, half + 1))
         np.cumsum(halves_y, axis=-1, out=sums[:, ::-1, 1:])
         others = sums.ravel()[before + (half + 1) * (2 * nodes + np.arange(2)[:, None])]
-        found = halves_x * (halves_y * before - others)
-        whole += (found[:, 1] - found[:, 0]).sum(axis=1)
+        products = halves_x * (halves_y * before - others)
+        whole += (products[:, 1] - products[:, 0]).sum(axis=1)
         total += whole.reshape(members, -1).sum(axis=1)
     x, y = (each.reshape(members, -1, part) for each in (x, y))
     # Each piece fits in the processor's cache.

@@ -309,18 +309,18 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
     optimiser.follow(np.array(rise) * fall)
     generator = torch.Generator().manual_seed(settings.seed)
     best: Tensor | None = None
-    kept: list[Tensor] = []
+    best_parameters: list[Tensor] = []
 
     def look(held: Rows) -> None:
-        nonlocal best, kept
+        nonlocal best, best_parameters
         with torch.no_grad():
             value = learner.score(held)
             if best is None:
-                best, kept = value, [one.detach().clone() for one in parameters]
+                best, best_parameters = value, [one.detach().clone() for one in parameters]
                 return
             better = value > best
             best = torch.where(better, value, best)
-            for old, new in zip(kept, parameters, strict=True):
+            for old, new in zip(best_parameters, parameters, strict=True):
                 old.copy_(torch.where(better[:, None, None], new, old))
 
     for step in range(n_steps):
@@ -333,7 +333,7 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
     if held is not None:
         look(held)
         with torch.no_grad():
-            for new, old in zip(parameters, kept, strict=True):
+            for new, old in zip(parameters, best_parameters, strict=True):
                 new.copy_(old)
 
 
@@ -350,5 +350,5 @@ def in_chunks(rows: Rows, members: int, value: Callable[[Rows], list[Tensor]]) -
     count, _, n = rows.u.shape
     at_once = max(1, AT_ONCE // (members * min(n, 2 * BATCH)))
     every = torch.arange(count)
-    found = [value(rows.members(every[start : start + at_once])) for start in range(0, count, at_once)]
-    return [torch.cat(parts).double().numpy() for parts in zip(*found, strict=True)]
+    chunks = [value(rows.members(every[start : start + at_once])) for start in range(0, count, at_once)]
+    return [torch.cat(parts).double().numpy() for parts in zip(*chunks, strict=True)]

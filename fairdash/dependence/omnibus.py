@@ -236,8 +236,8 @@ def independence_test(
     else:
         orders = draw_orders(pair.v, n_permutations, random_state, codes)
         values = permuted_values(pair.u, side, orders, weight=weight)
-    found = [least_p(way) for way in values[:, :, 0]]
-    p_value, each = max(found, key=lambda pair: pair[0])
+    results = [least_p(way) for way in values[:, :, 0]]
+    p_value, each = max(results, key=lambda pair: pair[0])
     return IndependenceTest(
         p_value=p_value,
         p_values=MappingProxyType(dict(zip(COMPONENTS, each.tolist(), strict=True))),

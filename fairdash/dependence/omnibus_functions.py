@@ -63,8 +63,8 @@ class Side(NamedTuple):
         """Make the functions from values v (n,) or from class codes; two classes count as values 0 and 1."""
         if not are_classes or len(np.unique(v)) < 3:
             return cls(functions_of(v[None])[0], _SLOW.stop, _BLOCKS, _measures)
-        found = category_basis(v.astype(np.intp))
-        levels = found.tables[0][:, found.tables[0].any(axis=0)][found.position[0]]
+        indicators = category_basis(v.astype(np.intp))
+        levels = indicators.tables[0][:, indicators.tables[0].any(axis=0)][indicators.position[0]]
         functions = np.column_stack([np.ones(len(v)), levels])
         width = functions.shape[1]
         blocks = ((slice(_VALUES, FAST.start), slice(1, width)), (FAST, slice(1, width)))

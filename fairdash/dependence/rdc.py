@@ -115,9 +115,9 @@ def _principal(features: Array, mass: Array) -> Array:
     centred = features - mass @ features
     triangle = np.linalg.qr(centred * np.sqrt(mass)[:, None], mode="r")
     _, size, axes = np.linalg.svd(triangle, full_matrices=False)
-    kept = size > _NO_SIZE * size[0]
+    is_large = size > _NO_SIZE * size[0]
     result = np.zeros_like(features)
-    result[:, : kept.sum()] = centred @ (axes[kept].T / size[kept])
+    result[:, : is_large.sum()] = centred @ (axes[is_large].T / size[is_large])
     return result
 
 

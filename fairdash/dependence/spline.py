@@ -206,9 +206,9 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
         predicted, value = np.where(better, hope, predicted), np.where(better, s, value)
         # An earlier choice with more functions may have left coefficients beyond the number of functions of
         # this choice.
-        for kept, new in ((a, x), (b, y)):
-            kept[better] = 0.0
-            kept[..., : new.shape[-1]] = np.where(better[..., None], new, kept[..., : new.shape[-1]])
+        for result, new in ((a, x), (b, y)):
+            result[better] = 0.0
+            result[..., : new.shape[-1]] = np.where(better[..., None], new, result[..., : new.shape[-1]])
     return a, b, value
 
 

@@ -260,14 +260,14 @@ def _one_by_one(centred: Array, mass: Array) -> Array:
     """Orthogonalise the functions themselves by Gram–Schmidt, twice each, which is slower but stable."""
     root = np.sqrt(mass)[:, None]
     scaled, result = root * centred, np.zeros_like(centred)
-    kept = np.zeros_like(centred)
+    basis_functions = np.zeros_like(centred)
     for j in range(centred.shape[1]):
         left = scaled[:, j]
         for _ in range(2):
-            left = left - kept[:, :j] @ (kept[:, :j].T @ left)
+            left = left - basis_functions[:, :j] @ (basis_functions[:, :j].T @ left)
         if (size := left @ left) > _NOTHING_NEW:
-            kept[:, j] = left / np.sqrt(size)
-    np.divide(kept, root, out=result, where=root > 0)
+            basis_functions[:, j] = left / np.sqrt(size)
+    np.divide(basis_functions, root, out=result, where=root > 0)
     return result
 
 

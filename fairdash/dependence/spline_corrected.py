@@ -414,8 +414,8 @@ def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None
     place *= count_b
     place += b
     mass = None if weight is None else (weight / weight.sum(axis=-1, keepdims=True)).ravel()
-    found = np.bincount(place.ravel(), mass, minlength=members * count_a * count_b)
-    shares: Array = found.reshape(members, count_a, count_b) / (a.shape[1] if weight is None else 1.0)
+    sums = np.bincount(place.ravel(), mass, minlength=members * count_a * count_b)
+    shares: Array = sums.reshape(members, count_a, count_b) / (a.shape[1] if weight is None else 1.0)
     return shares
 
 

@@ -170,14 +170,14 @@ def assess_predictions(
             progress((j + 1) / len(splits))
         return figures
 
-    founds = independent(unit, {str(j): partial(step, j) for j in range(len(splits))})
-    there = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
-    for j, part in there:
+    by_split = independent(unit, {str(j): partial(step, j) for j in range(len(splits))})
+    places = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
+    for j, part in places:
         of_cells = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}
-        if null := {cell: founds[j][name] for cell, name in of_cells.items() if name in founds[j]}:
+        if null := {cell: by_split[j][name] for cell, name in of_cells.items() if name in by_split[j]}:
             nulls[j, part] = null
     # The null values list the models in the order of the tables.
-    models, cells, values = untidy(pd.concat([founds[j][part] for j, part in there], ignore_index=True))
+    models, cells, values = untidy(pd.concat([by_split[j][part] for j, part in places], ignore_index=True))
     add_verdicts(models, cells, values, nulls, signed=judge.signed)
     order = np.argsort(models["model"].to_numpy(), kind="stable")
     keys = ["method", "lam", "split", "part", "diverged"]

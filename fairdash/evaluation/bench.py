@@ -104,7 +104,7 @@ def compare_methods(
     work = _Work.of(dataset, plan)
     judge = _Judge(dataset, plan, work, truth)
     members = pd.DataFrame({"lam": 0.0, "split": np.arange(n_splits)})
-    found = [judge.read(members, work.standard).assign(method=STANDARD, cpu_s=work.seconds, needs_s=False)]
+    results = [judge.read(members, work.standard).assign(method=STANDARD, cpu_s=work.seconds, needs_s=False)]
     for name, entrant in entrants.items():
         progress(name)
         needs_s, extra = False, 0.0
@@ -118,8 +118,8 @@ def compare_methods(
             members, predictions = _fit(dataset, work.splits, entrant, work.standard, needs_s=needs_s)
             extra = work.seconds if getattr(entrant, "repairs", False) else 0.0
         seconds = (time.process_time() - begun) / n_splits + extra
-        found.append(judge.read(members, predictions).assign(method=name, cpu_s=seconds, needs_s=needs_s))
-    return pd.concat(found, ignore_index=True)
+        results.append(judge.read(members, predictions).assign(method=name, cpu_s=seconds, needs_s=needs_s))
+    return pd.concat(results, ignore_index=True)
 
 
 def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
@@ -194,8 +194,8 @@ class _Work:
             random_state=plan.random_state,
             device=plan.device_for(self.dataset.n_rows),
         )
-        kept = (~trained.members["diverged"] | (plan.methods == (STANDARD,))).to_numpy()
-        return trained.members[kept], trained.predictions[kept]
+        is_usable = (~trained.members["diverged"] | (plan.methods == (STANDARD,))).to_numpy()
+        return trained.members[is_usable], trained.predictions[is_usable]
 
 
 def _parameters(factory: Factory, function: str) -> Mapping[str, inspect.Parameter]:
@@ -243,7 +243,7 @@ class _Judge:
         self._floors: dict[tuple[object, ...], float] = {}
 
     def read(self, members: pd.DataFrame, predictions: Array) -> pd.DataFrame:
-        found = []
+        frames = []
         for j, split in enumerate(self._work.splits):
             own = np.flatnonzero(members["split"] == j)
             rows: dict[str, Any] = {"lam": members["lam"].to_numpy()[own], "split": j}
@@ -260,8 +260,8 @@ class _Judge:
                         for k, s in enumerate(columns)
                     ]
                     rows[f"{reading}_{part}"] = np.max(by_column, axis=0)
-            found.append(pd.DataFrame(rows))
-        return pd.concat(found, ignore_index=True)
+            frames.append(pd.DataFrame(rows))
+        return pd.concat(frames, ignore_index=True)
 
     def _above_floor(
         self, u: Array, s: Array, rows: NDArray[np.int64], reading: str, place: tuple[int, int, str]
@@ -271,8 +271,8 @@ class _Judge:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
             # Rows in cells that are too small belong to no group.
-            kept = groups >= 0
-            return _gaps(u[:, kept], groups[kept], weight[kept], self._seed)
+            grouped = groups >= 0
+            return _gaps(u[:, grouped], groups[grouped], weight[grouped], self._seed)
         measure = REGISTRY[name]
         used = self._used[rows] if self._used is not None and measure.accepts_weights else None
         estimator = Estimator(measure, random_state=self._seed)
@@ -332,11 +332,11 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
     DataFrame, one row per method, reading and level
         Result of :func:`fairdash.bench`.
     """
-    found = [each for method in rows["method"].unique() for each in _equal(rows, method)]
+    results = [each for method in rows["method"].unique() for each in _equal(rows, method)]
     ratio = float(rows["test_to_train"].mean())
-    default = {key[1:]: errors for key, _, errors in found if key[0] == DEFAULT_METHOD}
+    default = {key[1:]: errors for key, _, errors in results if key[0] == DEFAULT_METHOD}
     ranked = []
-    for key, figures, errors in found:
+    for key, figures, errors in results:
         other = None if key[0] == DEFAULT_METHOD else default.get(key[1:])
         more = np.empty(0) if other is None else (errors - other).to_numpy()
         row = dict(zip(("method", "reading", "level"), key, strict=True)) | figures
@@ -373,12 +373,12 @@ def _equal(
                     for k, name in enumerate(("error", f"{reading}_test")):
                         at_level[k, j] = np.interp(place, np.arange(len(path)), path[name])
             errors, reached = at_level
-            there = np.isfinite(errors)
+            is_reached = np.isfinite(errors)
             figures = {
                 "splits": len(paths),
-                "reached": int(there.sum()),
+                "reached": int(is_reached.sum()),
                 "linked": linked,
-                "dependence": float(reached[there].mean()) / on_test if there.any() else np.nan,
+                "dependence": float(reached[is_reached].mean()) / on_test if is_reached.any() else np.nan,
                 "needs_s": bool(own["needs_s"].iloc[0]),
                 "cpu_s": float(own["cpu_s"].iloc[0]),
             }

@@ -106,17 +106,17 @@ def cap_cost(
     judge = Judge(dataset, objective=objective, loss=loss, measures=(measure,), random_state=random_state)
     cell, error = (measure, column), ("deviance" if loss.power else "mse", "")
     places = {"error": (error, VALUE), "dependence": (cell, VALUE), "floor": (cell, FLOOR)}
-    kept: dict[str, Array] = {BEFORE: predictions.copy(), AFTER: predictions.copy()}
+    by_name: dict[str, Array] = {BEFORE: predictions.copy(), AFTER: predictions.copy()}
     found_of: list[dict[str, Any]] = []
     for j, split in enumerate(splits):
         test, w = split.test, weight[split.test]
         new, old = predictions[j, test], existing[test]
         brought = float((w @ new) / (w @ old))
         capped = cap_premiums(new, brought * old, max_change=max_change, sample_weight=w)
-        kept[AFTER][j, test] = capped.premiums
-        both = np.stack([each[j] for each in kept.values()])
+        by_name[AFTER][j, test] = capped.premiums
+        both = np.stack([each[j] for each in by_name.values()])
         figures, _ = judge.figures(both, split, "test", split_number=j, n_permutations=n_permutations)
-        for k, (premiums, each) in enumerate(kept.items()):
+        for k, (premiums, each) in enumerate(by_name.items()):
             # A change exactly at the limit does not exceed it.
             beyond = np.abs(each[j, test] / (brought * old) - 1) > max_change + 1e-9
             costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
@@ -124,7 +124,7 @@ def cap_cost(
             if premiums == AFTER:
                 costs |= {"level": capped.level, "at_lower": capped.at_lower, "at_upper": capped.at_upper}
             found_of.append({"premiums": premiums} | costs)
-    gaps = _gaps(dataset, kept, splits, column, objective, random_state)
+    gaps = _gaps(dataset, by_name, splits, column, objective, random_state)
     return pd.DataFrame(found_of).groupby("premiums", sort=False).mean().join(gaps)
 
 

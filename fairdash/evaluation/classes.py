@@ -368,10 +368,10 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
 
     rows = np.flatnonzero(known >= 0) if rows is None else rows
     logs = np.log(np.clip(p, _LEAST, 1.0))
-    there = np.unique(known[rows])
+    observed = np.unique(known[rows])
     model = LogisticRegression(C=100.0, max_iter=2_000).fit(logs[rows], known[rows])
     mended = np.zeros_like(p)
-    mended[:, there] = model.predict_proba(logs)
+    mended[:, observed] = model.predict_proba(logs)
     return mended
 
 

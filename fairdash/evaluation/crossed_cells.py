@@ -117,15 +117,15 @@ def cells_of(
     codes = np.full(n, np.nan)
     codes[known] = place[code]
     of_each = np.array(np.unravel_index(held[~small], shape, order="F"))
-    said = [[each.names[k] for k in own] for each, own in zip(groups, of_each, strict=True)]
-    labels = [" · ".join(each) for each in zip(*said, strict=True)]
+    labels_by_attribute = [[each.names[k] for k in own] for each, own in zip(groups, of_each, strict=True)]
+    labels = [" · ".join(each) for each in zip(*labels_by_attribute, strict=True)]
     first = None if names[0] in classes else frame[names[0]].to_numpy(dtype=float, na_value=np.nan)
     places = pd.DataFrame(
         {
             "sensitive": names[0],
             "other": CROSS.join(names[1:]),
-            "group": [" · ".join(each) for each in zip(*said[1:], strict=True)],
-            "band": said[0],
+            "group": [" · ".join(each) for each in zip(*labels_by_attribute[1:], strict=True)],
+            "band": labels_by_attribute[0],
             "middle": [
                 float(k) if first is None else float(np.sort(first[groups[0].codes == k]).mean())
                 for k in of_each[0]
@@ -165,15 +165,15 @@ def products_of(sensitive: pd.DataFrame) -> dict[str, pd.DataFrame]:
     >>> products_of(made)["age × sex"]["age × sex"].tolist()
     [0.09375, -0.03125, -0.03125, 0.09375]
     """
-    found, attributes = {}, attributes_of(sensitive)
+    products, attributes = {}, attributes_of(sensitive)
     if len(attributes) > _MAX_ATTRIBUTES:
         return {}
     for (a, one), (b, other) in itertools.combinations(attributes.items(), 2):
         columns = sensitive[[*one, *other]].to_numpy(dtype=float)[None]
         values, name = with_products(columns, alone=True)[0], f"{a}{CROSS}{b}"
         names = [name] if values.shape[1] == 1 else [f"{name}: {k}" for k in range(values.shape[1])]
-        found[name] = pd.DataFrame(values, columns=names, index=sensitive.index)
-    return found
+        products[name] = pd.DataFrame(values, columns=names, index=sensitive.index)
+    return products
 
 
 def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
@@ -203,9 +203,9 @@ def _cells(each: pd.DataFrame, pair: tuple[str, str]) -> Classes:
 
 def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
     """Map sensitive columns, crossings and all columns together to their column in a table of dependence."""
-    there = set(table["column"])
+    columns_present = set(table["column"])
     pairs = itertools.combinations(attributes_of(sensitive), 2)
-    crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in there]
+    crossings = [name for a, b in pairs if (name := f"{a}{CROSS}{b}") in columns_present]
     columns = {str(each): str(each) for each in (*sensitive.columns, *crossings)}
     has_all = table.loc[table["column"] == "", "measure"].isin([*REGISTRY]).any()
     return columns | ({TOGETHER: ""} if crossings and has_all else {})
@@ -222,8 +222,8 @@ def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
 
 def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:
     """Return the values (n,) of a sensitive column, or the cell number of each row."""
-    found = cells_in_view(sensitive, view)
-    return sensitive[view].to_numpy(dtype=float) if found is None else found.codes.astype(float)
+    cells = cells_in_view(sensitive, view)
+    return sensitive[view].to_numpy(dtype=float) if cells is None else cells.codes.astype(float)
 
 
 def crossing_name(names: Sequence[str]) -> str:

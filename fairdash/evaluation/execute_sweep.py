@@ -140,7 +140,7 @@ def execute_sweep(
         progress(doing, work.done("pilot", at))
 
     def train() -> TrainedModels:
-        own, confirms = found.result(), not is_preview
+        own, confirms = planned.result(), not is_preview
         if of_tariffs:
             return fit_path(dataset, own, parts.splits, confirms=confirms, on_step=on_step, unit=unit)
         return train_sweep(
@@ -156,10 +156,10 @@ def execute_sweep(
     # The steps are the plan with its weights λ, the models, the baselines, the assessments and the
     # references. Models trained for one objective are assessed under both.
     of_tariffs, objectives = FAIR_TARIFF in plan.methods, _objectives(plan)
-    found = Branch(unit, lambda: with_lams_found(dataset, plan, progress=on_pilot, unit=unit), "pilot")
+    planned = Branch(unit, lambda: with_lams_found(dataset, plan, progress=on_pilot, unit=unit), "pilot")
     models = Branch(unit, train, "tuning", "train", "set-aside", *(["tariffs"] if of_tariffs else []))
     beside = Branch(
-        unit, lambda: parts.baselines(found.result), "baselines", *([] if of_tariffs else ["tariffs"])
+        unit, lambda: parts.baselines(planned.result), "baselines", *([] if of_tariffs else ["tariffs"])
     )
 
     def assess(step: int, objective: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -175,8 +175,8 @@ def execute_sweep(
         Branch(unit, partial(assess_beside, each), f"assess-baselines/{each}") for each in objectives
     ]
     told_s = Branch(unit, lambda: parts.references(parts=("test",)), "references", "assess/references")
-    gather(found, models, beside, *judged, *judged_beside, *([told_s] if with_references else []))
-    plan, trained = found.result(), replace(models.result(), notes=(*models.result().notes, *undefined))
+    gather(planned, models, beside, *judged, *judged_beside, *([told_s] if with_references else []))
+    plan, trained = planned.result(), replace(models.result(), notes=(*models.result().notes, *undefined))
     frames, paths = (
         {objective: branch.result()[k] for objective, branch in zip(objectives, judged, strict=True)}
         for k in range(2)
@@ -247,7 +247,7 @@ def with_lams_found(
             return {"lams": lams_of_tariffs(dataset, plan, split)}
         if plan.tune:
             settings = replace(settings, lr=LEARNING_RATE, weight_decay=weight_decay_of(len(split.train)))
-        found = find_lams(
+        lams = find_lams(
             dataset,
             split,
             settings,
@@ -258,7 +258,7 @@ def with_lams_found(
             device=plan.device_for(dataset.n_rows).name,
             progress=partial(progress, doing),
         )
-        return {"lams": np.array(plan.lams if found is None else found)}
+        return {"lams": np.array(plan.lams if lams is None else lams)}
 
     return replace(plan, lams=tuple(unit("pilot", find)["lams"].tolist()))
 

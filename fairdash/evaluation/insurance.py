@@ -197,10 +197,10 @@ def drawn_lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     below = np.append(0, np.cumsum(np.unique(price, return_counts=True)[1]))
     steps = max(1, min(200, int(below[-1]) // MIN_SHOWN))
     at = np.searchsorted(below, np.linspace(0, below[-1], steps + 1) - 1e-9)
-    kept = [0]
+    points = [0]
     for point in at[1:]:
-        if below[point] - below[kept[-1]] >= MIN_SHOWN:
-            kept.append(int(point))
+        if below[point] - below[points[-1]] >= MIN_SHOWN:
+            points.append(int(point))
     # The remaining rows are added to the last step.
-    kept[-1] = len(curve) - 1
-    return curve.iloc[kept].reset_index(drop=True)
+    points[-1] = len(curve) - 1
+    return curve.iloc[points].reset_index(drop=True)

@@ -148,8 +148,8 @@ class _TestRows:
         used = int(groups.max()) + 1
         cells, of_cells = np.arange(len(groups)), groups
         if units is not None:
-            found, cells = np.unique(units * used + groups, return_inverse=True)
-            of_cells = found % used
+            codes, cells = np.unique(units * used + groups, return_inverse=True)
+            of_cells = codes % used
         each = np.ones(len(groups)) if weight is None else weight
         tests = [split.test for split in splits]
         sizes = [np.bincount(groups[rows], minlength=used) for rows in tests]

@@ -43,11 +43,11 @@ class _BandRepair:
         price, s = np.ravel(X), _one(sensitive_features)
         self.edges_ = np.unique(np.quantile(s, np.arange(1, _BANDS) / _BANDS))
         codes = np.searchsorted(self.edges_, s)
-        there, counts = np.unique(codes, return_counts=True)
+        bands, counts = np.unique(codes, return_counts=True)
         # A band between tied values has no rows, so the next band provides its distribution.
-        self.place_ = np.searchsorted(there, np.arange(len(self.edges_) + 1)).clip(max=len(there) - 1)
-        self.quantiles_ = np.stack([np.quantile(price[codes == code], _RANKS) for code in there])
-        self.means_ = np.array([price[codes == code].mean() for code in there])
+        self.place_ = np.searchsorted(bands, np.arange(len(self.edges_) + 1)).clip(max=len(bands) - 1)
+        self.quantiles_ = np.stack([np.quantile(price[codes == code], _RANKS) for code in bands])
+        self.means_ = np.array([price[codes == code].mean() for code in bands])
         self.shares_ = counts / counts.sum()
         return self
 

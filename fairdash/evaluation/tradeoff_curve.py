@@ -176,9 +176,9 @@ def assess_curve(
                 figures.append(here)
             if progress is not None:
                 progress((done + (j + 1) / len(splits)) / len(methods))
-        found, path = np.concatenate(figures), pd.concat(stops, ignore_index=True)
-        verdicts.write(path, cells, found)
-        return {"way": tidy(path, cells, found)}
+        all_values, path = np.concatenate(figures), pd.concat(stops, ignore_index=True)
+        verdicts.write(path, cells, all_values)
+        return {"way": tidy(path, cells, all_values)}
 
     def step(k: int) -> pd.DataFrame:
         way: pd.DataFrame = unit(methods[k], partial(way_of, k, methods[k]))["way"]
@@ -254,13 +254,13 @@ def curve_predictions(
     predictions: NDArray[np.float64], members: pd.DataFrame, point: ModelKey
 ) -> dict[int, NDArray[np.float64]]:
     """Return the predictions (n,) at a point by split, omitting splits in which a neighbour diverged."""
-    found = {}
+    predictions_by_split = {}
     for split in np.unique(members["split"]):
         place = _places(members, point.method, split)
         if point.low in place and point.high in place:
             low, high = predictions[place[point.low]], predictions[place[point.high]]
-            found[int(split)] = blend(low, high, point.share) if point.share else low
-    return found
+            predictions_by_split[int(split)] = blend(low, high, point.share) if point.share else low
+    return predictions_by_split
 
 
 def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:

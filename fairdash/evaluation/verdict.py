@@ -122,19 +122,19 @@ def add_verdicts(
     for at in map(np.asarray, groups):
         own = models.iloc[at]
         keys = list(zip(own["split"], own["part"], strict=True))
-        kept = np.flatnonzero(
-            [key in nulls and not gone for key, gone in zip(keys, own["diverged"], strict=True)]
+        usable = np.flatnonzero(
+            [key in nulls and not diverged for key, diverged in zip(keys, own["diverged"], strict=True)]
         )
-        members = [(place[at[i]], keys[i]) for i in kept]
+        members = [(place[at[i]], keys[i]) for i in usable]
         for m, cell in enumerate(cells if members else ()):
             # In a part in which a column is constant, dependence on the column is undefined.
-            found = _defined([nulls[key][cell][..., k, :] for k, key in members if cell in nulls[key]])
-            if not found:
+            null_values = _defined([nulls[key][cell][..., k, :] for k, key in members if cell in nulls[key]])
+            if not null_values:
                 continue
             if cell[0] == VERDICT:
-                values[at[:, None], m, VERDICT_AT] = verdict_on(found)
+                values[at[:, None], m, VERDICT_AT] = verdict_on(null_values)
                 continue
-            permuted, value = np.mean(found, axis=0), float(np.nanmean(values[at[kept], m, VALUE]))
+            permuted, value = np.mean(null_values, axis=0), float(np.nanmean(values[at[usable], m, VALUE]))
             if cell in signed:
                 value, permuted = abs(value), np.abs(permuted)
             values[at[:, None], m, [EDGE, P]] = edge_and_p(value, permuted)

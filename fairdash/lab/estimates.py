@@ -204,8 +204,8 @@ def scene_estimates(
     chosen = studied(quick=True) if ids is None else ids
     known = dict(floors or {})
     known |= floors_of(scene, [id for id in chosen if id not in known], n_permutations=n_permutations)
-    found = along_noise(scene, chosen, [scene.noise])
-    rows = [(id, value[0], *known[id], published[0]) for id, (value, published) in found.items()]
+    results = along_noise(scene, chosen, [scene.noise])
+    rows = [(id, value[0], *known[id], published[0]) for id, (value, published) in results.items()]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

@@ -123,8 +123,8 @@ def select(name: str, **values: object) -> pd.DataFrame:
 
 def row_of(frame: pd.DataFrame, column: str, value: float) -> dict[str, Any]:
     """Return the only row of a committed table whose column has this value."""
-    (found,) = frame[frame[column] == value].to_dict("records")
-    return {str(name): each for name, each in found.items()}
+    (record,) = frame[frame[column] == value].to_dict("records")
+    return {str(name): each for name, each in record.items()}
 
 
 # Scene 1 has zero correlation and total dependence. Scene 2 has the two functions that straighten the cloud.
@@ -379,10 +379,10 @@ def payers_sentence(objective: str, lam: float) -> str:
         )
     moved = [_price(objective, lam, who) - _price(objective, 0.0, who) for who in (0, 1)]
     errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in PEOPLE.values()]
-    told = point["hgr"] > payers_floor(objective)
+    is_detected = point["hgr"] > payers_floor(objective)
     side = (
         "above the noise floor, {}: the link is still there"
-        if told
+        if is_detected
         else "within the noise floor, {}: beyond this point you pay for noise"
     ).format(number(payers_floor(objective)))
     hgr = number(point["hgr"]).replace("-", "−")

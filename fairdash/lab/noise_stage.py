@@ -59,7 +59,7 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
     ids = [id for group in levels[at].groups for id in group.ids]
     exact = [level.groups[0].exact or 0.0 for level in levels]
     cells = [_cells(level.estimates, ids) for level in levels]
-    said = [
+    descriptions = [
         f"σ = {noise:g}; exact HGR {digits(hgr)}; "
         + "; ".join(f"{short_name(id)} {value}" for id, (value, _) in zip(ids, each, strict=True))
         for noise, hgr, each in zip(NOISES, exact, cells, strict=True)
@@ -70,7 +70,7 @@ def stage_of(scene: Scene, levels: Sequence[Noise], *, theme: Theme) -> dict[str
             "symbol": "σ",
             "help": "Standard deviation of ε, in the units of V. F takes values between about −5 and 10.",
             "stops": [f"{noise:g}" for noise in NOISES],
-            "said": said,
+            "said": descriptions,
             "ticks": list(range(0, len(NOISES), 4)),
             "at": at,
         },

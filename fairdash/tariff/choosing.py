@@ -129,16 +129,16 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
     least = "Give a whole number of at least 2."
     checks.require(_is_count(options.n_breakpoints), "n_breakpoints", "A curve needs two breakpoints", least)
     checks.require(_is_count(options.n_bands), "n_bands", "An interaction needs two bands", least)
-    there = set(map(str, features.columns))
+    present = set(map(str, features.columns))
     paired = [name for pair in options.interactions for name in pair]
     for option in ("breakpoints", "bands", "categorical_features", "interactions", "base_levels", "fixed"):
         names = paired if option == "interactions" else list(getattr(options, option))
-        absent = _quoted(name for name in names if name not in there)
+        absent = _quoted(name for name in names if name not in present)
         hint = "Name columns of X that are not sensitive."
         checks.require(not absent, option, f"There is no feature called {absent}", hint)
         fitted = _quoted(name for name in names if name in options.fixed and option != "fixed")
-        said = f"The relativities of {fitted} are fixed, and none is fitted"
-        checks.require(not fitted, option, said, "Leave the column out of it, or out of fixed.")
+        what = f"The relativities of {fitted} are fixed, and none is fitted"
+        checks.require(not fitted, option, what, "Leave the column out of it, or out of fixed.")
     _check_fixed(checks, options.fixed)
     checks.finish()
     for option, given in (("breakpoints", options.breakpoints), ("bands", options.bands)):
@@ -194,8 +194,8 @@ def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> 
     known = {level_text(level): float(each) for level, each in given.items() if not pd.isna(level)}
     places, _ = positions(column, list(known))
     places = np.where(column.isna() & bool(missing), len(known), places)
-    there = places >= 0
-    shares = np.bincount(places[there], weight[there], len(known) + len(missing)) / weight.sum()
+    has_level = places >= 0
+    shares = np.bincount(places[has_level], weight[has_level], len(known) + len(missing)) / weight.sum()
     return Factor(
         column=str(column.name),
         kind=FIXED,
@@ -244,8 +244,8 @@ def lacking(
         rows = np.flatnonzero(term.unknown(table))
         if len(rows):
             where = at_lines((rows if numbers is None else numbers[rows]) + 1, len(rows), word="row")
-            said = f"{what} for the cells in {where}"
-            problems.append(Problem(column=term.column, what=said, count=len(rows), hint=hint))
+            message = f"{what} for the cells in {where}"
+            problems.append(Problem(column=term.column, what=message, count=len(rows), hint=hint))
     return problems
 
 
@@ -301,38 +301,38 @@ def _check_levels(features: pd.DataFrame, options: TermOptions) -> None:
 
 def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     cells = numbers_of(column)
-    there = ~np.isnan(cells)
+    known = ~np.isnan(cells)
     name = str(column.name)
     if name in options.breakpoints:
         points = _as_filed(options.breakpoints[name])
     else:
-        points = _rounded(quantiles(cells[there], weight[there], np.linspace(0, 1, options.n_breakpoints)))
+        points = _rounded(quantiles(cells[known], weight[known], np.linspace(0, 1, options.n_breakpoints)))
     # The weight of a row is divided between the two neighbouring breakpoints in proportion to nearness.
-    below, above, part = between(cells[there], points)
-    shares = np.bincount(below, weight[there] * (1 - part), len(points))
-    shares += np.bincount(above, weight[there] * part, len(points))
-    middle = quantiles(cells[there], weight[there], np.array([0.5]))[0] if there.any() else points[0]
+    below, above, part = between(cells[known], points)
+    shares = np.bincount(below, weight[known] * (1 - part), len(points))
+    shares += np.bincount(above, weight[known] * part, len(points))
+    middle = quantiles(cells[known], weight[known], np.array([0.5]))[0] if known.any() else points[0]
     wanted = options.base_levels.get(name, middle)
     base = int(np.abs(np.array(points) - _base_number(name, wanted)).argmin())
-    return _factor(name, BREAKPOINT, points, base, shares, weight, ~there)
+    return _factor(name, BREAKPOINT, points, base, shares, weight, ~known)
 
 
 def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, options: TermOptions) -> Factor:
     cells = numbers_of(column)
-    there = ~np.isnan(cells)
+    known = ~np.isnan(cells)
     if isinstance(edges, (int, np.integer)):
         # A band includes its lower edge, so an edge at the smallest number would leave the first band empty.
-        found = _rounded(quantiles(cells[there], weight[there], np.linspace(0, 1, int(edges) + 1)[1:-1]))
-        inner = tuple(edge for edge in found if edge > cells[there].min()) if there.any() else ()
+        rounded = _rounded(quantiles(cells[known], weight[known], np.linspace(0, 1, int(edges) + 1)[1:-1]))
+        inner = tuple(edge for edge in rounded if edge > cells[known].min()) if known.any() else ()
     else:
         inner = _as_filed(edges)
     name = str(column.name)
-    places = np.searchsorted(inner, cells[there], side="right")
-    shares = np.bincount(places, weight[there], len(inner) + 1)
+    places = np.searchsorted(inner, cells[known], side="right")
+    shares = np.bincount(places, weight[known], len(inner) + 1)
     base = int(shares.argmax())
     if name in options.base_levels:
         base = int(np.searchsorted(inner, _base_number(name, options.base_levels[name]), side="right"))
-    return _factor(name, BAND, inner, base, shares, weight, ~there)
+    return _factor(name, BAND, inner, base, shares, weight, ~known)
 
 
 def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
@@ -344,8 +344,8 @@ def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     if name in options.base_levels:
         wanted = level_text(options.base_levels[name])
         if wanted not in levels:
-            said = f"That of “{name}” is not a level of its training rows"
-            raise OptionError.of(said, "Name one that is there.", column="base_levels")
+            what = f"That of “{name}” is not a level of its training rows"
+            raise OptionError.of(what, "Name one that is there.", column="base_levels")
         base = levels.index(wanted)
     return _factor(name, LEVEL, levels, base, shares, weight, missing)
 

@@ -121,9 +121,9 @@ class FitOptions:
     @property
     def penalty_class(self) -> type[BasePenalty]:
         """Return the class of Ψ, if Ψ is a penalty of networks."""
-        found = PENALTIES[self.penalty].penalty_class()
-        assert found is not None
-        return found
+        penalty = PENALTIES[self.penalty].penalty_class()
+        assert penalty is not None
+        return penalty
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -263,14 +263,14 @@ def fit_stack(
         tol = options.tol * (1.0 if ends_flat else np.maximum(stack.lams, 1.0))
         how: dict[str, Any] = {"max_iter": options.max_iter, "tol": tol, "on_step": on_step}
         if len(shape.rises):
-            x_found, *told = minimise_monotone(stack, **how)
+            x_found, *progress = minimise_monotone(stack, **how)
         else:
             begin = stack.start
             if stack.has_many_rows:
                 begin, *_ = minimise(stack.quadratic_start, begin, **how | {"on_step": None})
-            x_found, *told = minimise(stack.value_and_slope, begin, **how)
+            x_found, *progress = minimise(stack.value_and_slope, begin, **how)
         beta[fair] = stack.coefficients(x_found)
-        n_iter[fair], converged[fair] = told
+        n_iter[fair], converged[fair] = progress
     beta = shape.exact(beta)
     # The result is converted to the target's units.
     intercept, coefficients = beta[:, -1], beta[:, :-1]

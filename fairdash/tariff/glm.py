@@ -126,11 +126,11 @@ def _fit_shape(
             slope = slope_of(x, y, weight, beta, loss, shape)
         way = np.linalg.solve(curvature, slope)
         length, before, promised = 1.0, promised, float(slope @ way) / 2
-        while not (found := value(beta - length * way)) <= least - 1e-4 * length * promised and length > 1e-6:
+        while not (trial := value(beta - length * way)) <= least - 1e-4 * length * promised and length > 1e-6:
             length /= 2
-        if not found < least:
+        if not trial < least:
             break
-        beta, least = beta - length * way, found
+        beta, least = beta - length * way, trial
         if promised < _DECREASE:
             break
         # The Hessian takes most of the time, and hardly changes once a step improves the fit by less than a

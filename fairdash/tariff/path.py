@@ -99,8 +99,8 @@ def fit_tariffs(
     """
     started = time.monotonic()
     if is_auto(lams):
-        found = find_lams(dataset, splits[0], options, count=8, random_state=random_state)
-        lams = (0.0, *(LAMS_OF_FIRST_TARIFFS if found is None else found.tolist()))
+        result = find_lams(dataset, splits[0], options, count=8, random_state=random_state)
+        lams = (0.0, *(LAMS_OF_FIRST_TARIFFS if result is None else result.tolist()))
     lams = [float(lam) for lam in lams]
     _check(dataset, lams, options)
     terms = terms or TermOptions()
@@ -140,18 +140,18 @@ def fit_tariffs(
                 random_state=random_state,
                 on_step=on_step,
             )
-            made = {"n_iter": fitted.n_iter, "converged": fitted.converged}
-            return {"predictions": fitted.premiums(chosen, features), **made}
+            counts = {"n_iter": fitted.n_iter, "converged": fitted.converged}
+            return {"predictions": fitted.premiums(chosen, features), **counts}
 
         def fitted_to(
             j: int = j, of_split: Callable[[], Found] = of_split, step: Callable[[float], None] = step
         ) -> Found:
-            found = unit(str(j), of_split)
+            result = unit(str(j), of_split)
             step(1.0)
-            return found
+            return result
 
         steps[str(j)] = fitted_to
-    founds = independent(unit, steps)
+    results = independent(unit, steps)
     members = [
         pd.DataFrame(
             {
@@ -159,15 +159,15 @@ def fit_tariffs(
                 "lam": [float(lam) for lam in lams],
                 "split": j,
                 "diverged": False,
-                "best_epoch": found["n_iter"],
-                "converged": found["converged"],
+                "best_epoch": result["n_iter"],
+                "converged": result["converged"],
             }
         )
-        for j, found in enumerate(founds)
+        for j, result in enumerate(results)
     ]
     return TrainedModels(
         members=pd.concat(members, ignore_index=True),
-        predictions=np.concatenate([found["predictions"] for found in founds]),
+        predictions=np.concatenate([result["predictions"] for result in results]),
         splits=tuple(splits),
         device="cpu",
         seconds=time.monotonic() - started,

@@ -94,15 +94,15 @@ def fit_path(
         return replace(found, members=members, predictions=predictions, notes=notes if going else ())
 
     check_groups(dataset)
-    trained, aside, kept = fitted(splits, unit), plan.set_aside(dataset), None
+    trained, aside, holdout = fitted(splits, unit), plan.set_aside(dataset), None
     if len(aside):
         if confirms:
             rest = Split(np.setdiff1d(np.arange(dataset.n_rows), aside), aside[:0])
-            made = fitted((rest,), within(unit, "set-aside"))
-            found, premiums = made.members, made.predictions
-            kept = SetAside.of(dataset, aside, members=found, predictions=premiums)
+            fit_of_rest = fitted((rest,), within(unit, "set-aside"))
+            found, premiums = fit_of_rest.members, fit_of_rest.predictions
+            holdout = SetAside.of(dataset, aside, members=found, predictions=premiums)
         trained.predictions[:, aside] = np.nan
-    return replace(trained, set_aside=kept)
+    return replace(trained, set_aside=holdout)
 
 
 #: Number of folds, which is the number of models whose mean is the price, and their learning rate.
@@ -167,20 +167,20 @@ def repaired_prices(
         )
         price = repair.predict(x, alpha=0.0)
         t = np.asarray(strengths, dtype=float)[:, None]
-        told = {
+        by_method = {
             REPAIR: repair.predict(x, sensitive_features=s, alpha=1.0),
             REPAIR_PROJECTED: repair.predict(x, alpha=1.0),
         }
         on_step((number + 1) / len(splits))
-        return {method: (1 - t) * price + t * full for method, full in told.items()}
+        return {method: (1 - t) * price + t * full for method, full in by_method.items()}
 
     unit = within(unit, "repair")
-    founds = independent(
+    by_split = independent(
         unit, {str(j): partial(unit, str(j), partial(of_split, split, j)) for j, split in enumerate(splits)}
     )
     members, predictions = [], []
-    for j, found in enumerate(founds):
+    for j, prices in enumerate(by_split):
         for method in (REPAIR, REPAIR_PROJECTED):
-            predictions.append(found[method])
+            predictions.append(prices[method])
             members += [{"method": method, "lam": float(t), "split": j, "diverged": False} for t in strengths]
     return pd.DataFrame(members), np.concatenate(predictions)

@@ -329,8 +329,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             if not isinstance(seen, pd.DataFrame) or maker not in seen.columns:
                 raise DataError.of("X has no such column of prices", "Name one of its columns.", column=maker)
             return one_column(seen[maker], maker)
-        told: Callable[[Any], Any] = maker.predict if hasattr(maker, "predict") else maker
-        price = one_column(told(seen), "estimator")
+        price_of: Callable[[Any], Any] = maker.predict if hasattr(maker, "predict") else maker
+        price = one_column(price_of(seen), "estimator")
         if len(price) != len(seen):
             raise DataError.of("The estimator does not give one price per row", "Return an array (n,).")
         return price
@@ -410,7 +410,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         masses = None if weight is None else pd.Series(weight, name="weight")
         dataset = Dataset(name="price", features=x, target=y, sensitive=sensitive, weight=masses)
         rows, none = np.arange(len(price)), np.arange(0)
-        found = find_lams(
+        lams = find_lams(
             dataset,
             Split(rows, none, none),
             TrainingSettings(loss=loss, weight_decay=weight_decay_of(len(price))),
@@ -421,7 +421,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             device="cpu",
         )
         # If there is no dependence, nothing has to be removed.
-        lam = 0.0 if found is None else float(found[max(round(self.alpha_ * _STEPS), 1) - 1])
+        lam = 0.0 if lams is None else float(lams[max(round(self.alpha_ * _STEPS), 1) - 1])
         model = FairRegressor(lam=lam, loss=loss, balance=True, random_state=seed)
         return model.fit(features, price, sensitive_features=sensitive, sample_weight=weight)
 

@@ -299,9 +299,9 @@ def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the table with all columns, and the name of the column of values."""
     checks = Checks(DataError)
     table = _with_kinds(table)
-    there = [name for name in (RELATIVITY, POINTS) if name in table.columns]
+    value_columns = [name for name in (RELATIVITY, POINTS) if name in table.columns]
     what, hint = f"A tariff's table has a column “{RELATIVITY}” or one called “{POINTS}”", _AS_MADE
-    checks.require(len(there) == 1, None, what, hint)
+    checks.require(len(value_columns) == 1, None, what, hint)
     for name in ("factor", "kind"):
         how = (
             "Its columns are factor, kind, level and relativity; split a coefficient's name such as zoneB "
@@ -313,13 +313,13 @@ def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     empty = dict.fromkeys(TEXTS) | dict.fromkeys(NUMBERS, np.nan)
     table = table.assign(**{name: cell for name, cell in empty.items() if name not in table.columns})
     try:
-        numbers = {name: pd.to_numeric(table[name]).astype(float) for name in (*NUMBERS, there[0])}
+        numbers = {name: pd.to_numeric(table[name]).astype(float) for name in (*NUMBERS, value_columns[0])}
     except (TypeError, ValueError):
         raise DataError.of(
             "There is text among the numbers of the tariff's table",
-            f"The columns {', '.join((*NUMBERS, there[0]))} hold numbers alone.",
+            f"The columns {', '.join((*NUMBERS, value_columns[0]))} hold numbers alone.",
         ) from None
-    return table.assign(**numbers), there[0]
+    return table.assign(**numbers), value_columns[0]
 
 
 def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:

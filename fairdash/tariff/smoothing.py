@@ -91,14 +91,14 @@ def choose_smooth(
 
     def losses(smooth: Mapping[str, float]) -> Array:
         """Return the out-of-fold deviance of each row by the GLM, times the weight of the row."""
-        found, square = [], shape(smooth).quadratic
+        deviances, square = [], shape(smooth).quadratic
         for test, (beta, slope, curvature, factor) in zip(held_out, fits, strict=True):
             own = factor * square
             beta = beta - np.linalg.solve(curvature + own, slope + own @ beta)
             with np.errstate(over="ignore", invalid="ignore"):
                 deviance = loss.unit_deviance(x[test] @ beta + fixed[test], target[test])
-            found.append(weight[test] * deviance)
-        return np.concatenate(found)
+            deviances.append(weight[test] * deviance)
+        return np.concatenate(deviances)
 
     for _ in range(_SWEEPS):
         starts: list[Array | None] = [each[0] for each in fits] or [None] * FOLDS

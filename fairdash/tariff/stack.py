@@ -169,8 +169,8 @@ class TariffStack:
 
     def coefficients(self, z: Array) -> Array:
         """Return the coefficients β (K, P + 1) at coordinates (K, P + 1)."""
-        found: Array = solve_triangular(self._root, z.T, check_finite=False).T
-        return found
+        beta: Array = solve_triangular(self._root, z.T, check_finite=False).T
+        return beta
 
     def value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return the objective (M,) of the tariffs `which` (M,), and its slope (M, P + 1), at coordinates z.
@@ -337,8 +337,8 @@ def minimise_monotone(
 
         begin = free(x[open_], np.arange(len(open_)))
         tol_of = np.broadcast_to(tol, len(x))[open_]
-        told = None if round_ else on_step
-        x[open_], steps, settled = minimise(objective, begin, max_iter=max_iter, tol=tol_of, on_step=told)
+        report = None if round_ else on_step
+        x[open_], steps, settled = minimise(objective, begin, max_iter=max_iter, tol=tol_of, on_step=report)
         n_iter[open_] += steps
         converged[open_] = settled
         slope = stack.value_and_slope(x[open_], open_)[1]
@@ -399,11 +399,11 @@ def _search(
     trying = open_
     for _ in range(_TRIALS):
         tried = x[trying] + length[trying, None] * way[trying]
-        found, found_slope = objective(tried, trying)
-        enough = found <= value[trying] + _SUFFICIENT * length[trying] * downhill[trying]
-        flat = (found_slope * way[trying]).sum(axis=1) >= _FLAT * downhill[trying]
+        new, slope_there = objective(tried, trying)
+        enough = new <= value[trying] + _SUFFICIENT * length[trying] * downhill[trying]
+        flat = (slope_there * way[trying]).sum(axis=1) >= _FLAT * downhill[trying]
         good = trying[enough]
-        new_x[good], new_value[good], new_slope[good] = tried[enough], found[enough], found_slope[enough]
+        new_x[good], new_value[good], new_slope[good] = tried[enough], new[enough], slope_there[enough]
         moved[good] = True
         low[good] = length[good]
         short = trying[~enough]

@@ -102,20 +102,20 @@ def level_text(cell: Any) -> str:
 
 def positions(column: pd.Series, levels: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return each cell's position among the `levels`, or −1, and whether the cell is missing; (n,) each."""
-    codes, found = pd.factorize(column, use_na_sentinel=True)
+    codes, values = pd.factorize(column, use_na_sentinel=True)
     known = {level: place for place, level in enumerate(levels)}
     # The last position is used for −1, a missing cell.
-    places = np.array([*(known.get(level_text(cell), -1) for cell in found), -1], dtype=np.int64)
+    places = np.array([*(known.get(level_text(cell), -1) for cell in values), -1], dtype=np.int64)
     return places[codes], codes < 0
 
 
 def levels_of(column: pd.Series) -> tuple[str, ...]:
     """Return the levels of a column's cells, in the order of its categories, or in ascending order."""
-    there = column.dropna()
+    known = column.dropna()
     if isinstance(column.dtype, pd.CategoricalDtype):
-        ordered = there.cat.remove_unused_categories().cat.categories
+        ordered = known.cat.remove_unused_categories().cat.categories
     else:
-        ordered = pd.Index(there.unique()).sort_values()
+        ordered = pd.Index(known.unique()).sort_values()
     return tuple(dict.fromkeys(level_text(cell) for cell in ordered))
 
 

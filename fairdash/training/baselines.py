@@ -86,14 +86,14 @@ def train_baselines(
     members, predictions = [], []
     of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, leave_out=leave_out)
     unit = within(unit, "baselines")
-    founds = independent(
+    by_split = independent(
         unit, {str(j): partial(unit, str(j), partial(of_split, split)) for j, split in enumerate(splits)}
     )
-    for j, found in enumerate(founds):
+    for j, predicted in enumerate(by_split):
         # Stored baselines may be in a different order.
-        for method in (each for each in BASELINES if each in found):
+        for method in (each for each in BASELINES if each in predicted):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})
-            predictions.append(found[method])
+            predictions.append(predicted[method])
     return pd.DataFrame(members), np.stack(predictions)
 
 

@@ -211,11 +211,11 @@ def dependence_of(
 
     def find() -> Found:
         audit = get_entry(OBJECTIVES, objective, option="objective").audit
-        there = ~np.isnan(predictions[:, rows]).any(axis=1)
-        u = audit(predictions[there][:, rows], dataset.target.to_numpy(dtype=float)[rows])
+        is_defined = ~np.isnan(predictions[:, rows]).any(axis=1)
+        u = audit(predictions[is_defined][:, rows], dataset.target.to_numpy(dtype=float)[rows])
         count = permutations_of(measure) if n_permutations is None else n_permutations
         of_each = np.full((3, len(predictions)), np.nan)
-        if not there.any():
+        if not is_defined.any():
             return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
         columns, groups = [], None if dataset.groups is None else dataset.groups[rows]
         for column in dataset.sensitive.columns:
@@ -237,7 +237,7 @@ def dependence_of(
             return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
         figures = np.stack(columns)
         largest = (figures[:, 0] - figures[:, 1]).argmax(axis=0)
-        of_each[:, there] = figures[largest, :, np.arange(len(u))].T
+        of_each[:, is_defined] = figures[largest, :, np.arange(len(u))].T
         return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
 
     return Dependence(**unit(f"dependence/{name}", find))

@@ -70,21 +70,21 @@ def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
     """
     import torch
 
-    there: Mapping[str, Callable[[], bool]] = {
+    availability: Mapping[str, Callable[[], bool]] = {
         "cuda": torch.cuda.is_available,
         "mps": torch.backends.mps.is_available,
         "cpu": lambda: True,
     }
     if name == "auto":
-        best = next(device for device, available in there.items() if available())
+        best = next(device for device, available in availability.items() if available())
         if best == "cpu" or seconds >= MIN_SECONDS_FOR_GPU:
             return Device(best)
         return Device("cpu", TOO_SMALL.format(gpu=TITLES[best], seconds=seconds, least=MIN_SECONDS_FOR_GPU))
-    if name not in there:
+    if name not in availability:
         raise OptionError.of(
-            "This device is not known", f"Choose one of: auto, {', '.join(there)}.", column="device"
+            "This device is not known", f"Choose one of: auto, {', '.join(availability)}.", column="device"
         )
-    if not there[name]():
+    if not availability[name]():
         return Device("cpu", f"The device {name} is not there; trained on the CPU instead.")
     return Device(name)
 

@@ -171,13 +171,13 @@ def _codes(column: pd.Series, levels: tuple[Any, ...]) -> NDArray[np.int64]:
 
 def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | None) -> float:
     """Return the weighted median of non-missing cells (mean of two middle values); 0 without such cells."""
-    there = ~np.isnan(column)
-    if not there.any():
+    known = ~np.isnan(column)
+    if not known.any():
         return 0.0
     if sample_weight is None:
-        return float(np.median(column[there]))
-    order = np.argsort(column[there], kind="stable")
-    values, mass = column[there][order], np.cumsum(sample_weight[there][order])
+        return float(np.median(column[known]))
+    order = np.argsort(column[known], kind="stable")
+    values, mass = column[known][order], np.cumsum(sample_weight[known][order])
     middle = mass[-1] / 2
     below, above = np.searchsorted(mass, middle, side="left"), np.searchsorted(mass, middle, side="right")
     return float((values[below] + values[min(above, len(values) - 1)]) / 2)
@@ -253,11 +253,11 @@ _KNOTS, _BINS = 33, 8
 
 def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
     """Evaluate d functions for each of q columns: (n, q), (q, m) and (q, m, d) to (n, q, d)."""
-    found = np.empty((*numbers.shape, heights.shape[2]))
+    result = np.empty((*numbers.shape, heights.shape[2]))
     for j, (column, at) in enumerate(zip(numbers.T, knots, strict=True)):
         for k, values in enumerate(heights[j].T):
-            found[:, j, k] = np.interp(column, at, values)
-    return found
+            result[:, j, k] = np.interp(column, at, values)
+    return result
 
 
 def _middles(share: Array) -> Array:

@@ -204,7 +204,7 @@ def importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataF
     each model, and whether the model ``diverged``. Diverged models are omitted.
     """
     features = parts[0]["features"]
-    error, reliance = (np.concatenate([found[name] for found in parts]) for name in ("error", "reliance"))
+    error, reliance = (np.concatenate([part[name] for part in parts]) for name in ("error", "reliance"))
     whole = ~members["diverged"].to_numpy(dtype=bool)
     models = members.loc[whole, ["method", "lam", "split"]]
     table = models.loc[models.index.repeat(len(features))]

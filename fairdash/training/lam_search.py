@@ -281,7 +281,7 @@ def search_lam(
 def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
     """Return the weights that a pilot finds, or the plan's weights if there is no dependence to remove."""
     every = np.arange(dataset.n_rows)
-    found = find_lams(
+    lams = find_lams(
         dataset,
         Split(every, every[:0]),
         plan.settings,
@@ -291,7 +291,7 @@ def _pilot(dataset: Dataset, plan: LamSearch) -> units.Found:
         random_state=plan.random_state,
         device=plan.device,
     )
-    return {"lams": np.array(plan.lams if found is None else found)}
+    return {"lams": np.array(plan.lams if lams is None else lams)}
 
 
 def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:

@@ -126,8 +126,8 @@ class Loss:
         train
             Numbers of the training rows, whose mean is the prediction of the constant model.
         """
-        (found,) = self.relative_of_many(y, y_pred[None], weight, rows=rows, train=train)
-        return found
+        (loss,) = self.relative_of_many(y, y_pred[None], weight, rows=rows, train=train)
+        return loss
 
     def relative_of_many(
         self,

@@ -74,8 +74,8 @@ class Method:
         if self.penalty is None:
             return None
         module, name = self.penalty.split(":")
-        found: type[BasePenalty] = getattr(import_module(module), name)
-        return found
+        penalty: type[BasePenalty] = getattr(import_module(module), name)
+        return penalty
 
 
 METHODS: Mapping[str, Method] = by_id(

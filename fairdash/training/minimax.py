@@ -349,7 +349,7 @@ class BestEpoch:
 
     def restore(self) -> Tensor:
         """Restore the weights of the best epochs, and return the best epoch of each model, (K,)."""
-        found = self.epoch > 0
+        has_best = self.epoch > 0
         weights = self.trainer.descent.weights
-        weights.copy_(torch.where(found[:, None], self.weights, weights))
+        weights.copy_(torch.where(has_best[:, None], self.weights, weights))
         return self.epoch

@@ -181,10 +181,10 @@ def train_models(
             total=work_of(models),
             device=device.name,
         )
-        found, of_stack = train_in_legs(trainer, stack, report, within(unit, name))
-        if found is not None:
-            predictions[start:end] = found["predictions"]
-            parts[start] = {name: each for name, each in found.items() if name != "predictions"}, of_stack
+        result, of_stack = train_in_legs(trainer, stack, report, within(unit, name))
+        if result is not None:
+            predictions[start:end] = result["predictions"]
+            parts[start] = {name: each for name, each in result.items() if name != "predictions"}, of_stack
             done += work_of(stack)
         elif is_half or len(stack) == 1:
             raise too_little_memory()
@@ -193,17 +193,17 @@ def train_models(
             train_all([(start, middle), (middle, end)], are_halves=True)
 
     train_all(stacks)
-    founds = [parts[start][0] for start in sorted(parts)]
-    of_stacks = [found.get("note", "") for found in founds]
+    results = [parts[start][0] for start in sorted(parts)]
+    of_stacks = [result.get("note", "") for result in results]
     # The results are returned in the order of the requested models.
-    told = [of_stack for _, of_stack in parts.values()]
+    curves = [of_stack for _, of_stack in parts.values()]
     members = pd.DataFrame(
         {
             "method": [model.method for model in models],
             "lam": [model.lam for model in models],
             "split": [model.split for model in models],
-            "diverged": np.concatenate([found["diverged"] for found in founds]),
-            "best_epoch": np.concatenate([found["best_epoch"] for found in founds]),
+            "diverged": np.concatenate([result["diverged"] for result in results]),
+            "best_epoch": np.concatenate([result["best_epoch"] for result in results]),
         }
     )
     return TrainedModels(
@@ -213,8 +213,8 @@ def train_models(
         device=device.name,
         seconds=time.monotonic() - started,
         notes=tuple(filter(None, dict.fromkeys([device.note, _IN_HALVES if halved else "", *of_stacks]))),
-        importance=importance_of_all(founds, members) if importance else None,
-        curves=pd.concat(itertools.chain(*told), ignore_index=True),
+        importance=importance_of_all(results, members) if importance else None,
+        curves=pd.concat(itertools.chain(*curves), ignore_index=True),
         networks=tuple(
             trainer.network(models[start + k], parts[start][0], k)
             for start in (sorted(parts) if networks else ())

@@ -121,11 +121,11 @@ def lams_by_dependence(
         random_state=random_state,
         n_permutations=N_PERMUTATIONS,
     )
-    there = ~np.isnan(measured.value)
-    if not there[0] or measured.value[0] <= measured.floor_q95[0]:
+    is_defined = ~np.isnan(measured.value)
+    if not is_defined[0] or measured.value[0] <= measured.floor_q95[0]:
         return None
-    floor = float(np.median(measured.floor[there]))
-    return spread(lams[there], measured.value[there], floor, count=count)
+    floor = float(np.median(measured.floor[is_defined]))
+    return spread(lams[is_defined], measured.value[is_defined], floor, count=count)
 
 
 def is_auto(lams: Sequence[float] | str) -> bool:
@@ -166,8 +166,8 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     first = np.concatenate([[True], np.diff(falling) < -1e-12])
     # The decrease is assumed to begin half a decade below the first weight.
     place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
-    found = 10 ** np.interp(-wanted, -falling[first], place[first])
-    rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in found})
+    lams_between = 10 ** np.interp(-wanted, -falling[first], place[first])
+    rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in lams_between})
     while len(rounded) < count:
         rounded = _with_one_more(rounded)
     return np.array(rounded)

@@ -159,8 +159,8 @@ def _by_group(
     def divided(rows: Rows, share: float, seed: Sequence[int]) -> tuple[Rows, Rows]:
         number = int(np.random.SeedSequence(seed).generate_state(1)[0])
         dealt = GroupShuffleSplit(n_splits=1, test_size=share, random_state=number)
-        kept, held = next(dealt.split(rows, groups=groups[rows]))
-        return rows[kept], rows[held]
+        remaining, held = next(dealt.split(rows, groups=groups[rows]))
+        return rows[remaining], rows[held]
 
     splits = []
     for j in range(n_splits):

@@ -58,9 +58,9 @@ def require_varied_target(target: pd.Series, splits: Sequence[Split]) -> None:
     ------
     DataError
     """
-    if found := of_one_value(target, [split.train for split in splits]):
+    if constant := of_one_value(target, [split.train for split in splits]):
         raise DataError.of(
-            f"the target has the same value in all training rows of {len(found)} of {len(splits)} splits",
+            f"the target has the same value in all training rows of {len(constant)} of {len(splits)} splits",
             "Give more rows in which it differs, or split the rows otherwise (another random_state).",
             column=str(target.name),
         )

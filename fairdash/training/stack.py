@@ -136,11 +136,11 @@ class TrainedStack:
 
     def predict(self, x: Tensor) -> NDArray[np.float64]:
         """Return predictions (K, N) on the scale of the training target, for encoded rows x (S, N, p)."""
-        found = _predictions(self.predictor, x, self.which_split, self.loss)
+        predictions = _predictions(self.predictor, x, self.which_split, self.loss)
         # The multiplication is in place, because predictions for many rows take gigabytes.
-        found *= self.factor[:, None]
-        found += self.shift[:, None]
-        return found
+        predictions *= self.factor[:, None]
+        predictions += self.shift[:, None]
+        return predictions
 
 
 def train_stack(

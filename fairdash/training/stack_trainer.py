@@ -128,7 +128,7 @@ class StackTrainer:
                     each[:] = scale.undo(each)
                 return predictions
 
-            found = {
+            result = {
                 "note": trained.note,
                 "diverged": trained.diverged,
                 "best_epoch": trained.best_epoch,
@@ -137,10 +137,10 @@ class StackTrainer:
             if self.keeps_networks:
                 layers = zip(trained.predictor.weights, trained.predictor.biases, strict=True)
                 for layer, parts in enumerate(layers):
-                    found[f"layer_{layer}"] = np.concatenate([part.detach().cpu() for part in parts], axis=2)
-                found |= {"factor": trained.factor, "shift": trained.shift}
+                    result[f"layer_{layer}"] = np.concatenate([part.detach().cpu() for part in parts], axis=2)
+                result |= {"factor": trained.factor, "shift": trained.shift}
             if self.permutations is None:
-                return found
+                return result
             leaning = importance_of_stack(
                 self.permutations,
                 self.dataset,
@@ -153,20 +153,20 @@ class StackTrainer:
                 # The completed share does not change, but the call lets the caller cancel the training.
                 on_feature=lambda: report.step(1.0),
             )
-        return {**found, **leaning}
+        return {**result, **leaning}
 
-    def network(self, model: StackedModel, found: Found, k: int) -> Predictor:
+    def network(self, model: StackedModel, result: Found, k: int) -> Predictor:
         """Return the k-th model of a stack, given the result of :meth:`train`."""
         encoded, settings = self.encoded(model), model.settings
-        layers = [found[f"layer_{layer}"][k] for layer in range(len(settings.hidden) + 1)]
+        layers = [result[f"layer_{layer}"][k] for layer in range(len(settings.hidden) + 1)]
         return Predictor(
             encoder=encoded.encoder,
             weights=tuple(layer[:, :-1] for layer in layers),
             biases=tuple(layer[:, -1] for layer in layers),
             has_log_link=settings.loss_function.has_log_link,
             activation=settings.network.activation,
-            factor=encoded.target_scale.unit * float(found["factor"][k]),
-            shift=float(encoded.target_scale.undo(found["shift"][k])),
+            factor=encoded.target_scale.unit * float(result["factor"][k]),
+            shift=float(encoded.target_scale.undo(result["shift"][k])),
         )
 
     def models_per_stack(self, model: StackedModel) -> int:
@@ -217,19 +217,19 @@ def train_in_legs(
 ) -> tuple[Found | None, list[pd.DataFrame]]:
     """Return the result of :meth:`StackTrainer.train`, or None if a stack does not fit, and the curves."""
     n_epochs, legs = stack[0].settings.n_epochs, _legs(trainer, stack)
-    found: Found | None = None
+    result: Found | None = None
     curves: list[pd.DataFrame] = []
     for leg in range(1, legs + 1):
         until = round(n_epochs * leg / legs)
-        found = unit(str(until), partial(_leg, trainer, stack, report, found, until))
-        if not found["fits"]:
+        result = unit(str(until), partial(_leg, trainer, stack, report, result, until))
+        if not result["fits"]:
             return None, []
-        is_over = "predictions" in found
-        report.leg(found["curves"], share=1.0 if is_over else until / n_epochs)
-        curves.append(found["curves"])
+        is_over = "predictions" in result
+        report.leg(result["curves"], share=1.0 if is_over else until / n_epochs)
+        curves.append(result["curves"])
         if is_over:
             break
-    return found, curves
+    return result, curves
 
 
 def work_of(models: Sequence[StackedModel]) -> float:
@@ -272,8 +272,8 @@ def _leg(
     """Train one leg, starting at the end of the previous leg."""
     report.begin()
     try:
-        found = trainer.train(stack, report, state=before, until=until)
+        result = trainer.train(stack, report, state=before, until=until)
     except OutOfMemoryError:
         # The trainer stores this result, so that a resumed run does not try the same stack again.
         return {"fits": False}
-    return {**found, "curves": report.end(), "fits": True}
+    return {**result, "curves": report.end(), "fits": True}

@@ -386,7 +386,7 @@ def train_sweep(
     if trains_more:
         tasks["set-aside"] = predict_set_aside
     trained, *more = independent(unit, tasks)
-    kept = more[0] if more else None
+    holdout = more[0] if more else None
     if standard is not None and len(rest) < len(models):
         trained = with_standard(trained, standard, [model.method == STANDARD for model in models])
     diverged = int(trained.members["diverged"].sum())
@@ -399,13 +399,13 @@ def train_sweep(
     trained = replace(trained, tuning=tuning, notes=notes)
     if not len(aside):
         return trained
-    if confirms and kept is None:
+    if confirms and holdout is None:
         first = np.flatnonzero(trained.members["split"] == 0)
         members = trained.members.iloc[first]
-        kept = SetAside.of(dataset, aside, members=members, predictions=trained.predictions[first])
+        holdout = SetAside.of(dataset, aside, members=members, predictions=trained.predictions[first])
     # The models of the splits must not reveal results for the holdout rows.
     trained.predictions[:, aside] = np.nan
-    return replace(trained, set_aside=kept)
+    return replace(trained, set_aside=holdout)
 
 
 def trains_for_set_aside(sweep: Sweep, n_rows: int) -> bool:

@@ -70,10 +70,10 @@ class Classes(NamedTuple):
     def sentences(self, name: str) -> list[str]:
         """Return notes on a column of this name about the meaning of 0 and 1, and about rare classes."""
         if len(self.names) == 2:
-            said = [f"“{name}” is 1 for “{self.names[1]}” and 0 for “{self.names[0]}”."]
+            notes = [f"“{name}” is 1 for “{self.names[1]}” and 0 for “{self.names[0]}”."]
         else:
-            said = [f"“{name}” has {len(self.names)} classes, and is 0 or 1 for each: {few(self.names)}."]
-        return [*said, *self.merged_in_words(name)]
+            notes = [f"“{name}” has {len(self.names)} classes, and is 0 or 1 for each: {few(self.names)}."]
+        return [*notes, *self.merged_in_words(name)]
 
     def merged_in_words(self, name: str) -> list[str]:
         """Return a note on the rare classes of a column of this name, or "" if there are none."""
@@ -100,25 +100,25 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
     column = pd.Series(values)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.remove_unused_categories()
-        found, levels = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
+        places, levels = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
     else:
-        found, levels = pd.factorize(column, sort=True)
+        places, levels = pd.factorize(column, sort=True)
     if not getattr(column.dtype, "ordered", False):
         # The levels are sorted as text, so that their order does not depend on their type.
         order = np.argsort(np.array([str(each) for each in levels], dtype=object), kind="stable")
         levels = levels[order]
-        found = np.append(np.argsort(order), -1)[found]
-    names, codes = [str(each) for each in levels], np.asarray(found, dtype=np.intp)
+        places = np.append(np.argsort(order), -1)[places]
+    names, codes = [str(each) for each in levels], np.asarray(places, dtype=np.intp)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     rare = rare_classes(counts, fewest)
     if len(rare) < 2:
         return Classes(codes, tuple(names), {})
-    kept = [k for k in range(len(names)) if k not in rare]
-    place = np.full(len(names) + 1, len(kept), dtype=np.intp)
-    place[kept], place[-1] = np.arange(len(kept)), -1
+    remaining = [k for k in range(len(names)) if k not in rare]
+    place = np.full(len(names) + 1, len(remaining), dtype=np.intp)
+    place[remaining], place[-1] = np.arange(len(remaining)), -1
     others = OTHERS if OTHERS not in names else f"{OTHERS} (fewer than {fewest} rows)"
     merged = {names[k]: int(counts[k]) for k in sorted(rare)}
-    return Classes(place[codes], (*(names[k] for k in kept), others), merged)
+    return Classes(place[codes], (*(names[k] for k in remaining), others), merged)
 
 
 def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:
@@ -180,11 +180,11 @@ def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
     >>> attributes_of(made)
     {'region': ['region: a', 'region: b', 'region: c'], 'age': ['age']}
     """
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for column in map(str, columns):
-        found.setdefault(column.partition(": ")[0], []).append(column)
+        groups.setdefault(column.partition(": ")[0], []).append(column)
     attributes: dict[str, list[str]] = {}
-    for name, own in found.items():
+    for name, own in groups.items():
         values = columns[own].to_numpy(dtype=float)
         is_set = len(own) > 2 and bool(np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all())
         attributes.update({name: own} if is_set else {column: [column] for column in own})

@@ -136,18 +136,18 @@ def _heading(group: Group, place: int, theme: Theme) -> dict[str, Any]:
 def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
     places, titles = [bar["y"] for bar in rows.bars], [[bar["title"]] for bar in rows.bars]
     bars = []
-    for name, column, height, colour, said in (
+    for name, column, height, colour, hover_text in (
         ("noise floor", "floor", _BAND, theme.floor, "95 % of its noise below %{x:.3f}"),
         ("value", "x", _BAR, [bar["colour"] for bar in rows.bars], "reads %{x:.3f}"),
     ):
         look: Values = {"orientation": "h", "width": height}
         look |= {"marker": {"color": colour, "line": {"width": 0}}}
-        hover = f"<b>%{{customdata[0]}}</b><br>{said}<extra></extra>"
+        hover = f"<b>%{{customdata[0]}}</b><br>{hover_text}<extra></extra>"
         x = [bar[column] for bar in rows.bars]
         bars.append(go.Bar(x=x, y=places, name=name, customdata=titles, hovertemplate=hover, **look))
     x = [each for value, *_ in rows.lines for each in (value, value, None)]
     y = [each for _, top, bottom, _ in rows.lines for each in (top, bottom, None)]
-    words = [each for *_, said in rows.lines for each in (said, said, None)]
+    words = [each for *_, hover_text in rows.lines for each in (hover_text, hover_text, None)]
     exact = line(x, y, name="exact", colour=REFERENCE, width=3, text=words, hover="%{text}")
     published = dots(
         [diamond["x"] for diamond in rows.diamonds],

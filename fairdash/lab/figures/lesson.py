@@ -52,13 +52,13 @@ def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str,
     drawn = [plain(figure, digits=5) for figure in figures]
     moves = []
     for kind, states, properties in (
-        ("trace", [each["data"] for each in drawn], ("x", "y")),
-        ("note", [each["layout"].get("annotations", []) for each in drawn], ("x", "y")),
-        ("shape", [each["layout"].get("shapes", []) for each in drawn], ("y1",)),
+        ("trace", [figure["data"] for figure in drawn], ("x", "y")),
+        ("note", [figure["layout"].get("annotations", []) for figure in drawn], ("x", "y")),
+        ("shape", [figure["layout"].get("shapes", []) for figure in drawn], ("y1",)),
     ):
         for part, _ in enumerate(states[0]):
-            found = {name: [state[part][name] for state in states] for name in properties}
-            moved = {name: each for name, each in found.items() if any(one != each[0] for one in each)}
+            by_name = {name: [state[part][name] for state in states] for name in properties}
+            moved = {name: row for name, row in by_name.items() if any(value != row[0] for value in row)}
             if moved:
                 moves.append({"kind": kind, "part": part, **moved})
     return drawn[0], moves
@@ -130,13 +130,13 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
         shuffled = [("", "shuffled rows, lowest to highest", theme.quiet, "square")]
         low, high = readings["low"], readings["high"]
         traces.append(band(x, low, high, colour=theme.quiet, name="shuffled", opacity=0.25))
-    there = readings["steps"] <= steps
+    is_past = readings["steps"] <= steps
     for column, name, colour, symbol in lines:
         look: Values = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
         own, hover = readings[column], f"{name}, %{{text}} steps: %{{y:.3f}}"
         traces += [
             line(x, own, name=f"{name}, later", colour=colour, width=1, dash="dot", hover=""),
-            line(x, own.where(there), name=name, hover=hover, **look),
+            line(x, own.where(is_past), name=name, hover=hover, **look),
         ]
     return _picture(
         ("What the adversary reports", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
@@ -242,7 +242,7 @@ def duel_path_figure(
     answered
         Whether to show later steps.
     """
-    there = states["step"].to_numpy() <= step
+    is_past = states["step"].to_numpy() <= step
     lines = (
         ("j", "the adversary's value, J", theme.chosen, "circle"),
         ("fresh", "HGR from a new estimator", REFERENCE, "diamond"),
@@ -250,12 +250,12 @@ def duel_path_figure(
     )
     steps, traces = states["step"].to_numpy(), []
     for column, name, colour, symbol in lines:
-        later, past = (states[column].where(each).to_numpy() for each in (there | answered, there))
+        later, past = (states[column].where(each).to_numpy() for each in (is_past | answered, is_past))
         now: Values = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
         traces += [
             line(steps, later, name=f"{name}, later", colour=colour, width=1, dash="dot"),
             line(steps, past, name=name, colour=colour, width=3),
-            dots(steps[there][-1:], past[there][-1:], name=f"{name}, now", colour=colour, **now),
+            dots(steps[is_past][-1:], past[is_past][-1:], name=f"{name}, now", colour=colour, **now),
         ]
     # Every frame has this trace, because the animation can only move existing traces.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)

@@ -235,8 +235,8 @@ def noise_axis_figure(
     """
     words: Values = {"title": title, "subtitle": subtitle, "x": "Noise σ (units of V)", "y": "Value"}
     figure = new_figure(**words, theme=theme, height=_TALL)
-    said = "exact HGR at σ = %{x:.2f}: %{y:.3f}"
-    figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=said))
+    hover_text = "exact HGR at σ = %{x:.2f}: %{y:.3f}"
+    figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=hover_text))
     ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
     for id in ids:
         own, mark, name = _of_way(lines[lines["id"] == id], evaluation), mark_of(id, theme), short_name(id)

@@ -63,12 +63,12 @@ def row_of(dataset: str, method: str, objective: str) -> pd.Series:
     """
     table = table1()
     named = method if method in METHODS else "hgr_nn"
-    found = table[
+    rows = table[
         (table["dataset"] == STANDS_FOR.get(dataset, dataset))
         & (table["method"] == named)
         & (table["objective"] == objective)
     ]
-    return found.iloc[0]
+    return rows.iloc[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +146,9 @@ def judged(study: str) -> dict[str, Any]:
 
 def table1_names() -> list[str]:
     """Return the data sets with a computed Table 1; those of the paper come first, in its order."""
-    made = [study.removeprefix("table1_") for study in committed("table1_")]
+    names = [study.removeprefix("table1_") for study in committed("table1_")]
     order = ["crime", "motor", "motor_all", "census", "census_county"]
-    return sorted(made, key=order.index)
+    return sorted(names, key=order.index)
 
 
 def dataset_of(name: str) -> str:

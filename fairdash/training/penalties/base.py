@@ -148,8 +148,8 @@ def scores(mass: Array) -> Array:
     """Return normal scores (m,) of distinct values with the given masses (m,)."""
     from scipy.special import ndtri
 
-    found: Array = ndtri(np.cumsum(mass) - mass / 2)
-    return found
+    normal_scores: Array = ndtri(np.cumsum(mass) - mass / 2)
+    return normal_scores
 
 
 def shares_of_rows(u: Tensor, share: Tensor | None) -> Tensor:

@@ -106,14 +106,14 @@ def _features(x: Array, rows: NDArray[np.int64], mass: Array, most: int) -> tupl
     to_all = between @ mass
     root = np.sqrt(mass)
     variance, vectors = np.linalg.eigh(root[:, None] * centred(between) * root)
-    kept = [j for j in reversed(range(len(variance))) if variance[j] > _NO_VARIANCE * variance[-1]][:most]
+    selected = [j for j in reversed(range(len(variance))) if variance[j] > _NO_VARIANCE * variance[-1]][:most]
     # The sign of a feature is arbitrary, so the first value determines it, and the same rows give the same
     # features.
-    vectors = vectors[:, kept] * np.where(vectors[0, kept] < 0, -1, 1)
-    weights = root[:, None] * vectors / np.sqrt(variance[kept])
+    vectors = vectors[:, selected] * np.where(vectors[0, selected] < 0, -1, 1)
+    weights = root[:, None] * vectors / np.sqrt(variance[selected])
     steps = range(0, len(x), 20_000)
-    found = [centred(distances(x[k : k + 20_000], values)) @ weights for k in steps]
-    return np.concatenate(found), variance[kept]
+    pieces = [centred(distances(x[k : k + 20_000], values)) @ weights for k in steps]
+    return np.concatenate(pieces), variance[selected]
 
 
 def _of_products(features: Sequence[tuple[Array, Array]], n: int) -> Array:

@@ -50,8 +50,8 @@ def _powers(mass: Array) -> Array:
     """
     powers = scores(mass)[:, None] ** np.arange(1, _DEGREE + 1)
     powers -= mass @ powers
-    found: Array = powers @ np.linalg.pinv(powers.T @ (mass[:, None] * powers), rcond=_LEAST, hermitian=True)
-    return found
+    basis: Array = powers @ np.linalg.pinv(powers.T @ (mass[:, None] * powers), rcond=_LEAST, hermitian=True)
+    return basis
 
 
 def _fourier_features(mass: Array) -> Array:

@@ -58,9 +58,9 @@ class Cells:
         bands = int(min((len(s) / _ROWS_A_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
         edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
         own = cls((*columns, *numbers), edges)
-        found, counts = np.unique(own._codes(s), axis=0, return_counts=True)
+        crossings, counts = np.unique(own._codes(s), axis=0, return_counts=True)
         large = counts >= (FEWEST if s.shape[1] > 1 else 1)
-        number = {tuple(codes): k for k, codes in enumerate(found[large].tolist())}
+        number = {tuple(codes): k for k, codes in enumerate(crossings[large].tolist())}
         rest = len(number)
         if number and counts[~large].sum() < FEWEST:
             rest = int(np.argmin(counts[large]))
@@ -68,8 +68,8 @@ class Cells:
 
     def of(self, s: Array) -> Index:
         """Return the cell number of each row, (n,)."""
-        found, which = np.unique(self._codes(s), axis=0, return_inverse=True)
-        numbers = [self.number.get(tuple(codes), self.rest) for codes in found.tolist()]
+        crossings, which = np.unique(self._codes(s), axis=0, return_inverse=True)
+        numbers = [self.number.get(tuple(codes), self.rest) for codes in crossings.tolist()]
         return np.asarray(numbers, dtype=np.int64)[which.reshape(-1)]
 
     def _codes(self, s: Array) -> Array:
@@ -132,8 +132,8 @@ class Repair:
         for k, along in enumerate(step.maps):
             rows = np.flatnonzero(cell == k) if len(step.maps) > 1 else np.arange(len(y))
             if len(rows):
-                own, there = y[rows], at[rows]
-                moved[rows] = own - along.centre(there) if self.of_errors else along.predict(own, there)
+                y_in, s_in = y[rows], at[rows]
+                moved[rows] = y_in - along.centre(s_in) if self.of_errors else along.predict(y_in, s_in)
         return moved
 
 

@@ -146,7 +146,7 @@ def train_references(
     def premiums() -> list[NDArray[np.float64]]:
         own = within(unit, "premium")
         tasks = {str(j): partial(own, str(j), partial(premium_of, j)) for j in range(len(splits))}
-        return [found["premium"] for found in independent(own, tasks)]
+        return [result["premium"] for result in independent(own, tasks)]
 
     base = Branch(unit, of_base, "base")
     of_curves, of_premiums = Branch(unit, of_folds, "folds"), Branch(unit, premiums, "premium")
@@ -181,8 +181,8 @@ def _told_s(dataset: Dataset) -> Dataset:
     own = f"{next(iter(attributes_of(dataset.sensitive)))} (sensitive)"
     while own in dataset.table():
         own += "′"
-    told = _as_feature(one_sensitive(dataset), dataset)
-    return replace(dataset, features=dataset.features.assign(**{own: told}))
+    feature = _as_feature(one_sensitive(dataset), dataset)
+    return replace(dataset, features=dataset.features.assign(**{own: feature}))
 
 
 def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
@@ -201,8 +201,8 @@ def _told(network: Predictor, seen: Dataset) -> SensitivePredictor:
     def predict(_: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
         values, which = np.unique(s, return_inverse=True)
         first = seen.features.iloc[:1]
-        told = first.loc[first.index.repeat(len(values))].assign(**{own: _as_feature(values, seen)})
-        x[:, block] = encoder.transform(told)[which, block]
+        repeated = first.loc[first.index.repeat(len(values))].assign(**{own: _as_feature(values, seen)})
+        x[:, block] = encoder.transform(repeated)[which, block]
         return network.predict_encoded(x)
 
     return predict
