@@ -14,8 +14,8 @@ def versions() -> dict[str, str]:
     """Return the versions of Python, fairdash and the installed packages that compute results."""
     import platform
 
-    own = {"python": platform.python_version(), "fairdash": __version__}
-    return own | installed(*_COMPUTING)
+    base = {"python": platform.python_version(), "fairdash": __version__}
+    return base | installed(*_COMPUTING)
 
 
 def installed(*packages: str) -> dict[str, str]:

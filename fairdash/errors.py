@@ -224,14 +224,14 @@ def trace_of(error: BaseException) -> str:
     (True, False)
     """
     parts: list[str] = []
-    each: BaseException | None = error
+    link: BaseException | None = error
     seen: set[int] = set()
-    while each is not None and id(each) not in seen:
-        seen.add(id(each))
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
         places = [
             f"  {place.filename}:{place.lineno} in {place.name}"
-            for place in traceback.extract_tb(each.__traceback__)
+            for place in traceback.extract_tb(link.__traceback__)
         ]
-        parts.append("\n".join([f"{type(each).__module__}.{type(each).__qualname__}", *places]))
-        each = each.__cause__ or each.__context__
+        parts.append("\n".join([f"{type(link).__module__}.{type(link).__qualname__}", *places]))
+        link = link.__cause__ or link.__context__
     return "\nafter ".join(parts)

@@ -134,10 +134,10 @@ class StackedMLP(nn.Module):
     ) -> None:
         super().__init__()
         self.widths = tuple(widths)
-        self.activation = own = ACTIVATIONS[activation]
+        self.activation = unit = ACTIVATIONS[activation]
         # All models of a split share a seed.
         drawn = {
-            seed: _initial_layers(self.widths, seed, own, first_layer_gain, first_bias_spread)
+            seed: _initial_layers(self.widths, seed, unit, first_layer_gain, first_bias_spread)
             for seed in set(seeds)
         }
         members = [drawn[seed] for seed in seeds]

@@ -251,9 +251,9 @@ class Pairs:
         if are_classes:
             v = class_columns(v, as_codes=measure is not None and measure.discrete)
         a, b = _numbers(u, "u"), _numbers(v, "v")
-        wanted = 1 if single else 2
-        if a.ndim != wanted:
-            raise _fault("u", f"u has {a.ndim} dimensions", f"Give an array with {wanted}.")
+        n_dims = 1 if single else 2
+        if a.ndim != n_dims:
+            raise _fault("u", f"u has {a.ndim} dimensions", f"Give an array with {n_dims}.")
         if single:
             a, b = a[None], b[None]
         elif b.ndim == 1:
@@ -350,10 +350,10 @@ class Estimator:
             return self._applied(pairs, result, permutations=permutations, **way)
         for row in range(len(pairs.u)):
             fixed = np.broadcast_to(pairs.u[row], permutations.shape)
-            own = None if weight is None else np.broadcast_to(weight[row], fixed.shape)
+            weights = None if weight is None else np.broadcast_to(weight[row], fixed.shape)
             if weight is not None and weight_moves:
-                own = weight[row][permutations]
-            result[row] = self.values(Pairs(fixed, pairs.v[row][permutations], own, pairs.groups))
+                weights = weight[row][permutations]
+            result[row] = self.values(Pairs(fixed, pairs.v[row][permutations], weights, pairs.groups))
         return result
 
     def _applied(self, pairs: Pairs, result: Array, **more: Any) -> Array:

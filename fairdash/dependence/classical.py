@@ -151,7 +151,7 @@ def hgr_witsenhausen(u: Array, v: Array, *, sample_weight: Array | None = None) 
     """
     weight = np.ones(u.shape) if sample_weight is None else sample_weight
     if v.ndim == 3:
-        v = np.stack([np.unique(each, axis=0, return_inverse=True)[1].reshape(-1) for each in v])
+        v = np.stack([np.unique(columns, axis=0, return_inverse=True)[1].reshape(-1) for columns in v])
     return np.array([_of_table(a, b, w) for a, b, w in zip(u, v, weight, strict=True)])
 
 

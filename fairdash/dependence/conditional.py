@@ -206,18 +206,18 @@ def assess_conditional_dependence(
         regression=regression,
         random_state=random_state,
     )
-    own = None if codes is None else as_groups(codes[left.rows], len(left.rows))
+    units = None if codes is None else as_groups(codes[left.rows], len(left.rows))
     weights, columns = weight_functions(table.of(left.rows))
     # Only smooth ψ are weighted by functions of C, because few rows combine one end of s with one level.
     base = left.psi * left.u[:, None]
     products = np.concatenate([base, *(base[:, left.smooth] * h[:, None] for h in weights.T)], axis=1)
     names = [None] * base.shape[1] + [name for name in columns for _ in range(int(left.smooth.sum()))]
-    t, p_value = _largest(products * left.weight[:, None], own, n_draws, random_state)
+    t, p_value = _largest(products * left.weight[:, None], units, n_draws, random_state)
     strongest = int(t.argmax())
     return ConditionalDependence(
         statistic=float(t[strongest]),
         p_value=p_value,
-        size=_size(left, weights, own, random_state),
+        size=_size(left, weights, units, random_state),
         u_explained=float(np.clip(1 - left.left_of_u, 0.0, 1.0)),
         s_explained=float(np.clip(1 - left.left_of_psi[left.smooth].mean(), 0.0, 1.0)),
         varies_with=names[strongest],
@@ -302,32 +302,32 @@ def double_residuals(
             column="given",
             count=len(rows),
         )
-    own = np.ones(len(rows)) if weight is None else weight[0][rows] / weight[0][rows].mean()
+    mass = np.ones(len(rows)) if weight is None else weight[0][rows] / weight[0][rows].mean()
     table = table.of(rows)
     require_differences(table, b[rows], None if codes is None else codes[rows])
     psi, smooth = _functions_of_s(b[rows])
-    targets = np.column_stack([standardised(a[0][rows], own), psi])
+    targets = np.column_stack([standardised(a[0][rows], mass), psi])
     folds = draw_folds(len(rows), None if codes is None else as_groups(codes[rows], len(rows)), random_state)
     if regression == "trees":
-        fitted = trees_out_of_fold(table, targets, own, folds, random_state)
+        fitted = trees_out_of_fold(table, targets, mass, folds, random_state)
         how = "boosted trees"
     else:
         functions, penalty, how = spline_functions(table)
-        fitted = ridge_out_of_fold(functions, penalty, targets, own, folds)
+        fitted = ridge_out_of_fold(functions, penalty, targets, mass, folds)
     left = targets - fitted
-    spread = np.average(targets**2, axis=0, weights=own) - np.average(targets, axis=0, weights=own) ** 2
-    share = np.average(left**2, axis=0, weights=own) / np.where(spread > 0, spread, 1.0)
+    spread = np.average(targets**2, axis=0, weights=mass) - np.average(targets, axis=0, weights=mass) ** 2
+    share = np.average(left**2, axis=0, weights=mass) / np.where(spread > 0, spread, 1.0)
     usable = (share[1:] > LEFT_OF_S) & (spread[1:] > 0)
     if not (usable & smooth).any():
         raise determined()
-    scale = np.sqrt(np.average((a[0][rows] - np.average(a[0][rows], weights=own)) ** 2, weights=own))
+    scale = np.sqrt(np.average((a[0][rows] - np.average(a[0][rows], weights=mass)) ** 2, weights=mass))
     return DoubleResiduals(
         u=left[:, 0] * scale,
         psi=left[:, 1:][:, usable],
         smooth=smooth[usable],
         left_of_u=float(share[0]),
         left_of_psi=share[1:][usable],
-        weight=own,
+        weight=mass,
         rows=rows,
         regressions=f"{how}{words}, {N_FOLDS} folds",
     )

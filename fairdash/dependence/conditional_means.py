@@ -237,8 +237,8 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
     gram, product = sum(grams), sum(products)
     errors = np.zeros((len(_RIDGES), y.shape[1]))
     coefficients = []
-    for rows, own, cross in zip(members, grams, products, strict=True):
-        size, axes = np.linalg.eigh(gram - own)
+    for rows, held_gram, cross in zip(members, grams, products, strict=True):
+        size, axes = np.linalg.eigh(gram - held_gram)
         along = axes.T @ (product - cross)
         shrunk = np.maximum(size, 0.0) + _RIDGES[:, None] * (weight.sum() - weight[rows].sum())
         # (R, p, T): the coefficients of every ridge penalty and target.
@@ -246,7 +246,7 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
         coefficients.append(solution)
         # Σ w (y − Xb)² on the fold is expanded into products.
         errors += np.einsum("i,it->t", weight[rows], y[rows] ** 2)
-        errors += np.einsum("rpt,rpt->rt", solution, own @ solution - 2 * cross)
+        errors += np.einsum("rpt,rpt->rt", solution, held_gram @ solution - 2 * cross)
     best = errors.argmin(axis=0)
     predicted = np.empty_like(y)
     for rows, solution in zip(members, coefficients, strict=True):
@@ -305,9 +305,9 @@ def _is_constant_within(cell: Index, ranks: Array, groups: Index | None) -> bool
     pairs = len(frame) - frame["cell"].nunique()
     if pairs < _MIN_PAIRS:
         return False
-    own = pd.DataFrame(ranks[frame.index])
-    total = own.var(ddof=0)
-    within = (own - own.groupby(frame["cell"].to_numpy()).transform("mean")).pow(2).sum() / pairs
+    paired = pd.DataFrame(ranks[frame.index])
+    total = paired.var(ddof=0)
+    within = (paired - paired.groupby(frame["cell"].to_numpy()).transform("mean")).pow(2).sum() / pairs
     return bool((total > 0).any() and (within <= LEFT_OF_S * total).all())
 
 

@@ -136,10 +136,10 @@ def _second_singular_value(w: np.ndarray, noise: float, spacing: float, among: t
     points = int(np.clip(math.ceil((high - low) / (spacing * noise)), *among))
     v = np.linspace(low, high, points)
     # Within a cell of W, V is normal, so each row sums to 1.
-    given = np.exp(-0.5 * ((v - w[:, None]) / noise) ** 2)
-    given /= given.sum(axis=1, keepdims=True)
-    p_v = given.mean(axis=0)
-    q = given / np.sqrt(len(w) * np.maximum(p_v, 1e-300))
+    density = np.exp(-0.5 * ((v - w[:, None]) / noise) ** 2)
+    density /= density.sum(axis=1, keepdims=True)
+    p_v = density.mean(axis=0)
+    q = density / np.sqrt(len(w) * np.maximum(p_v, 1e-300))
     # QᵀQ is used without its first eigenvector √p(v), whose eigenvalue is 1.
     root = np.sqrt(p_v)
     gram = q.T @ q - np.outer(root, root)

@@ -110,13 +110,13 @@ def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: Array
     values = np.asarray(s, dtype=np.float64)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     n = values.shape[-1]
-    wanted = int(n_quantiles)
+    n_groups = int(n_quantiles)
     # Rounding may put (i + 1/2) Q / n just below a whole number, so a small number is added before rounding
     # down.
-    raw = np.floor(mid_ranks(values, weight) * wanted + 1e-9).astype(np.intp)
-    raw = np.clip(raw, 0, wanted - 1)
+    raw = np.floor(mid_ranks(values, weight) * n_groups + 1e-9).astype(np.intp)
+    raw = np.clip(raw, 0, n_groups - 1)
     flat = raw.reshape(-1, n)
-    seen = np.zeros((len(flat), wanted), dtype=bool)
+    seen = np.zeros((len(flat), n_groups), dtype=bool)
     np.put_along_axis(seen, flat, True, axis=-1)
     renumbered = np.cumsum(seen, axis=-1) - 1
     groups: Index = np.take_along_axis(renumbered, flat, axis=-1).reshape(raw.shape)
@@ -173,7 +173,7 @@ def _values(
             weight_moves=weight_moves,
             prepared_u=lambda x, _: x,
         )
-    alike = all(each is None or (each[1:] == each[:1]).all() for each in (v, weight))
+    alike = all(table is None or (table[1:] == table[:1]).all() for table in (v, weight))
     # All models of a stack are measured against the same s.
     groups = groups_of(v[:1], None if weight is None else weight[:1]) if alike else groups_of(v, weight)
     groups = np.broadcast_to(groups, u.shape)

@@ -184,9 +184,9 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
             (networks.f, networks.g), (every.u, every.v), (learned.u, learned.v), strict=True
         ):
             known = _moments(net(x_learned), learned.share)
-            own = (net(x) - known[0]) * known[1] * scoring[:, None]
+            scores = (net(x) - known[0]) * known[1] * scoring[:, None]
             # Each row is scored by the networks that were trained without its fold.
-            out.append(own.view(count, folds, n).sum(dim=1).double())
+            out.append(scores.view(count, folds, n).sum(dim=1).double())
         weight = rows.weight[:, 0].double()
         products = [
             (weight * x * y).sum(dim=1) for x, y in ((out[0], out[1]), (out[0], out[0]), (out[1], out[1]))
@@ -224,8 +224,8 @@ class HGRNetwork(nn.Module):
         """
 
         def output(network: StackedMLP, x: Tensor) -> Tensor:
-            own = shares(sample_weight)
-            return standardise(network(standardise(x, own)), own)
+            row_share = shares(sample_weight)
+            return standardise(network(standardise(x, row_share)), row_share)
 
         f, g = side_by_side(lambda: output(self.f, u), lambda: output(self.g, v), device=u.device)
         share = shares(sample_weight)
@@ -248,13 +248,13 @@ class HGRNetwork(nn.Module):
             standardised_and_scale(network.forward(standardise(x, share).transpose(1, 2)), part, dim=2)
             for network, x in zip(self._buffered, (u, v), strict=True)
         )
-        each = 1 / u.shape[1] if part is None else part
-        j = (each * f * g).sum(dim=2, keepdim=True)
+        mass = 1 / u.shape[1] if part is None else part
+        j = (mass * f * g).sum(dim=2, keepdim=True)
         gradients: list[Tensor] = []
-        for network, own, other, scale in ((0, f, g, scale_f), (1, g, f, scale_g)):
+        for network, output, other, scale in ((0, f, g, scale_f), (1, g, f, scale_g)):
             # The derivative is ∂J/∂f_i = w_i (ĝ_i − J f̂_i) / σ_f, and g has the same form.
             slopes = self._buffered[network].gradients(
-                torch.addcmul(other, j, own, value=-1) * (each * scale)
+                torch.addcmul(other, j, output, value=-1) * (mass * scale)
             )
             gradients += [*slopes[::2], *slopes[1::2]]
         return gradients

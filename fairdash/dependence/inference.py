@@ -65,12 +65,12 @@ def weighted_orders(
         taken = orders[start : start + step]
         of_v = None
         for k in range(len(u)):
-            own = weight[k][taken] if weight_moves else np.broadcast_to(weight[k], taken.shape)
+            weights = weight[k][taken] if weight_moves else np.broadcast_to(weight[k], taken.shape)
             if of_v is None or not (_is_as_before(v, k) and _is_as_before(weight, k)):
-                of_v = prepared(v[k][taken], own)
-            of_u = prepared_u(np.broadcast_to(u[k], taken.shape), own) if weight_moves else stay[k]
-            by_pair[k].append(value(of_u, of_v, own))
-    return np.stack([np.concatenate(each) for each in by_pair])
+                of_v = prepared(v[k][taken], weights)
+            of_u = prepared_u(np.broadcast_to(u[k], taken.shape), weights) if weight_moves else stay[k]
+            by_pair[k].append(value(of_u, of_v, weights))
+    return np.stack([np.concatenate(values) for values in by_pair])
 
 
 def _is_as_before(x: Array, k: int) -> bool:
@@ -327,7 +327,7 @@ def assess_dependence(
         inside = Estimator(one, {**options, "evaluation": "in_sample"}, random_state)
         in_sample = float(inside.values(pairs)[0])
     sizes = np.abs(permuted) if one.signed else permuted
-    p_value = max(permutation_p_value(abs(value) if one.signed else value, each) for each in sizes)
+    p_value = max(permutation_p_value(abs(value) if one.signed else value, null) for null in sizes)
     low, high = _interval(one, value, in_sample, _half_samples(estimator, pairs, n_bootstrap), p_value)
     return DependenceEstimate(
         id=one.id,

@@ -69,9 +69,9 @@ def attributes(columns: Array) -> list[list[int]]:
     binary = (high | (columns == columns.min(axis=1, keepdims=True))).all(axis=1) & ~high.all(axis=1)
     groups: list[list[int]] = []
     for j in range(len(columns)):
-        beside = (own for own in groups if all(binary[[j, *own]]) and not (high[j] & high[own]).any())
-        if own := next(beside, None):
-            own.append(j)
+        beside = (group for group in groups if all(binary[[j, *group]]) and not (high[j] & high[group]).any())
+        if group := next(beside, None):
+            group.append(j)
         else:
             groups.append([j])
     return groups
@@ -109,9 +109,9 @@ def scaled(
     varying = varies(learned, eps=eps)
     columns, learned = columns[varying], learned[varying]
     parts = []
-    for own in attributes(learned) if len(learned) else []:
-        low, size = learned[own].min(axis=1, keepdims=True), np.ptp(learned[own], axis=1).max()
-        x, seen = (columns[own] - low) / size, (learned[own] - low) / size
+    for group in attributes(learned) if len(learned) else []:
+        low, size = learned[group].min(axis=1, keepdims=True), np.ptp(learned[group], axis=1).max()
+        x, seen = (columns[group] - low) / size, (learned[group] - low) / size
         mean = np.average(seen, axis=1, weights=mass)[:, None]
         variance = np.average(((seen - mean) ** 2).sum(axis=0), weights=mass)
         parts.append((x - mean).T / np.sqrt(variance))
@@ -138,8 +138,8 @@ def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
             squared = _squared([*scaled(a[None]), *scaled(b, together=together)], with_first=True)
             result[k] = np.sign(squared) * np.sqrt(abs(squared))
         else:
-            own = [b.T] if together else [b[each].T for each in attributes(b)]
-            result[k] = _squared([a[:, None], *own], with_first=together)
+            tables = [b.T] if together else [b[group].T for group in attributes(b)]
+            result[k] = _squared([a[:, None], *tables], with_first=together)
     return result
 
 
@@ -155,9 +155,9 @@ def _squared(variables: Sequence[Array], *, with_first: bool) -> float:
     for rows in pieces:
         product = np.ones((len(rows), n))
         for j in reversed(range(len(variables))):
-            x, own = variables[j], sums[j]
+            x, of_x = variables[j], sums[j]
             centred = (
-                (own[rows, None] + own) / (n - 2) - distances(x[rows], x) - own.sum() / ((n - 1) * (n - 2))
+                (of_x[rows, None] + of_x) / (n - 2) - distances(x[rows], x) - of_x.sum() / ((n - 1) * (n - 2))
             )
             centred[np.arange(len(rows)), rows] = 0.0
             product *= centred if with_first and j == 0 else centred + 1

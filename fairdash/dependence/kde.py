@@ -229,7 +229,7 @@ def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
     for start in range(0, len(permutations), at_once):
         orders = permutations[start : start + at_once]
         # One product of large matrices is much faster than many products of small matrices.
-        moved = [np.take(each, orders.ravel(), axis=-1).reshape(-1, n) for each in g]
+        moved = [np.take(kernel, orders.ravel(), axis=-1).reshape(-1, n) for kernel in g]
         if len(moved) == 1:
             products = f.reshape(-1, n) @ moved[0].T
         else:

@@ -167,8 +167,8 @@ def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     """
     folds = min(FOLDS, n)
     fold = np.random.default_rng(seed).permutation(np.arange(n) % folds)
-    own = np.arange(folds)[:, None]
-    scoring, stopping = fold == own, fold == (own + 1) % folds
+    fold_numbers = np.arange(folds)[:, None]
+    scoring, stopping = fold == fold_numbers, fold == (fold_numbers + 1) % folds
     training = [np.flatnonzero(row) for row in ~(scoring | stopping)]
     # If very few rows leave none for training, the early-stopping rows are used for training as well.
     training = [row if len(row) else np.flatnonzero(~scoring[k]) for k, row in enumerate(training)]
@@ -199,8 +199,8 @@ class BufferedMLP:
         self.parameters: list[nn.Parameter] = []
         for weight, bias in zip(start.weights, start.biases, strict=True):
             for part in (weight, bias):
-                own = part if shares else nn.Parameter(part.detach().clone(), requires_grad=False)
-                self.parameters.append(own)
+                parameter = part if shares else nn.Parameter(part.detach().clone(), requires_grad=False)
+                self.parameters.append(parameter)
         self._kept: list[Tensor] = []
         self._buffers: dict[tuple[str, int], Tensor] = {}
 

@@ -230,17 +230,17 @@ def independence_test(
     weight = None if pair.weight is None else pair.weight[0]
     side = Side.of(pair.v[0], are_classes=holds_text(v))
     if by_multipliers:
-        own = np.arange(n) if codes is None else codes
-        blocks, signs = draw_signs(own, n_permutations, random_state)
+        units = np.arange(n) if codes is None else codes
+        blocks, signs = draw_signs(units, n_permutations, random_state)
         values = multiplied_values(pair.u, side, blocks, signs, weight=weight)
     else:
         orders = draw_orders(pair.v, n_permutations, random_state, codes)
         values = permuted_values(pair.u, side, orders, weight=weight)
     results = [least_p(way) for way in values[:, :, 0]]
-    p_value, each = max(results, key=lambda pair: pair[0])
+    p_value, by_measure = max(results, key=lambda pair: pair[0])
     return IndependenceTest(
         p_value=p_value,
-        p_values=MappingProxyType(dict(zip(COMPONENTS, each.tolist(), strict=True))),
+        p_values=MappingProxyType(dict(zip(COMPONENTS, by_measure.tolist(), strict=True))),
         n=n,
         n_permutations=n_permutations,
         by_multipliers=by_multipliers,
@@ -265,10 +265,10 @@ def least_p(values: Array) -> tuple[float, Array]:
     sizes = np.abs(values)
     count = sizes.shape[1]
     shares = np.empty(sizes.shape)
-    for own, size in zip(shares, sizes, strict=True):
+    for share, size in zip(shares, sizes, strict=True):
         # The code counts the orders with at least the value of an order, including this order and its ties.
         reached = count - np.searchsorted(np.sort(size), size - _EQUAL * size.max(), side="left")
-        own[:] = reached / count
+        share[:] = reached / count
     least = shares.min(axis=0)
     return float((least <= least[0]).mean()), shares[:, 0]
 
@@ -324,8 +324,8 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
         count = piece.shape[1]
         if moves_u:
             back = np.empty_like(piece.T)
-            for own, order in zip(back, orders[start : start + step], strict=True):
-                own[order] = np.arange(n)
+            for inverse, order in zip(back, orders[start : start + step], strict=True):
+                inverse[order] = np.arange(n)
             back = np.ascontiguousarray(back.T)
             tall = (right.T @ _taken(moving, back, moved)).reshape(1, width, count, -1).transpose(0, 3, 2, 1)
         else:
@@ -406,7 +406,7 @@ def multiplied_values(
         if len(signs):
             of_blocks = np.empty((len(starts), sums.shape[1]), dtype=np.float32)
             few = left.astype(np.float32)
-            for piece in (each for each in pieces if len(each)):
+            for piece in (members for members in pieces if len(members)):
                 rows = slice(ends[piece[0]], ends[piece[-1] + 1])
                 scores = np.concatenate(
                     [

@@ -124,6 +124,6 @@ def functions_of(x: Array) -> Array:
     result[..., _VALUES] = standardised(x)
     result[..., _AT_ENDS] = np.stack([standardised(side.astype(float)) for side in ends], axis=-1)
     for row, member in enumerate(smooth.member):
-        own = smooth.tables[member][smooth.position[row]]
-        result[row, :, _SLOW], result[row, :, FAST] = own[:, :FEW], own[:, FEW:]
+        values = smooth.tables[member][smooth.position[row]]
+        result[row, :, _SLOW], result[row, :, FAST] = values[:, :FEW], values[:, FEW:]
     return result

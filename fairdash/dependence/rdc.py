@@ -104,8 +104,8 @@ def _directions(x: Array, weight: Array | None, drawn: Array, scale: float) -> B
     ranks = mid_ranks(np.moveaxis(columns, 2, 0), weight)
     share = mass / mass.sum(axis=-1, keepdims=True)
     tables = [
-        _principal(np.sin(np.stack(list(own), axis=1) @ np.stack(slopes) + shifts), each)
-        for own, each in zip(np.moveaxis(ranks, 1, 0), share, strict=True)
+        _principal(np.sin(np.stack(list(rank), axis=1) @ np.stack(slopes) + shifts), row_mass)
+        for rank, row_mass in zip(np.moveaxis(ranks, 1, 0), share, strict=True)
     ]
     return Basis(tables=tables, member=np.arange(len(x)), position=rows, dense=rows)
 

@@ -21,8 +21,8 @@ def remembered(compute: Callable[[], Array], *asked: object) -> Array:
     (array([1., 1.]), array([1., 1.]))
     """
     key = tuple(
-        (each.shape, sha256(each.tobytes()).digest()) if isinstance(each, np.ndarray) else each
-        for each in asked
+        (item.shape, sha256(item.tobytes()).digest()) if isinstance(item, np.ndarray) else item
+        for item in asked
     )
     value = _known.get(key)
     if value is None:

@@ -176,10 +176,10 @@ def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
     result = np.empty(place.shape)
     # The function of every fold is computed at every position, and each fold then selects the positions of
     # its rows.
-    own = place + len(functions.tables[0]) * np.arange(folds)[:, None]
+    places = place + len(functions.tables[0]) * np.arange(folds)[:, None]
     for k, member in enumerate(functions.member):
         curves = coefficients[k] @ functions.tables[member].T
-        np.take(curves.ravel(), own[k], out=result[k], mode="clip")
+        np.take(curves.ravel(), places[k], out=result[k], mode="clip")
     return result
 
 

@@ -113,7 +113,7 @@ def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) 
     np.put_along_axis(
         share, plain.position, sample_weight / sample_weight.sum(axis=-1, keepdims=True), axis=-1
     )
-    tables = [orthonormal(plain.tables[i], own) for i, own in zip(plain.member, share, strict=True)]
+    tables = [orthonormal(plain.tables[i], row_mass) for i, row_mass in zip(plain.member, share, strict=True)]
     return Basis(tables=tables, member=np.arange(len(x)), position=plain.position, dense=plain.dense)
 
 
@@ -252,8 +252,8 @@ def orthonormal(functions: Array, mass: Array) -> Array:
     result = centred @ _step_by_step(gram)
     # With ties, functions may hardly differ, so that products of their coefficients lose all digits.
     products = result.T @ (mass[:, None] * result)
-    wanted = np.diag((np.diagonal(products) > 0.5).astype(float))
-    return result if np.abs(products - wanted).max() < _UNCORRELATED else _one_by_one(centred, mass)
+    identity = np.diag((np.diagonal(products) > 0.5).astype(float))
+    return result if np.abs(products - identity).max() < _UNCORRELATED else _one_by_one(centred, mass)
 
 
 def _one_by_one(centred: Array, mass: Array) -> Array:
@@ -301,11 +301,11 @@ def _b_splines(place: Array) -> Array:
     interval = np.minimum(np.floor(place * INTERVALS), INTERVALS - 1)
     t = place * INTERVALS - interval
     rest = 1 - t
-    own = (rest**3, 4 - 6 * t**2 + 3 * t**3, 4 - 6 * rest**2 + 3 * rest**3, t**3)
+    pieces = (rest**3, 4 - 6 * t**2 + 3 * t**3, 4 - 6 * rest**2 + 3 * rest**3, t**3)
     functions = np.zeros((len(place), INTERVALS + 3))
     # At each position, only four B-splines are nonzero.
     np.put_along_axis(
-        functions, interval.astype(np.intp)[:, None] + np.arange(4), np.stack(own, axis=1) / 6, axis=1
+        functions, interval.astype(np.intp)[:, None] + np.arange(4), np.stack(pieces, axis=1) / 6, axis=1
     )
     return functions
 
@@ -385,13 +385,13 @@ def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]
         )
         members = np.flatnonzero(tables == pair)
         for start in range(0, len(members), _PIECE):
-            own = members[start : start + _PIECE]
-            moved_v, moved_u = narrow_v[of_u[own]], narrow_u[of_v[own]]
+            selected = members[start : start + _PIECE]
+            moved_v, moved_u = narrow_v[of_u[selected]], narrow_u[of_v[selected]]
             if share_u is not None and share_v is not None:
-                moved_v *= share_u[own][..., None]
-                moved_u *= share_v[own][..., None]
-            tall[own] = f.tables[i].T @ moved_v
-            wide[own] = moved_u.swapaxes(1, 2) @ g.tables[j]
+                moved_v *= share_u[selected][..., None]
+                moved_u *= share_v[selected][..., None]
+            tall[selected] = f.tables[i].T @ moved_v
+            wide[selected] = moved_u.swapaxes(1, 2) @ g.tables[j]
     return (tall / n, wide / n) if weight is None else (tall, wide)
 
 

@@ -123,11 +123,11 @@ def corrected_of(
     rows, result = np.broadcast_to(rows, count), np.empty(count)
     for start in range(0, count, _PIECE):
         piece = slice(start, start + _PIECE)
-        a, b, own = f.part(piece), g.part(piece), None if weight is None else weight[piece]
-        value, predicted = _smooth(*of_all_rows(a, b, own), a, b, own, rows[piece], columns)
+        a, b, weights = f.part(piece), g.part(piece), None if weight is None else weight[piece]
+        value, predicted = _smooth(*of_all_rows(a, b, weights), a, b, weights, rows[piece], columns)
         if columns == 1:
             tied = _has_ties(a) & _has_ties(b)
-            tables = step_tables(Cells.of(a, fewest), Cells.of(b, fewest), own, rows[piece], tied)
+            tables = step_tables(Cells.of(a, fewest), Cells.of(b, fewest), weights, rows[piece], tied)
             value = _or_steps(value, predicted, rows[piece], tables)
         result[piece] = value
     return result
@@ -165,7 +165,7 @@ def _alike(ranks: Index, groups: Index) -> Array:
         ranks = ranks[:1]
     z = ranks - ranks.mean(axis=1, keepdims=True)
     z = z / np.maximum(z.std(axis=1, keepdims=True), 1e-300)
-    together = np.array([(np.bincount(groups, own) ** 2).sum() - (own**2).sum() for own in z])
+    together = np.array([(np.bincount(groups, scores) ** 2).sum() - (scores**2).sum() for scores in z])
     return np.clip(together / pairs_of_rows, 0.0, 1.0)
 
 
@@ -183,8 +183,8 @@ def _smooth(
         squares_u, squares_v = _squares(f, weight, u), _squares(g, weight, v, columns)
         n = np.where(tied, rows_behind(rows, p, q, squares_u, squares_v), rows)
         for squares, count, is_more in ((squares_u, p, u > FEW), (squares_v, q, v > FEW * columns)):
-            own = _supported(rows, count[is_more], squares[is_more])
-            support[is_more] *= np.where(tied, own, 1.0)
+            share = _supported(rows, count[is_more], squares[is_more])
+            support[is_more] *= np.where(tied, share, 1.0)
     # Noise adds pq / n to the squared correlations.
     noise = np.minimum((p * q / n)[0], 1.0)
     base = np.sqrt(np.clip((s[0] ** 2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
@@ -276,21 +276,21 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
     # rarely needed.
     for squarings in (2, 4):
         hopeful = np.zeros(len(which), dtype=bool)
-        for bound, p, q, own in bounds(tables, which, squarings):
-            hopeful |= (predicted_correlation(bound, p / own, q / own) > least[which]) & (
-                evidence(bound, p, q, own) > _STEPS[0]
+        for bound, p, q, n in bounds(tables, which, squarings):
+            hopeful |= (predicted_correlation(bound, p / n, q / n) > least[which]) & (
+                evidence(bound, p, q, n) > _STEPS[0]
             )
         which = which[hopeful]
         if not len(which):
             return smooth
     root = root[which]
-    s, p, q, own = (np.array(each) for each in zip(*correlations(tables, which), strict=True))
-    predictions, values = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
-    most, shown = predictions.max(axis=0), evidence(s, p, q, own).max(axis=0)
+    s, p, q, n = (np.array(table) for table in zip(*correlations(tables, which), strict=True))
+    predictions, values = predicted_correlation(s, p / n, q / n), corrected(s, p / n, q / n)
+    most, shown = predictions.max(axis=0), evidence(s, p, q, n).max(axis=0)
     # Tables are ordered from coarse to fine, and tables of equal size by value, so that exchanging u and v
     # has no effect.
     order = np.lexsort((values, p * q), axis=0)
-    predictions, values = (np.take_along_axis(each, order, axis=0) for each in (predictions, values))
+    predictions, values = (np.take_along_axis(table, order, axis=0) for table in (predictions, values))
     value = np.zeros_like(most)
     for one, prediction in zip(values, predictions, strict=True):
         value = value + _between(root * (prediction - most), -_ALIKE[1], -_ALIKE[0]) * (one - value)
@@ -373,8 +373,8 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
             break
         shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
         while shares.shape[1] >= _LEAST:
-            gram, of_rows, of_columns, own = _gram(shares, rows, tied)
-            tables.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), own))
+            gram, of_rows, of_columns, n = _gram(shares, rows, tied)
+            tables.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), n))
             shares = shares[:, ::2] + shares[:, 1::2]
     return tables
 

@@ -148,18 +148,18 @@ def assess_predictions(
             progress(j / len(splits))
         figures: dict[str, Any] = {}
         of_split = (members["split"] == j).to_numpy()
-        wanted = [part for part in splits[j].parts if part in parts]
-        for done, part in enumerate(wanted):
+        assessed = [part for part in splits[j].parts if part in parts]
+        for done, part in enumerate(assessed):
             count = n_permutations if part == "test" else 0
             tested = judge.tested(predictions[of_split], splits[j], part) if count else {}
             values, null = judge.figures(
                 predictions[of_split], splits[j], part, split_number=j, n_permutations=count
             )
-            own = members[of_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
-            figures[part] = tidy(own, judge.cells, values)
+            ids = members[of_split].reset_index(names="model").assign(part=part, n=len(splits[j].parts[part]))
+            figures[part] = tidy(ids, judge.cells, values)
             figures |= {f"{part} {judge.cells.index(cell)}": each for cell, each in (null | tested).items()}
             if progress is not None:
-                progress((j + (done + 1) / len(wanted)) / len(splits))
+                progress((j + (done + 1) / len(assessed)) / len(splits))
         return figures
 
     nulls: dict[tuple[int, str], Nulls] = {}
@@ -212,7 +212,7 @@ class Judge:
         self.signed = {cell for cell, (measure, _) in self.columns.items() if measure.signed}
         self._drawn: dict[str, tuple[bytes, NDArray[np.intp]]] = {}
         errors = ERRORS if loss.power else ERRORS[:2]
-        crossed = {name: [name] for name, own in products.items() if name in own}
+        crossed = {name: [name] for name, columns in products.items() if name in columns}
         verdicts = ((VERDICT, str(name)) for name in (*self.sensitive.columns, *crossed))
         #: Measures and columns that are assessed for each model.
         self.cells: list[Cell] = [*((error, "") for error in errors), *self.columns, *verdicts]
@@ -250,8 +250,8 @@ class Judge:
             rows = draw.choice(rows, MAX_ROWS, replace=False)
         u = self._audited(predictions, split, rows)
         dependence, nulls = self._dependence(u, rows, n_permutations=n_permutations)
-        for cell, each in dependence.items():
-            values[:, self.cells.index(cell), : FLOOR_Q95 + 1] = np.transpose(each)
+        for cell, triple in dependence.items():
+            values[:, self.cells.index(cell), : FLOOR_Q95 + 1] = np.transpose(triple)
         return values, nulls
 
     def tested(
@@ -341,8 +341,8 @@ class Judge:
         for cell, (measure, chosen) in self.columns.items():
             s = self._values[chosen].to_numpy(dtype=float)[rows]
             v = np.broadcast_to(s, (len(u), *s.shape))
-            own = weight if measure.accepts_weights else None
-            pairs = Pairs.of(u, v, own, groups, measure=measure)
+            weights = weight if measure.accepts_weights else None
+            pairs = Pairs.of(u, v, weights, groups, measure=measure)
             estimator = Estimator(measure, random_state=self.random_state)
             unknown = np.full(len(u), np.nan)
             is_defined = varies(s.T, weight).any()
@@ -355,7 +355,7 @@ class Judge:
                 values = np.full_like(values, np.nan)
             sizes = np.abs(values) if measure.signed else values
             floors = sizes.mean(axis=-1), np.quantile(sizes, 1 - ALPHA, axis=-1)
-            figures[cell][1:] = [each.max(axis=0) for each in floors]
+            figures[cell][1:] = [floor.max(axis=0) for floor in floors]
             nulls[cell] = values
         return figures, nulls
 
@@ -388,13 +388,13 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
     rest = np.setdiff1d(np.arange(len(pairs.u)), untied[1:])
     ways = []
     for moves in (False, True) if pairs.weight is not None else (True,):
-        own = np.arange(len(pairs.u)) if not moves else rest
-        weight = None if pairs.weight is None else pairs.weight[own]
-        drawn = Pairs(pairs.u[own], pairs.v[own], weight)
+        selected = np.arange(len(pairs.u)) if not moves else rest
+        weight = None if pairs.weight is None else pairs.weight[selected]
+        drawn = Pairs(pairs.u[selected], pairs.v[selected], weight)
         values = estimator.permuted(drawn, orders, weight_moves=moves)
         null = np.empty((len(pairs.u), len(orders)))
-        null[untied] = values[np.searchsorted(own, untied[0])]
-        null[own] = values
+        null[untied] = values[np.searchsorted(selected, untied[0])]
+        null[selected] = values
         ways.append(null)
     return np.stack(ways)
 
@@ -405,14 +405,14 @@ def _columns(
     """Map each measure with a sensitive column, product or all columns to the measure and its columns."""
     alone = [str(column) for column in sensitive]
     of_each = {column: [column] for column in alone} | {
-        name: [*map(str, own)] for name, own in products.items()
+        name: [*map(str, names)] for name, names in products.items()
     }
     columns: dict[Cell, tuple[Measure, list[str]]] = {}
     for name in measures:
         measure = get_entry(REGISTRY, name, option="measure")
-        for column, own in of_each.items():
-            if len(own) == 1 or measure.multivariate:
-                columns[name, column] = (measure, own)
+        for column, names in of_each.items():
+            if len(names) == 1 or measure.multivariate:
+                columns[name, column] = (measure, names)
         if len(alone) > 1 and measure.multivariate:
             columns[name, ""] = (measure, alone)
     return columns

@@ -125,8 +125,8 @@ def compare_methods(
 def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
     """Return the ids of all fair methods that accept these sensitive columns, with tariffs for prices."""
     several = dataset.sensitive.shape[1] > 1
-    fair = [name for name, each in METHODS.items() if each.penalty and (each.multivariate or not several)]
-    rivals = [name for name, each in RIVALS.items() if each.multivariate or not several]
+    fair = [name for name, entry in METHODS.items() if entry.penalty and (entry.multivariate or not several)]
+    rivals = [name for name, entry in RIVALS.items() if entry.multivariate or not several]
     return (*fair, *([FAIR_TARIFF] if loss.has_log_link else []), *rivals)
 
 
@@ -238,17 +238,17 @@ class _Judge:
         #: Sensitive columns of each measure, of which the column with the largest value counts.
         self._of: dict[str, list[Array]] = dict.fromkeys(READINGS, self._columns)
         if len(self._columns) > 1:
-            cells = [each.codes[:, None].astype(float) for each in crossings_of(dataset.sensitive).values()]
+            cells = [cell.codes[:, None].astype(float) for cell in crossings_of(dataset.sensitive).values()]
             self._of |= {name + JOINT: [s] for name in MEASURES} | ({GAP + JOINT: cells} if cells else {})
         self._floors: dict[tuple[object, ...], float] = {}
 
     def read(self, members: pd.DataFrame, predictions: Array) -> pd.DataFrame:
         frames = []
         for j, split in enumerate(self._work.splits):
-            own = np.flatnonzero(members["split"] == j)
-            rows: dict[str, Any] = {"lam": members["lam"].to_numpy()[own], "split": j}
+            at_split = np.flatnonzero(members["split"] == j)
+            rows: dict[str, Any] = {"lam": members["lam"].to_numpy()[at_split], "split": j}
             relative = {"rows": split.test, "train": split.train}
-            u = predictions[own]
+            u = predictions[at_split]
             rows["error"] = self._loss.relative_of_many(self._y, u, self._weight, **relative)
             rows["test_to_train"] = len(split.test) / len(split.train)
             for part in _PARTS:
@@ -332,7 +332,7 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
     DataFrame, one row per method, reading and level
         Result of :func:`fairdash.bench`.
     """
-    results = [each for method in rows["method"].unique() for each in _equal(rows, method)]
+    results = [result for method in rows["method"].unique() for result in _equal(rows, method)]
     ratio = float(rows["test_to_train"].mean())
     default = {key[1:]: errors for key, _, errors in results if key[0] == DEFAULT_METHOD}
     ranked = []
@@ -350,10 +350,10 @@ def _equal(
     rows: pd.DataFrame, method: str
 ) -> Iterator[tuple[tuple[str, str, float], dict[str, Any], pd.Series]]:
     """Yield method, measure and level; results; and the errors by split, NaN if a level is not reached."""
-    standard, own = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
-    paths = {split: path.sort_values("lam") for split, path in own.groupby("split")}
+    standard, of_method = rows[rows["method"] == STANDARD], rows[rows["method"] == method]
+    paths = {split: path.sort_values("lam") for split, path in of_method.groupby("split")}
     for reading in (*READINGS, *(each + JOINT for each in READINGS)):
-        if f"{reading}_test" not in own or own[f"{reading}_test"].isna().all():
+        if f"{reading}_test" not in of_method or of_method[f"{reading}_test"].isna().all():
             continue
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
         # Validation and test rows of all splits are used, because the test rows of a few splits may not
@@ -367,8 +367,8 @@ def _equal(
                 place = 0.0
                 if method != STANDARD:
                     # If no dependence exceeds noise, no level can be reached.
-                    wanted = level * on_validation if linked else -np.inf
-                    place = place_below(path[f"{reading}_validation"].to_numpy(), wanted)
+                    target = level * on_validation if linked else -np.inf
+                    place = place_below(path[f"{reading}_validation"].to_numpy(), target)
                 if np.isfinite(place):
                     for k, name in enumerate(("error", f"{reading}_test")):
                         at_level[k, j] = np.interp(place, np.arange(len(path)), path[name])
@@ -379,8 +379,8 @@ def _equal(
                 "reached": int(is_reached.sum()),
                 "linked": linked,
                 "dependence": float(reached[is_reached].mean()) / on_test if is_reached.any() else np.nan,
-                "needs_s": bool(own["needs_s"].iloc[0]),
-                "cpu_s": float(own["cpu_s"].iloc[0]),
+                "needs_s": bool(of_method["needs_s"].iloc[0]),
+                "cpu_s": float(of_method["cpu_s"].iloc[0]),
             }
             yield (method, reading, level), figures, pd.Series(errors, index=[*paths])
 

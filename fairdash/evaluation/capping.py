@@ -114,11 +114,11 @@ def cap_cost(
         brought = float((w @ new) / (w @ old))
         capped = cap_premiums(new, brought * old, max_change=max_change, sample_weight=w)
         by_name[AFTER][j, test] = capped.premiums
-        both = np.stack([each[j] for each in by_name.values()])
+        both = np.stack([all_premiums[j] for all_premiums in by_name.values()])
         figures, _ = judge.figures(both, split, "test", split_number=j, n_permutations=n_permutations)
-        for k, (premiums, each) in enumerate(by_name.items()):
+        for k, (premiums, all_premiums) in enumerate(by_name.items()):
             # A change exactly at the limit does not exceed it.
-            beyond = np.abs(each[j, test] / (brought * old) - 1) > max_change + 1e-9
+            beyond = np.abs(all_premiums[j, test] / (brought * old) - 1) > max_change + 1e-9
             costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
             costs |= {"changed": float(np.average(beyond, weights=w)), "brought": brought}
             if premiums == AFTER:

@@ -93,15 +93,15 @@ def by_group(
     square = groups.square
     rest_square = (share @ square - share * square) / (1 - share)
     spread = np.sqrt(np.maximum(square - groups.means**2 + rest_square - rest**2, 0) / 2)
-    own = groups.errors(np.eye(len(names)))
+    se = groups.errors(np.eye(len(names)))
     frame = pd.DataFrame(
         {
             "class": list(names),
             "rows": np.bincount(codes, minlength=len(names)),
             "share": share,
             "mean": groups.means,
-            "low": groups.means - Z * own,
-            "high": groups.means + Z * own,
+            "low": groups.means - Z * se,
+            "high": groups.means + Z * se,
             "difference": difference,
             "difference_low": difference - Z * error,
             "difference_high": difference + Z * error,
@@ -157,7 +157,7 @@ def pairs_of_groups(
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     groups = _Means.of(y, codes, len(names), weight, units)
     pairs = list(itertools.combinations(range(len(names)), 2))
-    first, second = (np.array(each) for each in zip(*pairs, strict=True))
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
     away = np.eye(len(names))[first] - np.eye(len(names))[second]
     difference, error = away @ groups.means, groups.errors(away)
     return pd.DataFrame(
@@ -184,8 +184,8 @@ class _Means:
         from scipy.sparse import csr_matrix
 
         mass, total, square = (
-            np.asarray(np.bincount(codes, weights=weight * each, minlength=count), dtype=float)
-            for each in (np.ones(len(y)), y, y**2)
+            np.asarray(np.bincount(codes, weights=weight * power, minlength=count), dtype=float)
+            for power in (np.ones(len(y)), y, y**2)
         )
         means = total / mass
         of = np.arange(len(y)) if units is None else units
@@ -214,7 +214,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     steps = np.array([(len(p_values) - k) * p_values[i] for k, i in enumerate(order)])
     adjusted = np.empty(len(p_values))
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(steps) else steps
-    return [float(each) for each in adjusted]
+    return [float(p_value) for p_value in adjusted]
 
 
 def _two_sided(difference: Array, error: Array) -> list[float]:
@@ -284,7 +284,7 @@ def by_probability(
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
     mended = p if known is None else recalibrated(p, known)
-    binaries = [_one_against_the_rest(y, each, weight, of) for each in mended.T]
+    binaries = [_one_against_the_rest(y, q, weight, of) for q in mended.T]
     noise = np.zeros((len(names), 3))
     if known is not None:
         rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(known >= 0)
@@ -292,7 +292,7 @@ def by_probability(
         of_known = np.unique(of[rows], return_inverse=True)[1]
         for _ in range(_DRAWS):
             again = recalibrated(p, known, rows=rows[_drawn(of_known, rng)])
-            draws.append([_one_against_the_rest(y, each, weight, of)[1] for each in again.T])
+            draws.append([_one_against_the_rest(y, q, weight, of)[1] for q in again.T])
         noise = np.std(draws, axis=0, ddof=1)
     means, value, error = map(np.array, zip(*binaries, strict=True))
     error = np.sqrt(error**2 + noise**2)
@@ -343,8 +343,8 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
         sums, covariance = off @ score, (score * spread[:, None]).T @ score
         if of is not None:
             # The contributions of a unit to the sums are added, because the rows of a unit may be dependent.
-            each = np.column_stack([np.bincount(of, weights=off * column) for column in score.T])
-            covariance = each.T @ each
+            by_unit = np.column_stack([np.bincount(of, weights=off * column) for column in score.T])
+            covariance = by_unit.T @ by_unit
         statistic = sums @ np.linalg.pinv(covariance) @ sums
         p_values.append(float(np.exp(-statistic / 2)))  # p-value of χ² with 2 degrees of freedom
     return pd.DataFrame(
@@ -401,8 +401,8 @@ def _highest(y: Array, q: Array, weight: Array) -> Array:
     at = np.searchsorted(np.cumsum(weight[order]), np.linspace(0, weight.sum(), _BINS + 1)[1:-1])
     bins = np.searchsorted(np.unique(q[order][at]), q, side="right")
     highest = np.empty(len(y))
-    for each in np.unique(bins):
-        rows = np.flatnonzero(bins == each)
+    for bin_number in np.unique(bins):
+        rows = np.flatnonzero(bins == bin_number)
         falling = rows[np.argsort(-y[rows], kind="stable")]
         mass = np.cumsum(weight[falling])
         t = y[falling[min(int(np.searchsorted(mass, weight[rows] @ q[rows])), len(rows) - 1)]]

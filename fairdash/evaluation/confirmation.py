@@ -149,9 +149,9 @@ def confirm_point(
     DataError
         If a sensitive attribute is constant in the holdout rows, so that no test is possible.
     """
-    for each in before:
-        if each.is_of(ModelKey(method, lam), objective=objective):
-            return each
+    for earlier in before:
+        if earlier.is_of(ModelKey(method, lam), objective=objective):
+            return earlier
     audit = get_entry(OBJECTIVES, objective, option="objective").audit
     predictions = _predictions(aside, method, lam)
     u = audit(predictions[None, :], aside.target)[0]
@@ -207,17 +207,17 @@ def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64
     get_entry(PATHS, method, option="method")
     members = aside.members
     usable = members[~members["diverged"]]
-    own = {
+    places = {
         float(each): k
         for k, each, of in zip(usable.index, usable["lam"], usable["method"], strict=True)
         if of in (method, STANDARD)
     }
     trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
     place = next((each for each in curve_points(method, trained) if each.lam == lam), None)
-    if place is None or not {place.low, place.high} <= own.keys():
+    if place is None or not {place.low, place.high} <= places.keys():
         raise OptionError.of(
             f"There is no point λ = {lam:g} of “{method}” to confirm",
             "Choose a trained weight, or a blend of the Trade-off page, whose models did not diverge.",
             column="lam",
         )
-    return blend(aside.predictions[own[place.low]], aside.predictions[own[place.high]], place.share)
+    return blend(aside.predictions[places[place.low]], aside.predictions[places[place.high]], place.share)

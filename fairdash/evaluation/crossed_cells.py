@@ -67,8 +67,8 @@ def _bands(values: pd.Series, weight: Array, count: int) -> Classes:
     codes[known] = bands_of(numbers[known], weight[known], count)
     bands = [numbers[codes == k] for k in range(int(codes.max()) + 1)]
     for digits in _DIGITS:
-        ends = [(f"{each.min():,.{digits}g}", f"{each.max():,.{digits}g}") for each in bands]
-        names = [" to ".join(dict.fromkeys(each)) for each in ends]
+        ends = [(f"{band.min():,.{digits}g}", f"{band.max():,.{digits}g}") for band in bands]
+        names = [" to ".join(dict.fromkeys(band)) for band in ends]
         if len(set(names)) == len(names):
             break
     return Classes(codes, tuple(names), {})
@@ -185,20 +185,20 @@ def crossings_of(sensitive: pd.DataFrame) -> dict[str, Classes]:
     >>> crossings_of(made)["age × sex"].names[:2]
     ('0 to 9 · 0', '10 to 19 · 0')
     """
-    each = one_column_each(sensitive)
-    return {name: _cells(each, pair) for name, pair in _pairs(each).items()}
+    columns = one_column_each(sensitive)
+    return {name: _cells(columns, pair) for name, pair in _pairs(columns).items()}
 
 
-def _pairs(each: pd.DataFrame) -> dict[str, tuple[str, str]]:
+def _pairs(columns: pd.DataFrame) -> dict[str, tuple[str, str]]:
     """Map the name of each crossing to its two attributes; empty for one attribute or too many."""
-    if len(each.columns) > _MAX_ATTRIBUTES:
+    if len(columns.columns) > _MAX_ATTRIBUTES:
         return {}
-    return {CROSS.join(pair): pair for pair in itertools.combinations(map(str, each), 2)}
+    return {CROSS.join(pair): pair for pair in itertools.combinations(map(str, columns), 2)}
 
 
-def _cells(each: pd.DataFrame, pair: tuple[str, str]) -> Classes:
-    own = cells_of(each, pair)
-    return Classes(np.nan_to_num(own.codes, nan=-1).astype(np.intp), own.names, {})
+def _cells(columns: pd.DataFrame, pair: tuple[str, str]) -> Classes:
+    cells = cells_of(columns, pair)
+    return Classes(np.nan_to_num(cells.codes, nan=-1).astype(np.intp), cells.names, {})
 
 
 def views_of(sensitive: pd.DataFrame, table: pd.DataFrame) -> dict[str, str]:
@@ -215,9 +215,9 @@ def cells_in_view(sensitive: pd.DataFrame, view: str) -> Classes | None:
     """Return the cells of a crossing, or of the first one for all columns together; None for one column."""
     if view in sensitive:
         return None
-    each = one_column_each(sensitive)
-    pairs = _pairs(each)
-    return _cells(each, pairs[view if view in pairs else next(iter(pairs))])
+    columns = one_column_each(sensitive)
+    pairs = _pairs(columns)
+    return _cells(columns, pairs[view if view in pairs else next(iter(pairs))])
 
 
 def values_of(sensitive: pd.DataFrame, view: str) -> NDArray[np.float64]:

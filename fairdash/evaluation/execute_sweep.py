@@ -140,12 +140,12 @@ def execute_sweep(
         progress(doing, work.done("pilot", at))
 
     def train() -> TrainedModels:
-        own, confirms = planned.result(), not is_preview
+        settled, confirms = planned.result(), not is_preview
         if of_tariffs:
-            return fit_path(dataset, own, parts.splits, confirms=confirms, on_step=on_step, unit=unit)
+            return fit_path(dataset, settled, parts.splits, confirms=confirms, on_step=on_step, unit=unit)
         return train_sweep(
             dataset,
-            own,
+            settled,
             importance=importance and not is_preview,
             confirms=confirms,
             brief=is_preview,
@@ -225,7 +225,7 @@ def _has_references(dataset: Dataset) -> bool:
 
 def _objectives(plan: Sweep) -> list[str]:
     """Return the objectives of the assessment, with the objective of the training first."""
-    return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
+    return sorted(OBJECTIVES, key=lambda objective: objective != plan.objective)
 
 
 def with_lams_found(
@@ -337,14 +337,14 @@ class _Parts:
         unit = within(self.unit, f"assess-baselines/{objective}")
 
         def of_all() -> pd.DataFrame:
-            own: dict[str, Any] = {"parts": ("test",), "n_permutations": n_permutations}
-            return self.assess(members, predictions, objective=objective, unit=within(unit, "test"), **own)
+            how: dict[str, Any] = {"parts": ("test",), "n_permutations": n_permutations}
+            return self.assess(members, predictions, objective=objective, unit=within(unit, "test"), **how)
 
         def of_tariffs() -> pd.DataFrame:
             # Validation rows select a tariff, as they select a network.
-            own: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
+            how: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
             fitted = members[fair].reset_index(drop=True)
-            return self.assess(fitted, predictions[fair], unit=within(unit, "validation"), **own)
+            return self.assess(fitted, predictions[fair], unit=within(unit, "validation"), **how)
 
         fair = (members["method"] == FAIR_TARIFF).to_numpy()
         tasks = {"test": of_all}

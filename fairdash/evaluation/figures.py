@@ -77,7 +77,7 @@ def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
     ValueError
         If the cells of a model, or their order, differ from those of the first model.
     """
-    figures = [each for each in FIGURES if each in table]
+    figures = [figure for figure in FIGURES if figure in table]
     names = table[_NAMES].to_numpy(dtype=object)
     again = np.flatnonzero((names == names[:1]).all(axis=1))
     m = int(again[1]) if len(again) > 1 else len(names)
@@ -95,13 +95,13 @@ def wide(table: pd.DataFrame) -> pd.DataFrame:
     columns of the verdict start with ``verdict``. Columns of tests are omitted if there was no test.
     """
     models, cells, values = untidy(table)
-    figures = dict(zip((each for each in FIGURES if each in table), np.moveaxis(values, 2, 0), strict=True))
+    figures = dict(zip((name for name in FIGURES if name in table), np.moveaxis(values, 2, 0), strict=True))
     return pd.concat([models, pd.DataFrame(dict(_columns(cells, figures)), index=models.index)], axis=1)
 
 
 def _columns(cells: Sequence[Cell], figures: Mapping[str, Array]) -> Iterator[tuple[str, Array]]:
     several = len({column for _, column in cells if column}) > 1
-    is_tested = any(not np.isnan(figures[each]).all() for each in ("edge", "p") if each in figures)
+    is_tested = any(not np.isnan(figures[figure]).all() for figure in ("edge", "p") if figure in figures)
     of_tests = ["edge", "p"] if is_tested else []
     for k, (measure, column) in enumerate(cells):
         kinds = ["value", "se"] if measure in ERRORS else ["value", "se", "floor", "floor_q95", *of_tests]

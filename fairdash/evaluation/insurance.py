@@ -176,8 +176,8 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
         # For a block without cost, the deviances have limits at 0, so they are computed just above 0.
         least = 1e-12 * float(mean[0]) if power else -np.inf
         of_price, of_recalibrated, of_mean = (
-            mean_deviance(outcome, np.maximum(each, least), weight, power=power)
-            for each in (price, recalibrated, mean)
+            mean_deviance(outcome, np.maximum(forecast, least), weight, power=power)
+            for forecast in (price, recalibrated, mean)
         )
         rows.append(
             {

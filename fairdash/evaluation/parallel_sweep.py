@@ -169,7 +169,7 @@ def _load_dataset(rows: Path, about: Mapping[str, Any]) -> Dataset:
 
     table: pd.DataFrame = feather.read_feather(rows, memory_map=True)
     parts: dict[str, Any] = {name: about[name] for name in _WORDS}
-    parts["classes"] = {name: tuple(each) for name, each in about["classes"].items()}
+    parts["classes"] = {name: tuple(names) for name, names in about["classes"].items()}
     for name in ("features", "sensitive", "target", *SINGLE):
         parts[name] = None if about[name] is None else table[about[name]]
     return Dataset(**parts)

@@ -168,15 +168,15 @@ class _TestRows:
         """Return means of the group averages over splits, (G,), and each row's influence on them, (n,)."""
         means, moves = np.empty_like(self.totals), np.zeros(len(self.groups))
         for j, split in enumerate(self.splits):
-            own, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
+            groups, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
             with np.errstate(invalid="ignore"):  # A group may have no row.
-                means[j] = np.bincount(own, weights=mass * rows, minlength=means.shape[1]) / self.totals[j]
-            moves[split.test] += mass * (rows - means[j, own]) / self.totals[j, own]
+                means[j] = np.bincount(groups, weights=mass * rows, minlength=means.shape[1]) / self.totals[j]
+            moves[split.test] += mass * (rows - means[j, groups]) / self.totals[j, groups]
         return pd.DataFrame(means).mean().to_numpy(), moves
 
     def products(self, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return sums (G,) over the units of each group of products of their influences a and b (n,)."""
-        first, second = (np.bincount(self.cells, weights=each) for each in (a, b))
+        first, second = (np.bincount(self.cells, weights=influence) for influence in (a, b))
         used = self.totals.shape[1]
         return np.asarray(np.bincount(self.of_cells, weights=first * second, minlength=used), dtype=float)
 
@@ -251,18 +251,18 @@ def transfers_by_group(
         total change) and ``per_head`` (``total`` divided by ``heads``).
     """
     used = sorted(before.keys() & after.keys())
-    each = np.ones(len(s)) if weight is None else weight
+    mass = np.ones(len(s)) if weight is None else weight
     if groups is None:
         groups = merged_groups(s, [splits[j].test for j in used], n_groups=DEFAULT_GROUPS)
     count = int(groups.max()) + 1
     sums = np.zeros((4, count))
     for j in used:
         rows = splits[j].test
-        own = groups[rows]
+        group_of_row = groups[rows]
         for k, values in enumerate(
-            (np.ones(len(rows)), each[rows], each[rows] * before[j][rows], each[rows] * after[j][rows])
+            (np.ones(len(rows)), mass[rows], mass[rows] * before[j][rows], mass[rows] * after[j][rows])
         ):
-            sums[k] += np.bincount(own, weights=values, minlength=count) / len(used)
+            sums[k] += np.bincount(group_of_row, weights=values, minlength=count) / len(used)
     n, heads, total_before, total_after = sums
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
@@ -342,25 +342,25 @@ def densities(
     names = THIRDS if groups.max() == 2 else (THIRDS[0], THIRDS[2])
     parts = []
     for group in range(int(groups.max()) + 1):
-        own, own_s = values[groups == group], s[groups == group]
+        sample, s_here = values[groups == group], s[groups == group]
         step = float(grid[1] - grid[0])
-        is_constant = bool(np.ptp(own) <= step)
+        is_constant = bool(np.ptp(sample) <= step)
         if is_constant:
             density = np.zeros(len(grid))
-            density[np.abs(grid - own.mean()).argmin()] = 1 / step
+            density[np.abs(grid - sample.mean()).argmin()] = 1 / step
         else:
             # The width is Scott's bandwidth, but at least the grid step, because a kernel between two grid
             # points would be invisible.
-            width = max(len(own) ** -0.2, step / float(own.std(ddof=1)))
-            density = gaussian_kde(own, bw_method=width)(grid)
+            width = max(len(sample) ** -0.2, step / float(sample.std(ddof=1)))
+            density = gaussian_kde(sample, bw_method=width)(grid)
         parts.append(
             pd.DataFrame(
                 {
                     "group": names[group],
-                    "s_low": own_s.min(),
-                    "s_high": own_s.max(),
-                    "n": len(own),
-                    "mean": own.mean(),
+                    "s_low": s_here.min(),
+                    "s_high": s_here.max(),
+                    "n": len(sample),
+                    "mean": sample.mean(),
                     "x": grid,
                     "density": density,
                     "is_constant": is_constant,

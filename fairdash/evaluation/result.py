@@ -81,10 +81,10 @@ def gain_over_mean(
         base = np.average(of_mean, weights=mass[rows])
         if base == 0:  # If the target is constant, no gain is possible.
             return Gain(error=1.0, error_se=0.0, is_beyond_noise=False)
-        each = (of_mean - of_model) / base
-        gains.append(np.average(each, weights=mass[rows]))
+        difference = (of_mean - of_model) / base
+        gains.append(np.average(difference, weights=mass[rows]))
         share = mass[rows] / mass[rows].sum()
-        errors.append(np.sqrt(np.sum((share * (each - gains[-1])) ** 2)))
+        errors.append(np.sqrt(np.sum((share * (difference - gains[-1])) ** 2)))
     gain, error = float(np.mean(gains)), float(np.sqrt(np.mean(np.square(errors)) / len(gains)))
     if len(gains) > 1:
         first = splits[next(iter(predictions))]
@@ -238,12 +238,12 @@ class ReferenceResult:
 def gain_of_standard(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
     """Return the gain of the standard models that did not diverge over the average; None if all diverged."""
     members = trained.members
-    own = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
-    if not len(own):
+    standard = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
+    if not len(standard):
         return None
     return gain_over_mean(
         dataset.target.to_numpy(dtype=float),
-        {int(members["split"].iloc[k]): trained.predictions[k] for k in own},
+        {int(members["split"].iloc[k]): trained.predictions[k] for k in standard},
         trained.splits,
         loss=plan.settings.loss_function,
         weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),

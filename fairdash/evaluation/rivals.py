@@ -70,11 +70,11 @@ class BandBarycentre(_BandRepair):
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
         common, repaired = self.shares_ @ self.quantiles_, np.empty_like(price)
-        for k, own in enumerate(self.quantiles_):
+        for k, quantiles in enumerate(self.quantiles_):
             rows = band == k
             # A price beyond the ends of its band keeps its distance from the nearer end.
-            beyond = price[rows] - price[rows].clip(own[0], own[-1])
-            rank = np.interp(price[rows], own, _RANKS)
+            beyond = price[rows] - price[rows].clip(quantiles[0], quantiles[-1])
+            rank = np.interp(price[rows], quantiles, _RANKS)
             repaired[rows] = np.interp(rank, _RANKS, common) + beyond
         return repaired
 
@@ -83,8 +83,8 @@ class BandRatio(_BandRepair):
     """Repair that scales prices to p E[p] / E[p given s], or shifts them if an average is not positive."""
 
     def _repaired(self, price: Array, band: NDArray[np.intp]) -> Array:
-        overall, own = self.shares_ @ self.means_, self.means_[band]
-        return price * overall / own if self.means_.min() > 0 else price + overall - own
+        overall, mean = self.shares_ @ self.means_, self.means_[band]
+        return price * overall / mean if self.means_.min() > 0 else price + overall - mean
 
 
 class Repair:
@@ -102,7 +102,7 @@ class Repair:
         """Fit the distribution of prices along s."""
         s = np.asarray(sensitive_features, dtype=float)
         self.attributes_ = attributes(s.T)
-        is_set = [bool(np.isin(s[:, own], (0, 1)).all()) for own in self.attributes_]
+        is_set = [bool(np.isin(s[:, columns], (0, 1)).all()) for columns in self.attributes_]
         self.repair_ = fit_repair(np.ravel(X), self._codes(s), classes=is_set)
         return self
 
@@ -113,7 +113,7 @@ class Repair:
 
     def _codes(self, s: Array) -> Array:
         """Return the columns of s, with the classes of an attribute as one column of codes."""
-        codes = [s[:, own] @ np.arange(1, 1 + len(own)) for own in self.attributes_]
+        codes = [s[:, columns] @ np.arange(1, 1 + len(columns)) for columns in self.attributes_]
         return np.column_stack(codes)
 
 

@@ -162,8 +162,8 @@ def assess_curve(
             for part in PARTS:
                 if part not in splits[j].parts:
                     continue
-                own = trained[(trained["split"] == j) & (trained["part"] == part)]
-                rows = _places(own, method, j)
+                rows_of_part = trained[(trained["split"] == j) & (trained["part"] == part)]
+                rows = _places(rows_of_part, method, j)
                 at_low, at_high = (values[[rows[lam] for lam in way[end]]] for end in ("low", "high"))
                 here = at_low.copy()
                 here[:, :, _BETWEEN] = blend(at_low, at_high, share[:, None, None])[:, :, _BETWEEN]
@@ -231,8 +231,8 @@ class _BlendVerdicts:
         if self._shuffled is None or not len(blended):
             return
         if (j, model) not in self._shuffled:
-            own = self._predictions[[model]]
-            self._shuffled[j, model] = self._judge.tested(own, self._splits[j], "test")
+            predictions = self._predictions[[model]]
+            self._shuffled[j, model] = self._judge.tested(predictions, self._splits[j], "test")
         at_hand = self._judge.tested(blended, self._splits[j], "test", permuted=False)
         for cell, values in at_hand.items():
             null = self._shuffled[j, model][cell][:, :, 0, 1:]
@@ -268,8 +268,8 @@ def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
     # Arrays are faster than frames, and each slider move on the page makes this call for every split.
     names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
     whole = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
-    own, standard = whole & (names == method), rows[whole & (names == STANDARD)]
-    places = dict(zip(lams[own].tolist(), rows[own].tolist(), strict=True))
+    of_method, standard = whole & (names == method), rows[whole & (names == STANDARD)]
+    places = dict(zip(lams[of_method].tolist(), rows[of_method].tolist(), strict=True))
     if len(standard):
         places[0.0] = int(standard[0])
     return places
@@ -308,7 +308,7 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     2011, "Finding a 'kneedle' in a haystack"). If no point is below the line, there is no knee, and the
     function returns the standard model and False.
     """
-    tables = [of_measure(path, each) for each in (error, measure)]
+    tables = [of_measure(path, name) for name in (error, measure)]
     is_known = tables[0]["value"].notna() & tables[1]["value"].notna()
     usable = tables[0][is_known]
     errors, values = (table["value"][is_known].to_numpy(dtype=float) for table in tables)

@@ -72,13 +72,13 @@ def part_permutations(
         return permutations
     # The result equals that of by_rank, but marking positions in the whole table avoids a sort per
     # permutation.
-    place, wanted = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
+    place, by_s = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
     place[np.argsort(s, kind="stable")] = np.arange(len(s))
     marked = np.empty(len(s), dtype=np.intp)
     for b, rng in enumerate(generators):
         marked.fill(-1)
         marked[place[rng.permutation(len(s))[rows]]] = np.arange(len(rows))
-        permutations[b, marked[marked >= 0]] = wanted
+        permutations[b, marked[marked >= 0]] = by_s
     return permutations
 
 
@@ -120,10 +120,10 @@ def add_verdicts(
     place = models.groupby(["split", "part"], sort=False).cumcount().to_numpy()
     groups = models.groupby(["method", "lam", "part"], sort=False).indices.values()
     for at in map(np.asarray, groups):
-        own = models.iloc[at]
-        keys = list(zip(own["split"], own["part"], strict=True))
+        of_mean = models.iloc[at]
+        keys = list(zip(of_mean["split"], of_mean["part"], strict=True))
         usable = np.flatnonzero(
-            [key in nulls and not diverged for key, diverged in zip(keys, own["diverged"], strict=True)]
+            [key in nulls and not diverged for key, diverged in zip(keys, of_mean["diverged"], strict=True)]
         )
         members = [(place[at[i]], keys[i]) for i in usable]
         for m, cell in enumerate(cells if members else ()):
@@ -141,7 +141,7 @@ def add_verdicts(
 
 
 def _defined(values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    return [each for each in values if not np.isnan(each).any()]
+    return [table for table in values if not np.isnan(table).any()]
 
 
 class Verdict(NamedTuple):
@@ -179,8 +179,8 @@ def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
     means = np.mean(values, axis=0)
     tested = [least_p(way) for way in means]
     way = int(np.argmax([p_value for p_value, _ in tested]))
-    p_value, each = tested[way]
-    by = int(np.argmin(each))
+    p_value, p_values = tested[way]
+    by = int(np.argmin(p_values))
     value = float(means[way, by, 0])
     edge, _ = edge_and_p(abs(value), np.abs(means[:, by, 1:]))
     return Verdict(p_value, by, value, edge)
@@ -207,7 +207,7 @@ def told_apart(path: pd.DataFrame) -> NDArray[np.bool_]:
         ``floor`` and ``edge``.
     """
     columns = (path[figure].to_numpy(dtype=float) for figure in ("value", "se", "floor", "edge"))
-    value, se, floor, edge = (np.nan_to_num(each) for each in columns)
+    value, se, floor, edge = (np.nan_to_num(column) for column in columns)
     trained = np.flatnonzero(path["share"] == 0)
     marked, last = np.zeros(len(path), dtype=bool), trained[0]
     marked[last] = True

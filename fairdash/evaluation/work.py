@@ -71,16 +71,16 @@ class Work:
         with_references: bool,
     ) -> None:
         beside = _BESIDE * n_rows * n_splits
-        own = beside if training is None else training * _OF_A_SLOW_CORE
-        own *= 1 + confirms / n_splits
+        seconds = beside if training is None else training * _OF_A_SLOW_CORE
+        seconds *= 1 + confirms / n_splits
         test = TEST_SHARE * n_rows
         rows = min(test, MAX_ROWS)
         measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
         judged = _JUDGED * min(test, MAX_JUDGED_ROWS) * (models + blends)
         self._seconds: dict[str, float] = {
             "pilot": pilot * _OF_A_SLOW_CORE,
-            "tuning": _TUNING * own * is_tuned,
-            "training": own,
+            "tuning": _TUNING * seconds * is_tuned,
+            "training": seconds,
             "beside": beside * (not is_preview),
             "measuring": len(OBJECTIVES) * n_splits * (measured + judged),
         }
@@ -95,7 +95,7 @@ class Work:
     def done(self, part: str, share: float = 0.0) -> float:
         """Return the completed share of the total work, in [0, 1], if `share` of this step is completed."""
         parts = list(self._seconds)
-        before = sum(self._seconds[each] for each in parts[: parts.index(part)])
+        before = sum(self._seconds[step] for step in parts[: parts.index(part)])
         return (before + share * self._seconds[part]) / self.seconds
 
 
@@ -139,7 +139,7 @@ def work_of_plan(
         plan.n_splits,
         training=None if of_tariffs else seconds_of(models, training_rows(n)),
         models=len(models) // plan.n_splits,
-        blends=sum(each.share > 0 for each in curve_points(STANDARD, plan.lams)) * (len(plan.methods) - 1),
+        blends=sum(point.share > 0 for point in curve_points(STANDARD, plan.lams)) * (len(plan.methods) - 1),
         orders=orders * (1 + has_weight),
         pilot=0.0 if method is None else seconds_of_pilot(plan.settings, training_rows(n), method=method),
         is_tuned=plan.tune,
@@ -151,4 +151,4 @@ def work_of_plan(
 
 def piloted_method(plan: Sweep) -> str | None:
     """Return the method that the pilot trains, the first fair method, or None if the plan has no pilot."""
-    return next((each for each in plan.methods if each != STANDARD), None) if plan.find_lams else None
+    return next((method for method in plan.methods if method != STANDARD), None) if plan.find_lams else None

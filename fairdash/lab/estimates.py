@@ -142,11 +142,11 @@ def over_stack(
         for start in range(0, len(u), size):
             rows = slice(start, start + size)
             # The two measures use the same network, which is trained once for both.
-            each = ("chi2_nn", "mi_mine") if both and id == "chi2_nn" else (id,)
+            ids_together = ("chi2_nn", "mi_mine") if both and id == "chi2_nn" else (id,)
             parts.append(
                 {
                     one: values_of(one, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
-                    for one in each
+                    for one in ids_together
                 }
             )
             share = min((start + size) / len(u), 1.0)
@@ -219,7 +219,7 @@ def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> di
         :func:`scene_estimates` at each level. Published values are NaN if both forms are the same.
     """
     draws = [replace(scene, noise=noise).draw() for noise in noises]
-    u, v = (np.concatenate(each) for each in zip(*draws, strict=True))
+    u, v = (np.concatenate(side) for side in zip(*draws, strict=True))
     return {
         id: (
             values_of(id, u, v),

@@ -124,7 +124,7 @@ def select(name: str, **values: object) -> pd.DataFrame:
 def row_of(frame: pd.DataFrame, column: str, value: float) -> dict[str, Any]:
     """Return the only row of a committed table whose column has this value."""
     (record,) = frame[frame[column] == value].to_dict("records")
-    return {str(name): each for name, each in record.items()}
+    return {str(name): cell for name, cell in record.items()}
 
 
 # Scene 1 has zero correlation and total dependence. Scene 2 has the two functions that straighten the cloud.
@@ -368,7 +368,7 @@ def payers_ages(objective: str) -> pd.DataFrame:
 
 def payers_sentence(objective: str, lam: float) -> str:
     """State who pays how much at this weight, compared with the standard model, in Markdown."""
-    point, standard = (row_of(payers_points(objective), "lam", each) for each in (lam, 0.0))
+    point, standard = (row_of(payers_points(objective), "lam", weight) for weight in (lam, 0.0))
     ada, ben = (f"{name} ({age})" for name, age in PEOPLE.items())
     if lam == 0:
         share = number(100 * standard["rmse"] / standard["rmse_of_average"])

@@ -131,7 +131,7 @@ def noise_axis_study(
     key = pd.DataFrame([(pattern, noise) for pattern, noise, *_ in draws], columns=["pattern", "noise"])
     key = key.loc[key.index.repeat(repeats)].reset_index(drop=True)
     key["repeat"] = np.tile(np.arange(repeats), len(draws))
-    u, v = (np.concatenate([each[side] for each in draws]) for side in (2, 3))
+    u, v = (np.concatenate([draw[side] for draw in draws]) for side in (2, 3))
     for fraction, doing, values in gathered(coefficients() if ids is None else ids, u, v, key):
         of_values = {"values": values, "lines": lines_of(values), "errors": errors(values, exact)}
         yield Progress(fraction, doing, of_values | {"exact": exact})
@@ -239,7 +239,7 @@ def power_study(
             chosen, u, v, pd.DataFrame(index=range(len(u))), published=False
         ):
             by_id = values.groupby("id", sort=False)["value"]
-            rates = [_rates(str(id), own.to_numpy().reshape(shape), noises) for id, own in by_id]
+            rates = [_rates(str(id), group.to_numpy().reshape(shape), noises) for id, group in by_id]
             tables = {"power": pd.concat([*known, *rates], ignore_index=True)}
             yield Progress(begin + share * fraction, doing, tables)
         known += rates

@@ -95,28 +95,28 @@ def truth_of(shape: Pattern, *, noise: float) -> Truth:
         return Truth(hgr=hgr, chi2=chi2, mi=mi, u=u, f=np.interp(shape(u), cells, f), v=cells, g=f)
     points = min(_MOST, math.ceil((width + 2 * _REACH * noise) / (_SPACING * noise)))
     v = np.linspace(cells[0] - _REACH * noise, cells[-1] + _REACH * noise, points)
-    given = np.exp(-0.5 * ((v - cells[:, None]) / noise) ** 2)
-    given /= given.sum(axis=1, keepdims=True)
-    p_v = given.mean(axis=0)
-    ratio = given / np.maximum(p_v, 1e-300)
-    chi2 = float((given * ratio).sum() / _CELLS - 1)
-    mi = float((given * np.log(np.maximum(ratio, 1e-300))).sum() / _CELLS)
-    f, g = _best(given, p_v)
+    density = np.exp(-0.5 * ((v - cells[:, None]) / noise) ** 2)
+    density /= density.sum(axis=1, keepdims=True)
+    p_v = density.mean(axis=0)
+    ratio = density / np.maximum(p_v, 1e-300)
+    chi2 = float((density * ratio).sum() / _CELLS - 1)
+    mi = float((density * np.log(np.maximum(ratio, 1e-300))).sum() / _CELLS)
+    f, g = _best(density, p_v)
     return Truth(
         hgr=hgr, chi2=max(chi2, 0.0), mi=max(mi, 0.0), u=u, f=np.interp(shape(u), cells, f), v=v, g=g
     )
 
 
-def _best(given: Array, p_v: Array) -> tuple[Array, Array]:
+def _best(density: Array, p_v: Array) -> tuple[Array, Array]:
     """Return the second singular pair of Q as functions of the cells of W and of the grid of V."""
     root = np.sqrt(p_v)
-    q = given / np.maximum(root, 1e-150) / math.sqrt(len(given))
+    q = density / np.maximum(root, 1e-150) / math.sqrt(len(density))
     # QᵀQ has the size of the coarser grid, and its first pair is the constant function.
     gram = q.T @ q - np.outer(root, root)
     # The function eigvalsh would give the value, but f and g need the vector.
     vector = np.linalg.eigh(gram)[1][:, -1]
     g = vector / np.maximum(root, 1e-150)
-    f = given @ g
+    f = density @ g
     size = float(np.sqrt(np.mean((f - f.mean()) ** 2)))
     f = (f - f.mean()) / size if size > 0 else np.zeros(len(f))
     # The sign is arbitrary, so f is chosen to rise with W overall.

@@ -78,11 +78,11 @@ class AveragesPenalty:
         functions = v - share @ v
         among = functions.T @ (share[:, None] * functions)
         among[np.diag_indices_from(among)] = np.diag(among) * (1 + _RIDGE) + 1e-9
-        own = functions.T @ (share[:, None] * functions) + RIDGE * np.eye(v.shape[1])
+        covariance = functions.T @ (share[:, None] * functions) + RIDGE * np.eye(v.shape[1])
         self._share, self._functions = share.astype(number), functions.astype(number)
         self._weighed = (share[:, None] * functions).astype(number)
         # Small matrices remain in float64 for any type of the rows, because they are nearly singular.
-        self._among, self._own = np.linalg.inv(among), np.linalg.inv(own)
+        self._among, self._own = np.linalg.inv(among), np.linalg.inv(covariance)
         # The fixed relativities are divided by their average, because a common factor belongs to the base.
         self._fixed = None if fixed is None else (fixed / (share @ fixed)).astype(number)
         self._centres = np.linspace(-_REACH, _REACH, _BUMPS).astype(number)[:, None]

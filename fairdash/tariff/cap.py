@@ -97,10 +97,10 @@ def cap_premiums(
         raise OptionError.of(
             "It can't be used", "Give a share of at least 0, such as 0.1.", column="max_change"
         )
-    given = {"premiums": _numbers(premiums), "existing": _numbers(existing)}
-    weight = np.ones(given["premiums"].shape) if sample_weight is None else _numbers(sample_weight)
-    _check(given, weight)
-    p, e, share = given["premiums"], given["existing"], weight / weight.sum()
+    prices = {"premiums": _numbers(premiums), "existing": _numbers(existing)}
+    weight = np.ones(prices["premiums"].shape) if sample_weight is None else _numbers(sample_weight)
+    _check(prices, weight)
+    p, e, share = prices["premiums"], prices["existing"], weight / weight.sum()
     low, high = max(1 - max_change, 0.0) * e, (1 + max_change) * e
     level = _level(p, low, high, share, max_change)
     asked = level * p
@@ -116,7 +116,7 @@ def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -
     """Return the level k at which the capped premiums have the income of `p`."""
     from scipy.optimize import brentq
 
-    income, least, most = (float(share @ each) for each in (p, low, high))
+    income, least, most = (float(share @ amounts) for amounts in (p, low, high))
 
     def lacks(k: float) -> float:
         return float(share @ np.clip(k * p, low, high)) - income
@@ -146,12 +146,12 @@ def _numbers(values: Any) -> Array:
 def _check(given: dict[str, Array], weight: Array) -> None:
     """Return a DataError that names all invalid premiums and weights."""
     checks = Checks(DataError)
-    shapes = {each.shape for each in (*given.values(), weight)}
+    shapes = {amounts.shape for amounts in (*given.values(), weight)}
     one = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
     checks.require(one, None, "Premiums and weights do not have one value per row", "Give as many of each.")
     checks.finish()
-    for name, each in given.items():
-        rows = np.flatnonzero(~(np.isfinite(each) & (each > 0)))
+    for name, amounts in given.items():
+        rows = np.flatnonzero(~(np.isfinite(amounts) & (amounts > 0)))
         if len(rows):
             what = f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}"
             hint = "A change is a share of a premium: correct these rows, or leave them out."

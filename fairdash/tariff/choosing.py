@@ -141,8 +141,8 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
         checks.require(not fitted, option, what, "Leave the column out of it, or out of fixed.")
     _check_fixed(checks, options.fixed)
     checks.finish()
-    for option, given in (("breakpoints", options.breakpoints), ("bands", options.bands)):
-        for name in given:
+    for option, columns in (("breakpoints", options.breakpoints), ("bands", options.bands)):
+        for name in columns:
             is_number = _is_number(features[name], options)
             checks.require(is_number, option, f"“{name}” is not a number", "Leave the column out of it.")
     both = ", ".join(sorted(set(options.breakpoints) & set(options.bands)))
@@ -164,20 +164,20 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
 
 def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
     """Check that the relativities of each column can be used for rating."""
-    for name, given in fixed.items():
-        if not isinstance(given, Mapping) or not given:
+    for name, relativities in fixed.items():
+        if not isinstance(relativities, Mapping) or not relativities:
             hint = 'Give one per level, such as {"region": {"north": 1.0, "south": 1.2}}.'
             checks.require(False, "fixed", f"“{name}” has no relativities", hint)
             continue
         can_rate = all(
-            isinstance(each, Real) and not isinstance(each, bool) and 0 < float(each) < math.inf
-            for each in given.values()
+            isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < math.inf
+            for value in relativities.values()
         )
         what, hint = f"A relativity of “{name}” is not a number above 0", "give a number above 0."
         checks.require(can_rate, "fixed", what, f"Premiums are multiplied by it: {hint}")
-        levels = {None if pd.isna(level) else level_text(level) for level in given}
+        levels = {None if pd.isna(level) else level_text(level) for level in relativities}
         what, hint = f"A level of “{name}” appears twice", "Keep one; 3, 3.0 and “3” are one level."
-        checks.require(len(levels) == len(given), "fixed", what, hint)
+        checks.require(len(levels) == len(relativities), "fixed", what, hint)
 
 
 def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> Factor:
@@ -190,8 +190,8 @@ def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> 
     given
         Map of levels to relativities; None or NaN is the level of missing cells.
     """
-    missing = [float(each) for level, each in given.items() if pd.isna(level)]
-    known = {level_text(level): float(each) for level, each in given.items() if not pd.isna(level)}
+    missing = [float(value) for level, value in given.items() if pd.isna(level)]
+    known = {level_text(level): float(value) for level, value in given.items() if not pd.isna(level)}
     places, _ = positions(column, list(known))
     places = np.where(column.isna() & bool(missing), len(known), places)
     has_level = places >= 0
@@ -312,8 +312,8 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     shares = np.bincount(below, weight[known] * (1 - part), len(points))
     shares += np.bincount(above, weight[known] * part, len(points))
     middle = quantiles(cells[known], weight[known], np.array([0.5]))[0] if known.any() else points[0]
-    wanted = options.base_levels.get(name, middle)
-    base = int(np.abs(np.array(points) - _base_number(name, wanted)).argmin())
+    base_at = options.base_levels.get(name, middle)
+    base = int(np.abs(np.array(points) - _base_number(name, base_at)).argmin())
     return _factor(name, BREAKPOINT, points, base, shares, weight, ~known)
 
 
@@ -342,11 +342,11 @@ def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     base = int(shares.argmax()) if len(levels) else 0
     name = str(column.name)
     if name in options.base_levels:
-        wanted = level_text(options.base_levels[name])
-        if wanted not in levels:
+        base_level = level_text(options.base_levels[name])
+        if base_level not in levels:
             what = f"That of “{name}” is not a level of its training rows"
             raise OptionError.of(what, "Name one that is there.", column="base_levels")
-        base = levels.index(wanted)
+        base = levels.index(base_level)
     return _factor(name, LEVEL, levels, base, shares, weight, missing)
 
 

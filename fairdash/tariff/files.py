@@ -126,7 +126,7 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
         header, *rows = from_file(Path(path).read_bytes())
     except FairdashError as error:
         raise StorageError(
-            *(replace(each, what=f"{what}: {each.what}", is_option=False) for each in error.problems)
+            *(replace(problem, what=f"{what}: {problem.what}", is_option=False) for problem in error.problems)
         ) from error
     except (OSError, ValueError, csv.Error) as error:
         raise StorageError.of(

@@ -280,11 +280,11 @@ def fit_stack(
         intercept, coefficients = intercept * scale.unit + scale.shift, coefficients * scale.unit
     if options.balance:
         eta = x @ coefficients.T + intercept + (0.0 if offset is None else offset[:, None])
-        wanted = np.average(y, weights=weight)
+        mean = np.average(y, weights=weight)
         if loss.has_log_link:
-            intercept = intercept + np.log(wanted / np.average(np.exp(eta), axis=0, weights=weight))
+            intercept = intercept + np.log(mean / np.average(np.exp(eta), axis=0, weights=weight))
         else:
-            intercept = intercept + wanted - np.average(eta, axis=0, weights=weight)
+            intercept = intercept + mean - np.average(eta, axis=0, weights=weight)
     return Fitted(
         multiplies=loss.has_log_link,
         intercept=intercept,

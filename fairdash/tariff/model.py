@@ -271,7 +271,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
             If the descent has not converged after `max_iter` steps.
         """
         options = self._fit_options()
-        given, y, s, weight = rows_to_fit(
+        table, y, s, weight = rows_to_fit(
             self,
             X,
             y,
@@ -281,11 +281,11 @@ class FairTariff(RegressorMixin, BaseEstimator):
             method=PENALTIES[self.penalty],
             option="penalty",
         )
-        features = given.set_axis([str(name) for name in given.columns], axis=1)
+        features = table.set_axis([str(name) for name in table.columns], axis=1)
         lam = float(self.lam)
         self.terms_ = choose_terms(features, weight, self._term_options())
         # Rows of weight 0 are left out of the fit, but the row numbers in messages count all rows.
-        used = None if np.ndim(each := np.asarray(sample_weight)) == 0 else np.flatnonzero(each)
+        used = None if np.ndim(weights := np.asarray(sample_weight)) == 0 else np.flatnonzero(weights)
         require_fixed(self.terms_, features, numbers=used)
         how: dict[str, Any] = {
             "s": s,
@@ -303,7 +303,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
         steps = int(fitted.n_iter[-1])
         self.n_iter_ = fitted.glm_steps + steps
-        self.columns_ = {str(name): name for name in given.columns}
+        self.columns_ = {str(name): name for name in table.columns}
         if not fitted.converged.all():
             warnings.warn(
                 f"The tariff did not converge in {steps} steps. Raise max_iter or tol.",
@@ -376,7 +376,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         return relativities_table(
             self.terms_,
             base=float(eta[0]),
-            values=[each[0] for each in values],
+            values=[of_term[0] for of_term in values],
             claims=self.claims_,
             has_log_link=self._has_log_link,
         )
@@ -384,7 +384,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
     def formula(self) -> str:
         """Explain how to rate from the table, one sentence per line, including few claims and constraints."""
         words = in_words(self.relativities())
-        few = any((each < MIN_CLAIMS).any() for each in self.claims_)
+        few = any((claims < MIN_CLAIMS).any() for claims in self.claims_)
         if few and self.credibility:
             words += f"\nEach gets {self.credibility:g} additional claims at the base's frequency."
         if self.monotone_cost_ is not None:
@@ -424,21 +424,21 @@ class FairTariff(RegressorMixin, BaseEstimator):
             hint = f"Give a {'whole ' if whole else ''}number of at least {least}."
             checks.require(fits, name, "It can't be used", hint)
         smooth: Any = self.smooth
-        smooth = {str(name): each for name, each in smooth.items()} if isinstance(smooth, Mapping) else smooth
+        smooth = {str(name): v for name, v in smooth.items()} if isinstance(smooth, Mapping) else smooth
         weights = smooth.values() if isinstance(smooth, Mapping) else [smooth]
-        fits = (isinstance(smooth, str) and smooth == AUTO) or all(is_at_least(0, each) for each in weights)
+        fits = (isinstance(smooth, str) and smooth == AUTO) or all(is_at_least(0, v) for v in weights)
         hint = "Give “auto”, a number of at least 0, or one per column."
         checks.require(fits, "smooth", "It can't be used", hint)
         checks.finish()
         names = ("penalty", "objective", "alpha", "credibility", "balance", "penalty_rows", "max_iter", "tol")
         loss = find_loss(self.loss, tweedie_power=self.tweedie_power)
         monotone = {str(name): sign for name, sign in (self.monotone or {}).items()}
-        given = {name: getattr(self, name) for name in names}
-        return FitOptions(loss=loss, smooth=smooth, monotone=monotone, **given)
+        values = {name: getattr(self, name) for name in names}
+        return FitOptions(loss=loss, smooth=smooth, monotone=monotone, **values)
 
     def _term_options(self) -> TermOptions:
         by_column = {
-            option: {str(name): given for name, given in (getattr(self, option) or {}).items()}
+            option: {str(name): value for name, value in (getattr(self, option) or {}).items()}
             for option in ("breakpoints", "bands", "base_levels", "fixed")
         }
         return TermOptions(

@@ -48,8 +48,8 @@ def monotone_cost(
         may be negative, because a constraint can predict better, or follow s more.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    own = replace(options, smooth=fitted.smooth)
-    free = replace(own, monotone={})
+    constrained = replace(options, smooth=fitted.smooth)
+    free = replace(constrained, monotone={})
 
     def premiums(rows: NDArray[np.int64], how: FitOptions) -> Array:
         part = {"s": None if s is None else s[rows], "sample_weight": weight[rows]}
@@ -60,10 +60,10 @@ def monotone_cost(
         share = weight[rows] / weight[rows].sum()
         flat = np.full(len(rows), np.average(y[train], weights=weight[train]))
         with np.errstate(divide="ignore", invalid="ignore"):
-            each = options.loss.deviances(y[rows], both[:, rows]) * share
-            each /= share @ options.loss.deviances(y[rows], flat)
-        more = each[0] - each[1]
-        fit = {"monotone": each[0].sum(), "free": each[1].sum()}
+            losses = options.loss.deviances(y[rows], both[:, rows]) * share
+            losses /= share @ options.loss.deviances(y[rows], flat)
+        more = losses[0] - losses[1]
+        fit = {"monotone": losses[0].sum(), "free": losses[1].sum()}
         return fit | {"cost": more.sum(), "noise": np.sqrt(len(rows)) * more.std()}
 
     every = np.arange(len(y))
@@ -72,7 +72,7 @@ def monotone_cost(
     if len(y) >= MIN_ROWS:
         rows = drawn_rows(len(y))
         held_out, train = rows[::FOLDS], np.delete(rows, np.s_[::FOLDS])
-        both = np.stack([premiums(train, how) for how in (own, free)])
+        both = np.stack([premiums(train, how) for how in (constrained, free)])
         costs[HELD_OUT] = compared(both, held_out, train)
     return pd.DataFrame.from_dict(costs, orient="index")
 
@@ -80,9 +80,9 @@ def monotone_cost(
 def cost_in_words(monotone: Mapping[str, int | Sequence[str]], cost: pd.DataFrame) -> str:
     """Describe monotone factors and their cost."""
     names = ", ".join(
-        f"“{name}” may only {'fall' if given == -1 else 'rise'}"
-        + ("" if isinstance(given, int) else f" from “{given[0]}” to “{given[-1]}”")
-        for name, given in monotone.items()
+        f"“{name}” may only {'fall' if order == -1 else 'rise'}"
+        + ("" if isinstance(order, int) else f" from “{order[0]}” to “{order[-1]}”")
+        for name, order in monotone.items()
     )
     rows = cost.index[-1]
     costs = cost.loc[rows]

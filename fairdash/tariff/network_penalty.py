@@ -46,7 +46,7 @@ class NetworkPenalty:
 
     def value_and_slope(self, u: Array, _: Array) -> tuple[Array, Array]:
         """Return Ψ (K,) of U (K, m) and the slope of Ψ (K, m), for any λ."""
-        given = torch.from_numpy(u)[:, :, None].requires_grad_()
-        psi = self._penalty(given, self._v.expand(len(u), -1, -1), self._weight.expand(len(u), -1, -1))
-        (slope,) = torch.autograd.grad(psi.sum(), given)
+        u_tensor = torch.from_numpy(u)[:, :, None].requires_grad_()
+        psi = self._penalty(u_tensor, self._v.expand(len(u), -1, -1), self._weight.expand(len(u), -1, -1))
+        (slope,) = torch.autograd.grad(psi.sum(), u_tensor)
         return psi.detach().numpy(), slope[:, :, 0].numpy()

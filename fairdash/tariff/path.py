@@ -122,16 +122,16 @@ def fit_tariffs(
             on_step(0.0)
             if shrink:
                 inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
-                given: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
-                own_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **given))
+                shared: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
+                own_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **shared))
             train = at_most(train, MAX_FITTED_ROWS, rng_of(Stream.SHRINKAGE_ROWS, random_state))
             mass = None if weight is None else weight[train]
-            own = features.iloc[train]
-            chosen = choose_terms(own, mass, terms)
+            table = features.iloc[train]
+            chosen = choose_terms(table, mass, terms)
             require_fixed(chosen, features)
             fitted = fit_terms(
                 chosen,
-                own,
+                table,
                 y[train],
                 s=s[train],
                 sample_weight=mass,
@@ -227,15 +227,15 @@ def choose_alpha(
     mass = None if weight is None else weight[train]
     chosen = choose_terms(features.iloc[train], mass, terms)
     # Each table is converted to a matrix once for all values of α.
-    own, other = ((design(chosen, table), offset(chosen, table))
+    training, other = ((design(chosen, table), offset(chosen, table))
                   for table in (features.iloc[train], features.iloc[held_out]))  # fmt: skip
     smooth = 0.0 if options.smooth == AUTO else options.smooth
     start, deviances = None, []
     for alpha in ALPHAS:
         shape = Shape.of(chosen, alpha=alpha, smooth=smooth, monotone=options.monotone)
-        given: dict[str, Any] = {"offset": own[1], "shape": shape, "options": options, "start": start}
+        shared: dict[str, Any] = {"offset": training[1], "shape": shape, "options": options, "start": start}
         fitted = fit_stack(
-            own[0], y[train], s=None, sample_weight=mass, lams=[0.0], random_state=random_state, **given
+            training[0], y[train], s=None, sample_weight=mass, lams=[0.0], random_state=random_state, **shared
         )
         start = fitted.glm
         eta = fitted.intercept + other[0] @ fitted.coefficients[0]

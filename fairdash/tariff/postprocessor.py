@@ -377,12 +377,12 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         if self.projection == "factors":
             if price.min() <= 0:
                 raise DataError.of("A price is not above 0", "Factors multiply: leave such rows out.")
-            wanted = (1 - self.alpha_) * price + self.alpha_ * full
+            target = (1 - self.alpha_) * price + self.alpha_ * full
             self.projection_ = FairTariff(lam=0.0, random_state=seed).fit(
-                features, wanted / price, sample_weight=mass * price
+                features, target / price, sample_weight=mass * price
             )
-            left = np.average((wanted - price * self.projection_.predict(features)) ** 2, weights=mass)
-            self.share_without_s_ = _share(left, np.average((wanted - price) ** 2, weights=mass))
+            left = np.average((target - price * self.projection_.predict(features)) ** 2, weights=mass)
+            self.share_without_s_ = _share(left, np.average((target - price) ** 2, weights=mass))
             return
         table = self._with_price(features, price)
         monotone = [0] * (table.shape[1] - 1) + [int(self.monotone)]

@@ -81,20 +81,20 @@ def relativities_table(
         the number of training rows with a claim, empty for the base and for breakpoints.
     """
     rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0, "claims": math.nan}]
-    given: dict[int, float] = {}
-    for term, own, counts in zip(terms, values, claims, strict=True):
+    fixed: dict[int, float] = {}
+    for term, of_term, counts in zip(terms, values, claims, strict=True):
         if isinstance(term, Factor) and term.kind == FIXED:
             # The table has the filed relativities to the last digit, which logarithms do not preserve.
-            given |= dict(enumerate(term.relativities, start=len(rows)))
+            fixed |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
             row | {"value": value, "share": share, "claims": count}
             for row, value, share, count in zip(
-                _rows(term), own.tolist(), term.shares, counts.tolist(), strict=True
+                _rows(term), of_term.tolist(), term.shares, counts.tolist(), strict=True
             )
         ]
     table = pd.DataFrame(rows, columns=[*_COLUMNS, "value", "share", "claims"])
     table["value"] = np.exp(table["value"]) if has_log_link else table["value"]
-    table.loc[list(given), "value"] = list(given.values())
+    table.loc[list(fixed), "value"] = list(fixed.values())
     table = table.rename(columns={"value": RELATIVITY if has_log_link else POINTS})
     texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in TEXTS}
     return table.assign(**texts, **{name: table[name].astype(float) for name in NUMBERS})
@@ -240,7 +240,7 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
         if problems:
             raise DataError(*problems)
     return premiums(
-        terms, features, base=np.array([base]), values=[each[None] for each in values], multiplies=multiplies
+        terms, features, base=np.array([base]), values=[v[None] for v in values], multiplies=multiplies
     )[0]
 
 
@@ -249,13 +249,13 @@ def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) ->
     features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     require_unique(features)
     features = features.set_axis([str(name) for name in features.columns], axis=1)
-    wanted: list[Hashable] = list(dict.fromkeys(columns))
+    names: list[Hashable] = list(dict.fromkeys(columns))
     checks = Checks(DataError)
-    for name in wanted:
+    for name in names:
         what = "The tariff has this factor, and X lacks the column"
         checks.require(name in features.columns, str(name), what, "Add it to X under the same name.")
     checks.finish()
-    return clean_features(features[wanted], numbers=tuple(dict.fromkeys(numbers)))
+    return clean_features(features[names], numbers=tuple(dict.fromkeys(numbers)))
 
 
 def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], bool]:
@@ -325,8 +325,8 @@ def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with column names in lower case, and each row's kind, derived from its cells."""
     ours = {*_COLUMNS, RELATIVITY, POINTS, "share", "claims"}
-    new = {each: str(each).strip().lower() for each in table.columns if each not in ours}
-    new = {each: name for each, name in new.items() if name in ours and name not in table.columns}
+    new = {column: str(column).strip().lower() for column in table.columns if column not in ours}
+    new = {column: name for column, name in new.items() if name in ours and name not in table.columns}
     table = table.rename(columns=new)
     if "kind" in table.columns or "factor" not in table.columns:
         return table
@@ -369,8 +369,8 @@ def _rows_in_words(wrong: pd.Series) -> str:
 def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     """Return a factor, and its rows in the order of the factor's values."""
     missing = np.flatnonzero(rows["kind"] == MISSING)
-    own = rows[rows["kind"] != MISSING]
-    kinds = own["kind"].unique()
+    present = rows[rows["kind"] != MISSING]
+    kinds = present["kind"].unique()
     checks = Checks(DataError)
     hint = "Keep one row per value, all of the same kind."
     checks.require(len(kinds) <= 1, name, "Its relativities are of several kinds", hint)
@@ -379,13 +379,13 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     kind = kinds[0] if len(kinds) else LEVEL
     place = np.flatnonzero(rows["kind"] != MISSING)
     if kind == BREAKPOINT:
-        place = place[np.argsort(own["at"].to_numpy(), kind="stable")]
+        place = place[np.argsort(present["at"].to_numpy(), kind="stable")]
         cells = rows["at"].to_numpy()[place].tolist()
     elif kind == BAND:
-        place = place[_ordered_bands(name, own["from"], own["to"])]
+        place = place[_ordered_bands(name, present["from"], present["to"])]
         cells = rows["from"].to_numpy()[place][1:].tolist()
     else:
-        cells = own["level"].tolist()
+        cells = present["level"].tolist()
     checks.require(
         len(set(cells)) == len(cells), name, "A level or breakpoint appears twice in the table", hint
     )

@@ -147,11 +147,11 @@ class Shape:
         for factor, block, sign, order in self.factors:
             steps, rises = np.split(rises, [factor.n_places - 1], axis=-1)
             if factor.kind == BREAKPOINT:
-                own = steps
+                values = steps
             else:
-                own = np.insert(np.cumsum(steps, axis=-1), 0, 0.0, axis=-1)[..., np.argsort(order)]
-                own = np.delete(own - own[..., [factor.base]], factor.base, axis=-1)
-            beta[..., block.start : block.start + own.shape[-1]] = sign * own
+                values = np.insert(np.cumsum(steps, axis=-1), 0, 0.0, axis=-1)[..., np.argsort(order)]
+                values = np.delete(values - values[..., [factor.base]], factor.base, axis=-1)
+            beta[..., block.start : block.start + values.shape[-1]] = sign * values
         return beta
 
 
@@ -183,7 +183,7 @@ def _require_curves(
         fits = name in factors and is_curve(factors[name])
         checks.require(fits, "smooth", f"“{name}” is not a numeric feature", "Leave it out.")
     paired = {part.column for term in terms if isinstance(term, Interaction) for part in term.parts}
-    for name, given in monotone.items():
+    for name, direction in monotone.items():
         leave = "Leave the column out of monotone"
         if name not in factors:
             what, hint = f"There is no feature called “{name}”", "Name columns of X that are not sensitive."
@@ -194,11 +194,11 @@ def _require_curves(
             hint = f"{leave}, or out of interactions."
         elif is_curve(factors[name]):
             what, hint = f"“{name}” has no direction", "Give +1 if it may only rise, −1 if it may only fall."
-            fits = not isinstance(given, (bool, Sequence)) and given in (1, -1)
+            fits = not isinstance(direction, (bool, Sequence)) and direction in (1, -1)
             checks.require(fits, "monotone", what, hint)
             continue
         else:
-            what, hint = _order_problem(factors[name], given)
+            what, hint = _order_problem(factors[name], direction)
             checks.require(not what, "monotone", what, hint)
             continue
         checks.require(False, "monotone", what, hint)

@@ -93,8 +93,8 @@ def choose_smooth(
         """Return the out-of-fold deviance of each row by the GLM, times the weight of the row."""
         deviances, square = [], shape(smooth).quadratic
         for test, (beta, slope, curvature, factor) in zip(held_out, fits, strict=True):
-            own = factor * square
-            beta = beta - np.linalg.solve(curvature + own, slope + own @ beta)
+            penalty = factor * square
+            beta = beta - np.linalg.solve(curvature + penalty, slope + penalty @ beta)
             with np.errstate(over="ignore", invalid="ignore"):
                 deviance = loss.unit_deviance(x[test] @ beta + fixed[test], target[test])
             deviances.append(weight[test] * deviance)
@@ -125,9 +125,9 @@ def _fold(
     start: Array | None,
 ) -> tuple[Array, Array, Array, float]:
     """Return the GLM of some rows: β, slope and curvature of its deviance, and the factor of the shape."""
-    given = x[rows], y[rows], weight[rows]
-    beta, _ = fit_glm(given[0][:, :-1], *given[1:], loss=loss, shape=shape, offset=offset[rows], start=start)
-    own, mass = without_offset(*given[1:], loss=loss, offset=offset[rows])
-    slope, curvature = derivatives(given[0], own, mass, beta, loss, Shape.ridge(x.shape[1] - 1, 0.0))
+    data = x[rows], y[rows], weight[rows]
+    beta, _ = fit_glm(data[0][:, :-1], *data[1:], loss=loss, shape=shape, offset=offset[rows], start=start)
+    target, mass = without_offset(*data[1:], loss=loss, offset=offset[rows])
+    slope, curvature = derivatives(data[0], target, mass, beta, loss, Shape.ridge(x.shape[1] - 1, 0.0))
     curvature[np.diag_indices_from(curvature)] += 1e-10 * curvature.diagonal().mean()
-    return beta, slope, curvature, float(given[2].sum() / mass.sum())
+    return beta, slope, curvature, float(data[2].sum() / mass.sum())

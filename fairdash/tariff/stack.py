@@ -137,7 +137,7 @@ class TariffStack:
         self.start = np.repeat((self._root @ start)[None], len(lams), axis=0)
         #: This matrix (m, P + 1) maps coordinates to the steps of monotone factors.
         self.rises = solve_triangular(self._root.T, self.shape.rises.T, lower=True).T
-        self.y, self.share, self.fixed = (each.astype(self.number) for each in (y, share, fixed))
+        self.y, self.share, self.fixed = (array.astype(self.number) for array in (y, share, fixed))
         self.y_seen, self.fixed_seen = self.y[rows], self.fixed[rows]
         self.z_seen = np.ascontiguousarray(self.z[:, rows])
         self.penalty: AveragesPenalty | NetworkPenalty

@@ -81,8 +81,8 @@ def extra_ridge(terms: Sequence[Term], claims: Sequence[Array], more: float, *, 
         Number N of all claims.
     """
     parts = [np.zeros(0)]
-    for term, own in zip(terms, claims, strict=True):
-        few = np.minimum(own, total * np.array(term.shares)) < MIN_CLAIMS
+    for term, observed in zip(terms, claims, strict=True):
+        few = np.minimum(observed, total * np.array(term.shares)) < MIN_CLAIMS
         # Each of these values has exactly one coefficient.
         parts.append(term.values(np.eye(term.width)) @ few * more / max(total, 1))
     return np.concatenate(parts)
@@ -329,8 +329,8 @@ def premiums(
 ) -> Array:
     """Return premiums of K tariffs, (K, n), from bases (K,) and each term's values (K, n_values) of η."""
     eta = np.repeat(base[:, None], len(table), axis=1)
-    for term, own in zip(terms, values, strict=True):
-        eta += term.at(table, own)
+    for term, of_term in zip(terms, values, strict=True):
+        eta += term.at(table, of_term)
     return np.exp(eta) if multiplies else eta
 
 

@@ -27,7 +27,7 @@ class MeanOfModels:
     models: tuple[Any, ...]
 
     def predict(self, X: Any) -> Array:
-        return np.asarray(np.mean([each.predict(X) for each in self.models], axis=0), dtype=float)
+        return np.asarray(np.mean([model.predict(X) for model in self.models], axis=0), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,7 +91,7 @@ def train_baselines(
     )
     for j, predicted in enumerate(by_split):
         # Stored baselines may be in a different order.
-        for method in (each for each in BASELINES if each in predicted):
+        for method in (name for name in BASELINES if name in predicted):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})
             predictions.append(predicted[method])
     return pd.DataFrame(members), np.stack(predictions)
@@ -123,8 +123,8 @@ def _level(
     price: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], loss: Loss
 ) -> float:
     """Return the factor that scales a price to the target's mean; 1 without a log link or positive means."""
-    mean, wanted = np.average(price, weights=weight), np.average(y, weights=weight)
-    return float(wanted / mean) if loss.has_log_link and mean > 0 and wanted > 0 else 1.0
+    mean, target_mean = np.average(price, weights=weight), np.average(y, weights=weight)
+    return float(target_mean / mean) if loss.has_log_link and mean > 0 and target_mean > 0 else 1.0
 
 
 def linear_predictions(
@@ -182,7 +182,7 @@ def _trees(
     while len(losses) < MAX_TREES and len(losses) - best <= PATIENCE:
         grow(inner.train, min(len(losses) + TREES_AT_ONCE, MAX_TREES))
         stages = islice(model.staged_predict(rows.x[held_out]), len(losses), None)
-        losses += [loss.mean_deviance(rows.y[held_out], each, weight[held_out]) for each in stages]
+        losses += [loss.mean_deviance(rows.y[held_out], stage, weight[held_out]) for stage in stages]
         best = int(np.argmin(losses))
     predictions: NDArray[np.float64]
     if inner.train is split.train:

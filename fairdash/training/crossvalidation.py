@@ -116,11 +116,11 @@ def cross_validate(
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
     undefined = undefined_in_words(dataset.sensitive, held_out, of="held-out rows of {} folds")
     if for_refit:
-        candidates = [_for_as_many_steps(each, splits, n_rows=dataset.n_rows) for each in candidates]
+        candidates = [_for_as_many_steps(model, splits, n_rows=dataset.n_rows) for model in candidates]
     seed = initial_seed(random_state, 0)
     stacks: dict[tuple[object, ...], int] = {}
-    for each in candidates:
-        stacks.setdefault((each.method, each.settings.stack_key), len(stacks))
+    for model in candidates:
+        stacks.setdefault((model.method, model.settings.stack_key), len(stacks))
     # Similar settings are adjacent, so that they share a stack and the rows of a fold.
     order = sorted(
         itertools.product(range(len(candidates)), range(n_folds)),
@@ -282,8 +282,8 @@ def dependence_out_of_fold(
         return together, diluted
     # All folds together use as many permutations as one floor on all rows.
     few = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
-    each = enumerate(out_of_fold.held_out)
-    by_fold = np.stack([of(rows, n_permutations=few, name=f"{f}").excess for f, rows in each], axis=1)
+    folds = enumerate(out_of_fold.held_out)
+    by_fold = np.stack([of(rows, n_permutations=few, name=f"{f}").excess for f, rows in folds], axis=1)
     mean = mean_of_folds(by_fold)
     diluted = mean - 2 * standard_error(by_fold) > together.excess
     value = np.where(diluted, together.floor + mean, together.value)
@@ -326,7 +326,7 @@ def _folds(
         )
     parts = folds(np.arange(n_rows), n_folds=n_folds, random_state=random_state, groups=dataset.groups)
     held_out = tuple(part.validation for part in parts)
-    if all(each.settings.patience is None for each in candidates):
+    if all(candidate.settings.patience is None for candidate in candidates):
         return held_out, parts
     splits = []
     for f, part in enumerate(parts):
@@ -395,9 +395,9 @@ def tune(
     parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
     tried = [replace(settings, lr=LEARNING_RATE, weight_decay=decay) for decay in WEIGHT_DECAYS]
     models = [
-        StackedModel(STANDARD, 0.0, each, j, initial_seed(random_state, j))
+        StackedModel(STANDARD, 0.0, candidate, j, initial_seed(random_state, j))
         for j in range(len(parts))
-        for each in tried
+        for candidate in tried
     ]
     trained = train_models(
         dataset,

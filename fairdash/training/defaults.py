@@ -123,7 +123,7 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
     str
         A sentence, which is empty if no default has changed.
     """
-    values = {name: list(each) if isinstance(each, tuple) else each for name, each in plan.items()}
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in plan.items()}
     if values["tune"]:
         # Tuning replaces these values.
         del values["lr"], values["weight_decay"]
@@ -153,7 +153,7 @@ def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:
     default = defaults[name]
     if name == "methods" and isinstance(default, list):
         of_several = [id for id, method in METHODS.items() if method.multivariate]
-        return value in (default, [each for each in default if each in of_several])
+        return value in (default, [entry for entry in default if entry in of_several])
     return bool(value == default)
 
 

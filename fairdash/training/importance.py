@@ -129,7 +129,7 @@ def permutation_importance(
     permuted = x.repeat(1, len(shuffles(0)[0]), 1)
     for feature, columns in enumerate(blocks.values()):
         orders = torch.from_numpy(np.stack([np.concatenate(rounds) for rounds in shuffles(feature)]))
-        own = permuted[:, :, columns].clone()
+        cells = permuted[:, :, columns].clone()
         for j, order in enumerate(orders.to(x.device)):
             permuted[j, :, columns] = x[j, :, columns].index_select(0, order)
         rounds = np.split(predict(permuted), permuted.shape[1] // x.shape[1], axis=1)
@@ -138,7 +138,7 @@ def permutation_importance(
             reliance[:, feature] += mean(np.abs(changed - plain))
         gain[:, feature] /= len(rounds)
         reliance[:, feature] /= len(rounds)
-        permuted[:, :, columns] = own
+        permuted[:, :, columns] = cells
         if on_feature is not None:
             on_feature()
     return gain / of_average[:, None], reliance
@@ -174,7 +174,7 @@ def importance_of_stack(
     y = dataset.target.to_numpy(dtype=float)
     weight = dataset.row_weight
     used = sorted(set(which_split))
-    own = [torch.from_numpy(plan.rows[split]) for split in used]
+    numbers_by_split = [torch.from_numpy(plan.rows[split]) for split in used]
     rows = np.stack([plan.rows[split] for split in which_split])
 
     def error_of_average(split: int) -> float:
@@ -185,7 +185,7 @@ def importance_of_stack(
     features = list(dataset.features.columns)
     error, reliance = permutation_importance(
         predict,
-        torch.stack([table[numbers] for table, numbers in zip(x, own, strict=True)]).to(device),
+        torch.stack([table[numbers] for table, numbers in zip(x, numbers_by_split, strict=True)]).to(device),
         y[rows],
         weight=weight[rows],
         of_average=np.array([error_of_average(split) for split in which_split]),

@@ -389,7 +389,7 @@ def _between(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool)
     if low < 0 or high == len(lams) or (judged["meets"].iloc[low] == judged["meets"].iloc[high]):
         return []
     between = np.geomspace if lams[low] > 0 else np.linspace
-    return [float(each) for each in between(lams[low], lams[high], plan.refine + 2)[1:-1]]
+    return [float(weight) for weight in between(lams[low], lams[high], plan.refine + 2)[1:-1]]
 
 
 def _try(

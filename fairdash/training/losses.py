@@ -145,9 +145,9 @@ class Loss:
 
         unit = mean(np.full((1, len(rows)), np.average(y[train], weights=weight[train])))
         # Models are evaluated one at a time, because the deviances of all models may not fit in memory.
-        own = [mean(predictions[k : k + 1, rows]) for k in range(len(predictions))]
+        means = [mean(predictions[k : k + 1, rows]) for k in range(len(predictions))]
         # If the target is constant, no model can be better than the average.
-        return [each / unit if unit > 0 else 1.0 for each in own]
+        return [mean_loss / unit if unit > 0 else 1.0 for mean_loss in means]
 
     def prediction_problem(self, y_pred: pd.Series) -> Problem | None:
         """Explain why this loss cannot assess these predictions (n,), or return None if it can."""

@@ -73,8 +73,8 @@ class Tables:
         self.which_split = torch.tensor(which_split, device=device)
         # If the models are sorted by split and every split has the same number, the networks of a split share
         # its table.
-        each = len(which_split) // n_splits
-        self.shared = list(which_split) == [j for j in range(n_splits) for _ in range(each)]
+        n_models = len(which_split) // n_splits
+        self.shared = list(which_split) == [j for j in range(n_splits) for _ in range(n_models)]
 
     def inputs(self, rows: Tensor) -> Tensor:
         """Return the inputs of the predictors: the rows of the splits (S, b, p), or one copy per model."""
@@ -142,7 +142,7 @@ class Batches:
         self._order = torch.zeros(self.per_epoch, count * self.batch_size, dtype=torch.long, device=device)
         self._next = torch.zeros(1, dtype=torch.long, device=device)
         units = () if dropout is None else hidden
-        self._draws = [torch.zeros(count, self.batch_size, each, device=device) for each in units]
+        self._draws = [torch.zeros(count, self.batch_size, width, device=device) for width in units]
 
     @property
     def all_generators(self) -> list[torch.Generator]:
@@ -164,7 +164,7 @@ class Batches:
         for _ in range(self.per_epoch):
             for buffer in self._draws:
                 # All models of a split share the random numbers of dropout.
-                draws = [torch.rand(buffer.shape[1:], generator=each) for each in self.dropout_generators]
+                draws = [torch.rand(buffer.shape[1:], generator=source) for source in self.dropout_generators]
                 buffer.copy_(torch.stack(draws))
             yield
 
@@ -288,7 +288,7 @@ class MinimaxTrainer:
         """
         penalty = self.penalty
         assert penalty is not None
-        given = (batch.s, batch.weight)
+        inputs = (batch.s, batch.weight)
         if self.ascent is not None:
             pieces = max(u.shape[1] // ROWS_TO_CATCH_UP, 1)
             for step in range(self.adversary_steps - 1):
@@ -296,7 +296,7 @@ class MinimaxTrainer:
                 weight = None if batch.weight is None else batch.weight[:, rows]
                 self.ascent.step(penalty.adversary_gradients(u[:, rows], batch.s[:, rows], weight))
         u.requires_grad_()
-        psi = penalty(u, *given)
+        psi = penalty(u, *inputs)
         if self.ascent is None:
             (slope,) = torch.autograd.grad(psi.sum(), u)
         elif penalty.climbs_itself:
@@ -304,7 +304,7 @@ class MinimaxTrainer:
             self.ascent.step(gradients)
         else:
             (slope,) = torch.autograd.grad(psi.sum(), u)
-            self.ascent.step(penalty.adversary_gradients(u.detach(), *given))
+            self.ascent.step(penalty.adversary_gradients(u.detach(), *inputs))
         # If Ψ is below 0, the adversary lags behind the predictor, and a further decrease would only create
         # the opposite dependence, so the gradient of Ψ is omitted. The model with λ = 0 remains exactly the
         # standard model.

@@ -184,7 +184,7 @@ def train_models(
         result, of_stack = train_in_legs(trainer, stack, report, within(unit, name))
         if result is not None:
             predictions[start:end] = result["predictions"]
-            parts[start] = {name: each for name, each in result.items() if name != "predictions"}, of_stack
+            parts[start] = {name: value for name, value in result.items() if name != "predictions"}, of_stack
             done += work_of(stack)
         elif is_half or len(stack) == 1:
             raise too_little_memory()

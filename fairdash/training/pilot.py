@@ -161,12 +161,12 @@ def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array
     array([0.015, 0.065, 0.21 , 0.56 ])
     """
     falling = np.minimum.accumulate(dependence)
-    wanted = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
+    levels = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
     # A flat part is assigned to its smallest weight, and decreases of rounding size count as flat.
     first = np.concatenate([[True], np.diff(falling) < -1e-12])
     # The decrease is assumed to begin half a decade below the first weight.
     place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
-    lams_between = 10 ** np.interp(-wanted, -falling[first], place[first])
+    lams_between = 10 ** np.interp(-levels, -falling[first], place[first])
     rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in lams_between})
     while len(rounded) < count:
         rounded = _with_one_more(rounded)
@@ -192,6 +192,6 @@ def rows_of_pilot(
         at_most(rows, limit, rng)
         for rows, limit in ((split.train, most), (split.validation, MAX_MEASURED_ROWS))
     )
-    own = dataset.take(np.concatenate([train, validation]))
-    place, n_train = np.arange(own.n_rows), len(train)
-    return own, Split(place[:n_train], place[:0], place[n_train:])
+    sampled = dataset.take(np.concatenate([train, validation]))
+    place, n_train = np.arange(sampled.n_rows), len(train)
+    return sampled, Split(place[:n_train], place[:0], place[n_train:])

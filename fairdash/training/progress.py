@@ -120,14 +120,14 @@ class StackReporter:
         # Creating a table takes longer than a step of a small network.
         if not self._untold:
             return
-        each, n_lams = self._untold, len(self.lams)
+        epochs, n_lams = self._untold, len(self.lams)
         curve = pd.DataFrame(
             {
-                "method": pd.array([self.method] * (n_lams * len(each)), dtype="str"),
-                "lam": np.tile(self.lams, len(each)),
-                "epoch": np.repeat([number for number, _, _ in each], n_lams),
-                "mse": [mean for _, error, _ in each for mean in self._means(error)],
-                "dependence": [mean for _, _, psi in each for mean in self._means(psi)],
+                "method": pd.array([self.method] * (n_lams * len(epochs)), dtype="str"),
+                "lam": np.tile(self.lams, len(epochs)),
+                "epoch": np.repeat([number for number, _, _ in epochs], n_lams),
+                "mse": [mean for _, error, _ in epochs for mean in self._means(error)],
+                "dependence": [mean for _, _, psi in epochs for mean in self._means(psi)],
             }
         )
         self._untold, self._told = [], time.monotonic()
@@ -137,7 +137,7 @@ class StackReporter:
     def _means(self, values: NDArray[np.float64]) -> list[float]:
         """Return the mean of the models' values (K,) at each λ."""
         numbers = values.tolist()
-        return [_mean([numbers[k] for k in own]) for own in self._members]
+        return [_mean([numbers[k] for k in members]) for members in self._members]
 
     def _report(self, curve: pd.DataFrame | None) -> None:
         if self.on_progress is not None:

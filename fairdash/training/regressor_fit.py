@@ -324,17 +324,17 @@ def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
     A list is accepted instead of a tuple, and ``"auto"`` for values that follow from the number of training
     rows.
     """
-    given = {name: params[name] for name in ("batch_size", "n_epochs") if _is_whole(params[name])}
-    budget = budget_of(n_rows, **{name: max(value, 1) for name, value in given.items()})
+    chosen = {name: params[name] for name in ("batch_size", "n_epochs") if _is_whole(params[name])}
+    budget = budget_of(n_rows, **{name: max(value, 1) for name, value in chosen.items()})
     values: dict[str, Any] = {}
     checks = Checks(OptionError)
     for field in fields(TrainingSettings):
         value = params[field.name]
         if field.name in BUDGETED and value == "auto":
             value = budget[field.name]
-        wanted = _wanted(field.default, value)
-        checks.require(wanted is None, field.name, "Not a usable training setting", f"Give {wanted}.")
-        values[field.name] = tuple(value) if isinstance(field.default, tuple) and wanted is None else value
+        expected = _wanted(field.default, value)
+        checks.require(expected is None, field.name, "Not a usable training setting", f"Give {expected}.")
+        values[field.name] = tuple(value) if isinstance(field.default, tuple) and expected is None else value
     checks.finish()
     return TrainingSettings(**values)
 
@@ -342,7 +342,7 @@ def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
 def _wanted(default: Any, value: Any) -> str | None:
     """Return the expected form of `value` in words, or None if the value has the type of its default."""
     if isinstance(default, tuple):
-        fits = isinstance(value, (Sequence, np.ndarray)) and all(_is_whole(each) for each in value)
+        fits = isinstance(value, (Sequence, np.ndarray)) and all(_is_whole(item) for item in value)
         return None if fits else "whole numbers, such as (32, 16, 8)"
     if isinstance(default, bool):
         return None if isinstance(value, (bool, np.bool_)) else "True or False"
@@ -401,13 +401,13 @@ def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
     several = not isinstance(wanted, (str, Integral))
     matched: list[Hashable] = []
     lacking = []
-    for each in wanted if several else [wanted]:
-        if isinstance(each, str) and each in columns:
-            matched.append(each)
-        elif _is_whole(each) and 0 <= each < len(columns):
-            matched.append(columns[int(each)])
+    for column in wanted if several else [wanted]:
+        if isinstance(column, str) and column in columns:
+            matched.append(column)
+        elif _is_whole(column) and 0 <= column < len(columns):
+            matched.append(columns[int(column)])
         else:
-            lacking.append(str(each))
+            lacking.append(str(column))
     checks = Checks(OptionError)
     checks.require(
         not lacking,

@@ -110,19 +110,19 @@ class DependenceScorer(BaseEstimator):
                 "Give its column in X as sensitive=, or its values as sensitive_features= (routing).",
                 column="sensitive",
             )
-        wanted: list[Any] = [self.sensitive] if isinstance(self.sensitive, (str, int)) else [*self.sensitive]
+        columns: list[Any] = [self.sensitive] if isinstance(self.sensitive, (str, int)) else [*self.sensitive]
         table = as_pandas(X)
         if not hasattr(table, "columns"):
-            return np.asarray(table)[:, wanted]
-        by_name = all(isinstance(each, str) for each in wanted)
-        missing = [each for each in wanted if by_name and each not in table.columns]
+            return np.asarray(table)[:, columns]
+        by_name = all(isinstance(column, str) for column in columns)
+        missing = [column for column in columns if by_name and column not in table.columns]
         if missing:
             raise OptionError.of(
-                f"X has no column {', '.join(f'“{each}”' for each in missing)}",
+                f"X has no column {', '.join(f'“{column}”' for column in missing)}",
                 "Leave the column in X, or give its values as sensitive_features= (metadata routing).",
                 column="sensitive",
             )
-        return table[wanted] if by_name else table.iloc[:, wanted]
+        return table[columns] if by_name else table.iloc[:, columns]
 
 
 def make_scorer(

@@ -74,11 +74,11 @@ class SearchGrid:
 
     def __post_init__(self) -> None:
         checks = Checks(OptionError)
-        for each in fields(self):
-            values = getattr(self, each.name)
+        for setting in fields(self):
+            values = getattr(self, setting.name)
             checks.require(
                 values and len(set(values)) == len(values),
-                each.name,
+                setting.name,
                 "There are no values to try, or one is repeated",
                 "Name each value once.",
             )
@@ -86,7 +86,7 @@ class SearchGrid:
 
     def candidates(self, base: TrainingSettings) -> tuple[TrainingSettings, ...]:
         """Return `base` with each combination of the values; an invalid value raises an OptionError."""
-        names = [each.name for each in fields(self)]
+        names = [setting.name for setting in fields(self)]
         combinations = itertools.product(*(getattr(self, name) for name in names))
         return tuple(replace(base, **dict(zip(names, values, strict=True))) for values in combinations)
 
@@ -270,7 +270,7 @@ def _frame(
     candidates: tuple[TrainingSettings, ...], out_of_fold: OutOfFold, by_fold: list[Dependence], lam: float
 ) -> pd.DataFrame:
     """Return one row per candidate, from best to worst, whose index is its position in the grid."""
-    excess = np.stack([each.excess for each in by_fold], axis=1)
+    excess = np.stack([fold.excess for fold in by_fold], axis=1)
     mean = mean_of_folds(excess)
     score = out_of_fold.loss.mean(axis=1) + lam * mean.clip(min=0)
     best = int(np.nanargmin(score))
@@ -283,8 +283,8 @@ def _frame(
             "weight_decay": [settings.weight_decay for settings in candidates],
             "loss": out_of_fold.loss.mean(axis=1),
             "loss_se": standard_error(out_of_fold.loss),
-            "dependence": mean_of_folds(np.stack([each.value for each in by_fold], axis=1)),
-            "floor": mean_of_folds(np.stack([each.floor for each in by_fold], axis=1)),
+            "dependence": mean_of_folds(np.stack([fold.value for fold in by_fold], axis=1)),
+            "floor": mean_of_folds(np.stack([fold.floor for fold in by_fold], axis=1)),
             "excess": mean,
             "excess_se": standard_error(excess),
             "score": score,

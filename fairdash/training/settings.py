@@ -247,8 +247,8 @@ def budget_of(
         grown = min(max(_power_of_2(n_rows / 16), _MIN_BATCH), _MAX_BATCH)
         batch_size = max(grown, _power_of_2(n_rows / 180))
     if n_epochs is None:
-        wanted = round(STEPS / batches_an_epoch(n_rows, batch_size))
-        n_epochs = min(max(wanted, _MIN_EPOCHS), _MAX_EPOCHS)
+        n = round(STEPS / batches_an_epoch(n_rows, batch_size))
+        n_epochs = min(max(n, _MIN_EPOCHS), _MAX_EPOCHS)
     return {
         "batch_size": batch_size,
         "n_epochs": n_epochs,

@@ -117,7 +117,7 @@ def default_kind(dataset: Dataset) -> str:
 def kinds_for(dataset: Dataset) -> list[str]:
     """Return the kinds for which the data set has columns, with the default kind first."""
     able = [kind.id for kind in SPLITS.values() if not kind.role or getattr(dataset, kind.role) is not None]
-    return sorted(able, key=lambda each: each != default_kind(dataset))
+    return sorted(able, key=lambda entry: entry != default_kind(dataset))
 
 
 def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
@@ -179,7 +179,7 @@ def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -
     for j in range(round((1 - TEST_SHARE - _MIN_BEFORE) / _STEP) + 1):
         split = _window(time, 1 - TEST_SHARE - j * _STEP, validation_share)
         # Rows with the same time stay together, so windows may coincide if there are few different times.
-        if split is not None and not any(np.array_equal(split.test, each.test) for each in splits):
+        if split is not None and not any(np.array_equal(split.test, earlier.test) for earlier in splits):
             splits.append(split)
     if len(splits) < n_splits:
         raise _fault(
@@ -334,21 +334,21 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     n = dataset.n_rows
     if share == 0:
         return np.empty(0, dtype=np.int64)
-    wanted = min(round(share * n), MAX_ROWS)
+    n_drawn = min(round(share * n), MAX_ROWS)
     rng = rng_of(Stream.CONFIRMATION_ROWS, 0)
     if latest:
         assert dataset.time is not None
         time = dataset.time.to_numpy()
         times, counts = np.unique(time, return_counts=True)
-        held = int((counts[::-1].cumsum() <= wanted).sum())
+        held = int((counts[::-1].cumsum() <= n_drawn).sum())
         rows = np.flatnonzero(time >= times[-max(held, 1)])
     elif (codes := as_groups(dataset.groups, n)) is not None:
         order = rng.permutation(codes.max() + 1)
         # Groups are drawn in random order until their rows would exceed the requested number.
-        within = np.bincount(codes)[order].cumsum() <= wanted
+        within = np.bincount(codes)[order].cumsum() <= n_drawn
         rows = np.flatnonzero(np.isin(codes, order[within]))
     else:
-        rows = np.sort(rng.permutation(n)[:wanted])
+        rows = np.sort(rng.permutation(n)[:n_drawn])
     if len(rows) < MIN_ROWS or n - len(rows) < MIN_ROWS:
         raise OptionError.of(
             f"{len(rows):,} of {n:,} rows would be set aside to confirm a choice",

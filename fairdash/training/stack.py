@@ -349,9 +349,9 @@ def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
 
 def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
     """Return the same number of validation rows of each split, at most as many as one scoring allows."""
-    fewest = min(min(len(each) for each in validation), ROWS_AT_ONCE)
+    fewest = min(min(len(row) for row in validation), ROWS_AT_ONCE)
     return rows.take(
-        lambda part: torch.stack([own[each[:fewest]] for own, each in zip(part, validation, strict=True)])
+        lambda part: torch.stack([table[row[:fewest]] for table, row in zip(part, validation, strict=True)])
     )
 
 

@@ -124,8 +124,8 @@ class StackTrainer:
 
             def predict(x: Tensor) -> NDArray[np.float64]:
                 predictions = trained.predict(x)
-                for scale, each in zip(scales, predictions, strict=True):
-                    each[:] = scale.undo(each)
+                for scale, prediction in zip(scales, predictions, strict=True):
+                    prediction[:] = scale.undo(prediction)
                 return predictions
 
             result = {

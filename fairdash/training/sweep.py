@@ -223,9 +223,9 @@ class Sweep(TrainingPlan):
         splits.
         """
         return tuple(
-            StackedModel(method, float(lam), own, split, initial_seed(self.random_state, split))
+            StackedModel(method, float(lam), of_split, split, initial_seed(self.random_state, split))
             for method in self.methods
-            for split, own in enumerate(settings or [self.settings] * self.n_splits)
+            for split, of_split in enumerate(settings or [self.settings] * self.n_splits)
             for lam in ((0.0,) if method == STANDARD else self.lams)
         )
 
@@ -247,7 +247,7 @@ def default_plan(
     device: str = "auto",
 ) -> Sweep:
     """Return the sweep for a data set; None selects a value from the data (see :func:`fairdash.sweep`)."""
-    own = default_settings(dataset) if settings is None else settings
+    training = default_settings(dataset) if settings is None else settings
     own_methods = default_methods(dataset) if methods is None else tuple(methods)
     find_lams = is_auto(lams)
     return Sweep(
@@ -260,12 +260,12 @@ def default_plan(
         validation_share=validation_share,
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
-        settings=own,
+        settings=training,
         # For a table with many rows, the default weight decay is smaller and at least as good as all those in
         # the grid.
         tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
         # Prices are filed as tables, so tariffs are the default only for losses with a log link.
-        tariff=own.loss_function.has_log_link if tariff is None else tariff,
+        tariff=training.loss_function.has_log_link if tariff is None else tariff,
         device=device,
     )
 

@@ -33,15 +33,15 @@ class BoostedTrees(HistGradientBoostingRegressor):
         """Fit the trees to X (n, p) and y (n,), with row weights (n,)."""
         if sample_weight is not None and np.ptp(sample_weight) == 0:
             sample_weight = None
-        given: int = self.max_bins
+        max_bins: int = self.max_bins
         if self.categorical_features == "from_dtype" and isinstance(X, np.ndarray):
-            self.max_bins = bins_for(X, given)
+            self.max_bins = bins_for(X, max_bins)
         try:
             if sample_weight is not None:
                 X = in_bins(np.array(X, dtype=float), self.max_bins)
             super().fit(X, y, sample_weight=sample_weight)
         finally:
-            self.max_bins = given
+            self.max_bins = max_bins
         return self
 
 

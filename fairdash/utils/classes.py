@@ -61,7 +61,7 @@ class Classes(NamedTuple):
         """Return columns of 0 and 1 by name, (n,) each: one per class, or one for two; NaN if missing."""
         missing = self.codes < 0
         shown = (
-            {name: 1} if len(self.names) == 2 else {_of(name, each): k for k, each in enumerate(self.names)}
+            {name: 1} if len(self.names) == 2 else {_of(name, level): k for k, level in enumerate(self.names)}
         )
         return {
             column: np.where(missing, np.nan, (self.codes == k).astype(float)) for column, k in shown.items()
@@ -105,10 +105,10 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
         places, levels = pd.factorize(column, sort=True)
     if not getattr(column.dtype, "ordered", False):
         # The levels are sorted as text, so that their order does not depend on their type.
-        order = np.argsort(np.array([str(each) for each in levels], dtype=object), kind="stable")
+        order = np.argsort(np.array([str(level) for level in levels], dtype=object), kind="stable")
         levels = levels[order]
         places = np.append(np.argsort(order), -1)[places]
-    names, codes = [str(each) for each in levels], np.asarray(places, dtype=np.intp)
+    names, codes = [str(level) for level in levels], np.asarray(places, dtype=np.intp)
     counts = np.bincount(codes[codes >= 0], minlength=len(names))
     rare = rare_classes(counts, fewest)
     if len(rare) < 2:
@@ -168,7 +168,7 @@ def column_of(name: str, columns: tuple[str, ...]) -> str:
     >>> column_of("region: north", ("sex", "region")), column_of("age", ("age",))
     ('region', 'age')
     """
-    return next((each for each in columns if name == each or name.startswith(_of(each, ""))), name)
+    return next((column for column in columns if name == column or name.startswith(_of(column, ""))), name)
 
 
 def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
@@ -184,18 +184,18 @@ def attributes_of(columns: pd.DataFrame) -> dict[str, list[str]]:
     for column in map(str, columns):
         groups.setdefault(column.partition(": ")[0], []).append(column)
     attributes: dict[str, list[str]] = {}
-    for name, own in groups.items():
-        values = columns[own].to_numpy(dtype=float)
-        is_set = len(own) > 2 and bool(np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all())
-        attributes.update({name: own} if is_set else {column: [column] for column in own})
+    for name, names in groups.items():
+        values = columns[names].to_numpy(dtype=float)
+        is_set = len(names) > 2 and bool(np.isin(values, (0, 1)).all() and (values.sum(axis=1) == 1).all())
+        attributes.update({name: names} if is_set else {column: [column] for column in names})
     return attributes
 
 
 def one_column_each(columns: pd.DataFrame) -> pd.DataFrame:
     """Return one column per sensitive attribute: its numbers, or names of classes for its 0/1 columns."""
     of_each = {
-        name: columns[own].idxmax(axis=1) if len(own) > 1 else columns[own[0]]
-        for name, own in attributes_of(columns).items()
+        name: columns[names].idxmax(axis=1) if len(names) > 1 else columns[names[0]]
+        for name, names in attributes_of(columns).items()
     }
     return pd.DataFrame(of_each, index=columns.index)
 

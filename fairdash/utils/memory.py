@@ -21,9 +21,9 @@ _CONTAINERS = tuple(map(Path, ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memo
 
 def most_memory() -> int:
     """Return the bytes that a run, or reading a table, may use beyond the current memory of the process."""
-    wanted = os.environ.get("FAIRDASH_MEMORY")
-    if wanted:
-        return int(float(wanted) * 1e9)
+    setting = os.environ.get("FAIRDASH_MEMORY")
+    if setting:
+        return int(float(setting) * 1e9)
     return _of_machine() // 2
 
 

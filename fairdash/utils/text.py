@@ -63,7 +63,7 @@ def in_ascii(error: UnicodeError) -> tuple[str, int]:
 def _ascii_of(char: str) -> str:
     if char in _ASCII or char.isascii():
         return _ASCII.get(char, char)
-    parts = [each for each in unicodedata.normalize("NFKD", char) if not unicodedata.combining(each)]
+    parts = [part for part in unicodedata.normalize("NFKD", char) if not unicodedata.combining(part)]
     if parts != [char]:
         return "".join(map(_ascii_of, parts))
     script, *_, last = unicodedata.name(char, "no name").split()
@@ -155,8 +155,8 @@ def error_change(before: float, after: float, *, of_average: float, unit: str) -
     >>> said.split(" (")[1]
     'from 20.1 % to 29.6 % of the error of predicting the average for everyone)'
     """
-    old, new = (with_unit(number(each), unit) for each in (before, after))
-    shares = [f"{number(100 * each / of_average)} %" for each in (before, after)] if of_average > 0 else []
+    old, new = (with_unit(number(error), unit) for error in (before, after))
+    shares = [f"{number(100 * error / of_average)} %" for error in (before, after)] if of_average > 0 else []
     of_that = "of the error of predicting the average for everyone"
     if old == new:
         beside = f" ({shares[1]} {of_that})" if shares else ""
@@ -257,5 +257,5 @@ def time_left(low: float, high: float) -> str:
     first, last = duration(low), duration(high)
     if first == last:
         return first
-    (a, unit), (_, other) = (each.split(" ", 1) for each in (first, last))
+    (a, unit), (_, other) = (time.split(" ", 1) for time in (first, last))
     return f"{a}–{last}" if unit == other else f"{first} – {last}"

@@ -270,7 +270,7 @@ def inequality_figure(*, base: str, printed: float, crossing: float, theme: Them
     subtitle = "of the bivariate normal: each is a function of χ²"
     figure = new_figure(**words, subtitle=subtitle, theme=theme, height=460)
     x = np.linspace(0.0, 1.5, 301)
-    hgr, chi2, mi = (quantity_colour(each, theme) for each in ("hgr", "chi2", "mi"))
+    hgr, chi2, mi = (quantity_colour(quantity, theme) for quantity in ("hgr", "chi2", "mi"))
     lines = (
         ("χ²", x, chi2, "solid", 4),
         ("HGR²", hgr2(x), hgr, "solid", 6),

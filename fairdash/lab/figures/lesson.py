@@ -95,8 +95,8 @@ def _picture(
     frame = _frame(*words, theme)
     # The axes are plain values, because the browser receives them as JSON.
     axes = {
-        "xaxis": frame["xaxis"] | {"range": [float(each) for each in across]} | (ticks or {}),
-        "yaxis": frame["yaxis"] | {"range": [float(each) for each in up]},
+        "xaxis": frame["xaxis"] | {"range": [float(end) for end in across]} | (ticks or {}),
+        "yaxis": frame["yaxis"] | {"range": [float(end) for end in up]},
     }
     return figure_of(traces, frame | axes | layout)
 
@@ -105,8 +105,8 @@ def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[di
     """Return the symbol and name of each line (column, name, colour, symbol), names in the text colour."""
     return [
         corner_note(text, x=0.02, y=1, xshift=shift, yshift=-_LINE * k, colour=colour, size=_SIZE)
-        for k, (_, words, own, symbol) in enumerate(lines)
-        for text, colour, shift in ((GLYPHS.get(symbol, "●"), own, 0), (words, theme.text, 22))
+        for k, (_, words, line_colour, symbol) in enumerate(lines)
+        for text, colour, shift in ((GLYPHS.get(symbol, "●"), line_colour, 0), (words, theme.text, 22))
     ]
 
 
@@ -122,7 +122,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     answered
         Whether to show the values on new and shuffled rows, which answer the question.
     """
-    x, names = readings["steps"], [f"{each:,}" for each in readings["steps"]]
+    x, names = readings["steps"], [f"{step:,}" for step in readings["steps"]]
     lines = [("own", "training rows", theme.chosen, "circle")]
     traces, shuffled = [], []
     if answered:
@@ -133,10 +133,10 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     is_past = readings["steps"] <= steps
     for column, name, colour, symbol in lines:
         look: Values = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
-        own, hover = readings[column], f"{name}, %{{text}} steps: %{{y:.3f}}"
+        values, hover = readings[column], f"{name}, %{{text}} steps: %{{y:.3f}}"
         traces += [
-            line(x, own, name=f"{name}, later", colour=colour, width=1, dash="dot", hover=""),
-            line(x, own.where(is_past), name=name, hover=hover, **look),
+            line(x, values, name=f"{name}, later", colour=colour, width=1, dash="dot", hover=""),
+            line(x, values.where(is_past), name=name, hover=hover, **look),
         ]
     return _picture(
         ("What the adversary reports", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
@@ -223,7 +223,7 @@ def _lines_of_people(theme: Theme) -> list[Values]:
 def _names_of_people(theme: Theme) -> list[Values]:
     place: Values = {"y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 6}
     words = {f"{name}, {age}": age for name, age in PEOPLE.items()}
-    return [note(each, x=age, colour=theme.text, size=_SIZE, **place) for each, age in words.items()]
+    return [note(words_of, x=age, colour=theme.text, size=_SIZE, **place) for words_of, age in words.items()]
 
 
 def duel_path_figure(
@@ -250,7 +250,7 @@ def duel_path_figure(
     )
     steps, traces = states["step"].to_numpy(), []
     for column, name, colour, symbol in lines:
-        later, past = (states[column].where(each).to_numpy() for each in (is_past | answered, is_past))
+        later, past = (states[column].where(mask).to_numpy() for mask in (is_past | answered, is_past))
         now: Values = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
         traces += [
             line(steps, later, name=f"{name}, later", colour=colour, width=1, dash="dot"),
@@ -304,7 +304,7 @@ def payers_front_figure(
     ):
         heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
         look: Values = {"colour": colour, "width": 1, "symbol": symbol, "size": size}
-        words: Values = {"text": [f"{each:g}" for each in rows["lam"]]}
+        words: Values = {"text": [f"{weight:g}" for weight in rows["lam"]]}
         words["hover"] = "λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €"
         traces.append(line(rows["hgr"], heights, name=name, **look, **words, **more))
     beside = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
@@ -352,11 +352,11 @@ def payers_age_figure(
         (chosen, "chosen", theme.chosen, "diamond"),
     ):
         # Every state has this trace, because the stage can only move existing traces.
-        own = standard.assign(**{column: np.nan}) if rows is None else rows
+        averages = standard.assign(**{column: np.nan}) if rows is None else rows
         look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
-        look |= {"text": [str(n) for n in own["n"]]}
+        look |= {"text": [str(n) for n in averages["n"]]}
         hover = f"{name}, %{{x}} years: %{{y:.0f}} € (%{{text}} rows)"
-        traces.append(line(own["age"], own[column], name=name, hover=hover, **look))
+        traces.append(line(averages["age"], averages[column], name=name, hover=hover, **look))
     words = ("Average price by age", "orange: standard; blue: chosen", "Age (years)", "Price (€)")
     shapes = _lines_of_people(theme)
     if residual:

@@ -157,21 +157,21 @@ def by_age_figure(
     figure.add_hline(y=level, line={"color": REFERENCE, "width": 2, "dash": "dot"})
     keys: list[str] = []
     for method, name in names.items():
-        own = profile[profile["method"] == method]
+        of_method = profile[profile["method"] == method]
         colour, symbol, dash = _LOOKS[method]
         colour = colour or (theme.standard if method == "standard" else theme.chosen)
         if not keys:
-            interval = (own["s_mean"], own["low"], own["high"])
+            interval = (of_method["s_mean"], of_method["low"], of_method["high"])
             figure.add_trace(band(*interval, colour=colour, opacity=0.12, name=f"{name}, 95 % interval"))
         means = line(
-            own["s_mean"],
-            own["mean"],
+            of_method["s_mean"],
+            of_method["mean"],
             name=name,
             colour=colour,
             dash=dash,
             symbol=symbol,
             size=8,
-            customdata=own[["low", "high", "n"]].to_numpy(),
+            customdata=of_method[["low", "high", "n"]].to_numpy(),
             hover=f"<b>{name}</b> at %{{x:.1f}} years: %{{y:.1f}} €"
             "<br>95 %: %{customdata[0]:.1f} to %{customdata[1]:.1f} €, %{customdata[2]:.0f} rows",
         )
@@ -241,7 +241,7 @@ def dots_figure(
     across: dict[str, Any] = {"range": [0, max(1.0, right) * 1.04]}
     if log:
         powers = (0.001, 0.01, 0.1, 1.0)
-        labels = ["≤ 0.001", *(f"{each:g}" for each in powers[1:])]
+        labels = ["≤ 0.001", *(f"{power:g}" for power in powers[1:])]
         across = {"type": "log", "range": [-3.08, 0.1], "tickvals": powers, "ticktext": labels}
     figure.update_layout(
         barmode="overlay",

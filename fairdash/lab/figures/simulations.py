@@ -78,8 +78,8 @@ def quantity_colour(quantity: str | None, theme: Theme) -> str:
 def mark_of(id: str, theme: Theme) -> Mark:
     """Return an estimator's style, in which colour shows the quantity, and marker and dash the estimator."""
     place = list(REGISTRY).index(id)
-    own = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
-    return Mark(quantity_colour(target_of(id), theme), *_OWN.get(id, own))
+    default = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
+    return Mark(quantity_colour(target_of(id), theme), *_OWN.get(id, default))
 
 
 def short_name(id: str) -> str:
@@ -171,10 +171,10 @@ def curves_figure(
     names = [coloured("exact", REFERENCE)]
     for id, rows in curves[curves["function"] == function].groupby("id", sort=False):
         mark, name = mark_of(str(id), theme), short_name(str(id))
-        own = rows.sort_values("x")
-        heights = _like(own["x"].to_numpy(), own["y"].to_numpy(), x, y)
+        points = rows.sort_values("x")
+        heights = _like(points["x"].to_numpy(), points["y"].to_numpy(), x, y)
         look: Values = {"colour": mark.colour, "width": 2, "dash": mark.dash}
-        figure.add_trace(line(own["x"], heights, name=name, hover=f"{name}: %{{y:.2f}}", **look))
+        figure.add_trace(line(points["x"], heights, name=name, hover=f"{name}: %{{y:.2f}}", **look))
         names.append(coloured(name, mark.colour))
     figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
     inside = y[(x >= reach[0]) & (x <= reach[1])]
@@ -239,20 +239,20 @@ def noise_axis_figure(
     figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=hover_text))
     ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
     for id in ids:
-        own, mark, name = _of_way(lines[lines["id"] == id], evaluation), mark_of(id, theme), short_name(id)
-        if own.empty:
+        series, mark, name = _of_way(lines[lines["id"] == id], evaluation), mark_of(id, theme), short_name(id)
+        if series.empty:
             continue
         means = mark.line(
-            own["noise"],
-            own["mean"],
+            series["noise"],
+            series["mean"],
             name=name,
-            customdata=own[["min", "max", "size"]].to_numpy(),
+            customdata=series[["min", "max", "size"]].to_numpy(),
             hover=f"<b>{name}</b> at σ = %{{x:.2f}}: %{{y:.3f}}"
             "<br>%{customdata[0]:.3f} to %{customdata[1]:.3f} in %{customdata[2]} data sets",
         )
-        area = (own["noise"], own["min"], own["max"])
+        area = (series["noise"], series["min"], series["max"])
         figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, range"), means])
-        ends.append((float(own["mean"].iloc[-1]), mark.before(end_name(id))))
+        ends.append((float(series["mean"].iloc[-1]), mark.before(end_name(id))))
     right = float(exact["noise"].max())
     _label_ends(figure, ends, theme=theme)
     marks = [line_up(noise, colour=theme.quiet)] if noise is not None and noise <= right else []
@@ -297,7 +297,7 @@ def fig2_figure(
     """
     words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
     figure = new_figure(**words, theme=theme, height=640)
-    base, y_base = (figure.layout[each].to_plotly_json() for each in ("xaxis", "yaxis"))
+    base, y_base = (figure.layout[axis].to_plotly_json() for axis in ("xaxis", "yaxis"))
     up = {"range": [-0.12, 1.04], "dtick": 0.5} if quantity == "hgr" else {"rangemode": "tozero"}
     at_noise = "at σ = %{x:.2f}: %{y:.3f}"
     for k, pattern in enumerate(exact["pattern"].unique()):
@@ -319,9 +319,9 @@ def fig2_figure(
         hover = f"{name} {at_noise}"
         figure.add_trace(exact_line(truth["noise"], truth[quantity], name=name, hover=hover, **axes))
         for id in ids:
-            own = _of_way(lines[(lines["pattern"] == pattern) & (lines["id"] == id)], evaluation)
+            rows = _of_way(lines[(lines["pattern"] == pattern) & (lines["id"] == id)], evaluation)
             details: Values = {"name": short_name(id), "hover": f"<b>{short_name(id)}</b> {at_noise}"}
-            figure.add_trace(mark_of(id, theme).line(own["noise"], own["mean"], size=6, **details, **axes))
+            figure.add_trace(mark_of(id, theme).line(rows["noise"], rows["mean"], size=6, **details, **axes))
     names = [coloured("exact", REFERENCE)]
     names += [mark_of(id, theme).before(end_name(id)) for id in ids]
     return figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
@@ -342,25 +342,25 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
     figure = new_figure(**words, theme=theme, height=_TALL)
     ends = []
     for id in ids:
-        own = power[power["id"] == id].sort_values("noise")
-        if own.empty:
+        series = power[power["id"] == id].sort_values("noise")
+        if series.empty:
             continue
         mark, name = mark_of(id, theme), short_name(id)
-        share = 100 * own[["rate", "low", "high"]]
-        area = (own["noise"], share["low"], share["high"])
+        share = 100 * series[["rate", "low", "high"]]
+        area = (series["noise"], share["low"], share["high"])
         rates = mark.line(
-            own["noise"],
+            series["noise"],
             share["rate"],
             name=name,
-            customdata=share[["low", "high"]].join(own["repeats"]),
+            customdata=share[["low", "high"]].join(series["repeats"]),
             hover=f"<b>{name}</b> at σ = %{{x:.3g}}: %{{y:.0f}} %"
             "<br>95 %: %{customdata[0]:.0f} to %{customdata[1]:.0f} % of %{customdata[2]:.0f} data sets",
         )
         figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, 95 % interval"), rates])
         # The label is at the point where a line falls below one half, because lines are distinct at this
         # height.
-        above = own[own["rate"] >= 0.5]
-        half = own.iloc[0] if above.empty else above.iloc[-1]
+        above = series[series["rate"] >= 0.5]
+        half = series.iloc[0] if above.empty else above.iloc[-1]
         ends.append((float(half["noise"]), float(100 * half["rate"]), mark.before(name)))
     _label_half_way(figure, ends, theme)
     figure.add_hrect(y0=0, y1=5, fillcolor=theme.floor, line_width=0, layer="below")

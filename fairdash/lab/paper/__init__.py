@@ -110,7 +110,7 @@ class StudyResult:
     @property
     def about(self) -> dict[str, Any]:
         """Return all fields except the tables, as plain values."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "tables"}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "tables"}
 
 
 def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
@@ -164,8 +164,8 @@ def title_of(name: str) -> str:
 
 def method_title(method: str) -> str:
     """Return the title of a method, marked as ours if the paper does not contain it."""
-    own = "" if method in METHODS else " (ours)"
-    return ALL_METHODS[method].title + {"chi2_kde": " (Mary2019)"}.get(method, own)
+    suffix = "" if method in METHODS else " (ours)"
+    return ALL_METHODS[method].title + {"chi2_kde": " (Mary2019)"}.get(method, suffix)
 
 
 def column_title(measure: str) -> str:

@@ -303,15 +303,15 @@ class _CanonicalCorrelation(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None, None]:
         *moments, psi, alpha, beta = ctx.saved_tensors
-        own = Moments(*moments)
+        m = Moments(*moments)
         psi = psi[:, None, None]
-        f = torch.bmm(alpha.transpose(1, 2), own.centred)
-        g = torch.bmm(own.v - own.mean, beta).transpose(1, 2)
+        f = torch.bmm(alpha.transpose(1, 2), m.centred)
+        g = torch.bmm(m.v - m.mean, beta).transpose(1, 2)
         # The derivative is ∂Ψ/∂φ_i = w_i (α (g_i − Ψ f_i) − Ψ ridge |α|² φ̃_i / P), where the last term comes
         # from the ridge's mean diagonal.
         shrink = psi * (RIDGE / _BUMPS.count) * (alpha * alpha).sum(dim=1, keepdim=True)
-        of_bumps = torch.baddbmm(-shrink * own.centred, alpha, g - psi * f)
-        return grad_outputs[0][:, None, None] * own.slope(_BUMPS, of_bumps), None, None
+        of_bumps = torch.baddbmm(-shrink * m.centred, alpha, g - psi * f)
+        return grad_outputs[0][:, None, None] * m.slope(_BUMPS, of_bumps), None, None
 
 
 #: This range is wider than that of HGR_spline, because an estimator on new rows also uses the tails of U.
@@ -352,22 +352,22 @@ class _SquaredCorrelations(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
-        own = Moments.of(_WIDE_BUMPS, z, v, share)
+        m = Moments.of(_WIDE_BUMPS, z, v, share)
         # The function cholesky_ex raises no errors, so that a model whose U is not finite does not stop the
         # others.
-        ac = solve_by(torch.linalg.cholesky_ex(own.a)[0], own.c)  # A⁻¹C, (K, bumps, q)
-        acb = solve_by(torch.linalg.cholesky_ex(own.b)[0], ac.transpose(1, 2)).transpose(1, 2)
-        ctx.save_for_backward(*own, ac, acb)
-        return (acb * own.c).sum(dim=(1, 2))
+        ac = solve_by(torch.linalg.cholesky_ex(m.a)[0], m.c)  # A⁻¹C, (K, bumps, q)
+        acb = solve_by(torch.linalg.cholesky_ex(m.b)[0], ac.transpose(1, 2)).transpose(1, 2)
+        ctx.save_for_backward(*m, ac, acb)
+        return (acb * m.c).sum(dim=(1, 2))
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None, None]:
         *moments, ac, acb = ctx.saved_tensors
-        own = Moments(*moments)
+        m = Moments(*moments)
         of_a = torch.bmm(acb, ac.transpose(1, 2))  # A⁻¹CB⁻¹CᵀA⁻¹
         # The derivative is ∂Ψ/∂φ_i = 2 w_i (A⁻¹CB⁻¹ g_i − of_a φ̃_i − ridge tr(of_a) φ̃_i / P), where the
         # last term comes from the mean diagonal.
         shrink = (RIDGE / _WIDE_BUMPS.count) * of_a.diagonal(dim1=1, dim2=2).sum(dim=1)
         of_a.diagonal(dim1=1, dim2=2).add_(shrink[:, None])
-        of_bumps = torch.bmm(acb, (own.v - own.mean).transpose(1, 2)) - torch.bmm(of_a, own.centred)
-        return 2 * grad_outputs[0][:, None, None] * own.slope(_WIDE_BUMPS, of_bumps), None, None
+        of_bumps = torch.bmm(acb, (m.v - m.mean).transpose(1, 2)) - torch.bmm(of_a, m.centred)
+        return 2 * grad_outputs[0][:, None, None] * m.slope(_WIDE_BUMPS, of_bumps), None, None

@@ -124,7 +124,7 @@ def _of_products(features: Sequence[tuple[Array, Array]], n: int) -> Array:
         for subset in itertools.combinations(range(len(features)), size)
         for which in itertools.product(*(range(min(len(features[a][1]), _OF_ONE // size)) for a in subset))
     ]
-    largest = sorted(candidates, key=lambda each: -each[0])[:_FEATURES]
+    largest = sorted(candidates, key=lambda candidate: -candidate[0])[:_FEATURES]
     columns = [
         np.prod([features[a][0][:, j] for a, j in zip(subset, which, strict=True)], axis=0)
         for _, subset, which in largest

@@ -59,7 +59,7 @@ def _products(columns: Sequence[Array]) -> list[Array]:
     Only these products reveal a joint link with two columns. Pairs of classes of one attribute are omitted,
     because no row belongs to two classes.
     """
-    smoothest = [each[..., :_IN_PRODUCTS] for each in columns]
+    smoothest = [functions[..., :_IN_PRODUCTS] for functions in columns]
     return [
         (one[..., :, None] * other[..., None, :]).reshape(*one.shape[:-1], -1)
         for one, other in itertools.combinations(smoothest, 2)
@@ -69,11 +69,11 @@ def _products(columns: Sequence[Array]) -> list[Array]:
 
 def _exclude_each_other(one: Array, other: Array) -> bool:
     """Return whether two columns of 0 and 1 are never both 1 in a row, given their functions (…, N, P)."""
-    values = [each.reshape(-1, *each.shape[-2:])[0] for each in (one, other)]
-    if any(each[:, 1:].any() for each in values):
+    values = [functions.reshape(-1, *functions.shape[-2:])[0] for functions in (one, other)]
+    if any(functions[:, 1:].any() for functions in values):
         return False
     # Sorting to count the cells would take a minute for ten classes and 678,000 rows.
-    a, b = (each[:, 0] > each[:, 0].min() for each in values)
+    a, b = (functions[:, 0] > functions[:, 0].min() for functions in values)
     return not all(cell.any() for cell in (a & b, a & ~b, ~a & b, ~(a | b)))
 
 

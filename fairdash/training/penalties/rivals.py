@@ -145,7 +145,7 @@ class EIPMPenalty(GDPPenalty):
         """Return Ψ of shape (K,), at least 0."""
         share = shares(sample_weight)
         near, density = _along(v, share)
-        omega, weight = (torch.as_tensor(each).to(u) for each in _frequencies())
+        omega, weight = (torch.as_tensor(array).to(u) for array in _frequencies())
         angle = standardise(u, share) * omega
         waves = torch.cat([angle.cos(), angle.sin()], dim=2) * weight.sqrt().repeat(2)
         mean = waves.mean(dim=1, keepdim=True) if share is None else (share * waves).sum(dim=1, keepdim=True)

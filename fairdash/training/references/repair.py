@@ -57,14 +57,14 @@ class Cells:
         """Number the crossings; crossings with few rows form one cell or join the smallest other cell."""
         bands = int(min((len(s) / _ROWS_A_BAND) ** (1 / max(len(numbers), 1)), _BANDS))
         edges = {k: np.unique(np.quantile(s[:, k], np.arange(1, bands) / bands)) for k in numbers}
-        own = cls((*columns, *numbers), edges)
-        crossings, counts = np.unique(own._codes(s), axis=0, return_counts=True)
+        cells = cls((*columns, *numbers), edges)
+        crossings, counts = np.unique(cells._codes(s), axis=0, return_counts=True)
         large = counts >= (FEWEST if s.shape[1] > 1 else 1)
         number = {tuple(codes): k for k, codes in enumerate(crossings[large].tolist())}
         rest = len(number)
         if number and counts[~large].sum() < FEWEST:
             rest = int(np.argmin(counts[large]))
-        return replace(own, number=number, rest=rest)
+        return replace(cells, number=number, rest=rest)
 
     def of(self, s: Array) -> Index:
         """Return the cell number of each row, (n,)."""
@@ -183,7 +183,7 @@ def fit_repair(
         cells = crossed if column is None or not others else Cells.fit(used, sets, others)
         cell = cells.of(columns)
         at = cell if column is None else columns[:, column]
-        parts = [np.flatnonzero((cell == own) & (weight > 0)) for own in range(cell.max() + 1)]
+        parts = [np.flatnonzero((cell == number) & (weight > 0)) for number in range(cell.max() + 1)]
         maps = tuple(
             fit_barycentre(seen[rows], at[rows], sample_weight=weight[rows], classes=column is None)
             for rows in (parts if column is not None else [np.arange(len(price))])

@@ -103,9 +103,9 @@ def train_references(
 
     def train(parts: Sequence[Split], name: str) -> TrainedModels:
         begins, ends = _BEGINS[name], _BEGINS["folds" if name == "base" else "premium"]
-        each = len(parts) // len(splits)  # The folds of a split use the settings of this split.
+        per_split = len(parts) // len(splits)  # The folds of a split use the settings of this split.
         models = [
-            StackedModel(STANDARD, 0.0, chosen[k // each], k, initial_seed(random_state, k // each))
+            StackedModel(STANDARD, 0.0, chosen[k // per_split], k, initial_seed(random_state, k // per_split))
             for k in range(len(parts))
         ]
         return train_models(
@@ -144,9 +144,9 @@ def train_references(
         return {"premium": discrimination_free_predictions(dataset, [splits[j]], predictors=[predictor])}
 
     def premiums() -> list[NDArray[np.float64]]:
-        own = within(unit, "premium")
-        tasks = {str(j): partial(own, str(j), partial(premium_of, j)) for j in range(len(splits))}
-        return [result["premium"] for result in independent(own, tasks)]
+        steps = within(unit, "premium")
+        tasks = {str(j): partial(steps, str(j), partial(premium_of, j)) for j in range(len(splits))}
+        return [result["premium"] for result in independent(steps, tasks)]
 
     base = Branch(unit, of_base, "base")
     of_curves, of_premiums = Branch(unit, of_folds, "folds"), Branch(unit, premiums, "premium")
@@ -178,11 +178,11 @@ def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float
 
 def _told_s(dataset: Dataset) -> Dataset:
     """Return the data set with s as its last feature, under a name that no other column has."""
-    own = f"{next(iter(attributes_of(dataset.sensitive)))} (sensitive)"
-    while own in dataset.table():
-        own += "′"
+    name = f"{next(iter(attributes_of(dataset.sensitive)))} (sensitive)"
+    while name in dataset.table():
+        name += "′"
     feature = _as_feature(one_sensitive(dataset), dataset)
-    return replace(dataset, features=dataset.features.assign(**{own: feature}))
+    return replace(dataset, features=dataset.features.assign(**{name: feature}))
 
 
 def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
@@ -194,14 +194,14 @@ def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
 
 def _told(network: Predictor, seen: Dataset) -> SensitivePredictor:
     """Return a network with s as its last feature as a function of these rows and any values of s."""
-    own, encoder = seen.features.columns[-1], network.encoder
+    name, encoder = seen.features.columns[-1], network.encoder
     # The same rows are predicted for many values of s, so all other features are encoded once.
-    x, block = encoder.transform(seen.features).astype(np.float32), encoder.blocks[own]
+    x, block = encoder.transform(seen.features).astype(np.float32), encoder.blocks[name]
 
     def predict(_: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
         values, which = np.unique(s, return_inverse=True)
         first = seen.features.iloc[:1]
-        repeated = first.loc[first.index.repeat(len(values))].assign(**{own: _as_feature(values, seen)})
+        repeated = first.loc[first.index.repeat(len(values))].assign(**{name: _as_feature(values, seen)})
         x[:, block] = encoder.transform(repeated)[which, block]
         return network.predict_encoded(x)
 
