@@ -11,7 +11,7 @@ from fairdash.errors import require_count
 from fairdash.utils.rounding import is_rounding
 
 #: Minimum distance of ranks from 0 and 1, because rounding may hide the distance that a tiny weight gives.
-_FROM_THE_END = 1e-12
+_MIN_END_DISTANCE = 1e-12
 
 
 def mid_ranks(
@@ -64,7 +64,7 @@ def normal_scores(
     """Return the normal quantiles Φ⁻¹ of the (weighted) mid-ranks in (0, 1); ``(..., n) -> (..., n)``."""
     from scipy.special import ndtri
 
-    ranks = np.clip(mid_ranks(x, sample_weight), _FROM_THE_END, 1 - _FROM_THE_END)
+    ranks = np.clip(mid_ranks(x, sample_weight), _MIN_END_DISTANCE, 1 - _MIN_END_DISTANCE)
     scores: NDArray[np.float64] = ndtri(ranks)
     return scores
 

@@ -44,12 +44,12 @@ _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
 #: Limits on products of functions of two columns: minimum rows per product, maximum number of products, and
 #: minimum number of rows in which two levels occur together. A mean over few rows is not normal, and many
 #: statistics |t| hide a single large one.
-_ROWS_A_PAIR, _MAX_OF_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
+_ROWS_A_PAIR, _MAX_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
 #: Number of smooth functions ψ of each sensitive column, in addition to the indicators of its two ends.
 _SMOOTH = 4
 #: Share of the rows at each end of s that an indicator marks, because smooth functions miss a step at an end.
-_END = 0.05
+_END_SHARE = 0.05
 #: Maximum number of rows used to fit the trees.
 TREE_ROWS = 20_000
 _MIN_ROWS = 50
@@ -351,7 +351,7 @@ def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
     ends = []
     for column in s.T:
         order = np.sort(column)
-        reach = int(len(column) * _END)
+        reach = int(len(column) * _END_SHARE)
         ends += [column <= order[reach], column >= order[-1 - reach]]
     steps = standardised(np.array(ends, dtype=np.float64)).T
     # If a column has few distinct values, the smooth functions already separate its ends.
@@ -396,7 +396,7 @@ def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, s
     # Functions are centred, so that an interaction of two binary columns changes the mean over all rows.
     centred = [part - part.mean(axis=0) for part in parts]
     for _, i, j, k, m in sorted(candidates):
-        if len(products) >= min(n // _ROWS_A_PAIR, _MAX_OF_PAIRS):
+        if len(products) >= min(n // _ROWS_A_PAIR, _MAX_PAIRS):
             break
         if np.count_nonzero(parts[i][:, k] * parts[j][:, m]) >= _ROWS_IN_A_CELL:
             products.append((centred[i][:, k] * centred[j][:, m], f"{names[i]} and {names[j]}"))

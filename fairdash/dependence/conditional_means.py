@@ -42,7 +42,7 @@ _MAX_FUNCTIONS = 600
 #: Candidate ridge penalties, relative to the number of rows.
 _RIDGES = np.logspace(-7, 1, 25)
 #: Near-zero penalty of constants, of straight lines in ranks and of level means.
-_NEXT_TO_NOTHING = 1e-4
+_MIN_PENALTY = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,10 +179,10 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
         if name in given.numbers:
             table = along_normal_scores(given.numbers[name], weight, count=min(WIDTH, most))
             place = np.arange(1.0, table.shape[1] + 1)
-            parts.append((table, place, np.where(place == 1, _NEXT_TO_NOTHING, place**4)))
+            parts.append((table, place, np.where(place == 1, _MIN_PENALTY, place**4)))
         else:
             table = indicators(given.levels[name])
-            parts.append((table, np.ones(table.shape[1]), np.full(table.shape[1], _NEXT_TO_NOTHING)))
+            parts.append((table, np.ones(table.shape[1]), np.full(table.shape[1], _MIN_PENALTY)))
     tables, penalties = [part[0] for part in parts], [part[2] for part in parts]
     in_pairs = [
         min(table.shape[1], _IN_PAIRS) if name in given.numbers else table.shape[1]
@@ -222,7 +222,7 @@ def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: 
     Each target gets the ridge penalty with the smallest weighted squared error over all held-out rows.
     """
     n = len(functions)
-    scaled = np.column_stack([np.full(n, 1 / np.sqrt(_NEXT_TO_NOTHING)), functions / np.sqrt(penalty)])
+    scaled = np.column_stack([np.full(n, 1 / np.sqrt(_MIN_PENALTY)), functions / np.sqrt(penalty)])
     centre = np.average(targets, axis=0, weights=weight)
     y = targets - centre
     if scaled.shape[1] > n:

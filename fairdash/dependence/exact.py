@@ -20,10 +20,10 @@ _SPACING = 0.4
 _REACH = 6.0
 #: Maximum number of grid points of V. If the noise is below about 1/300 of the range, the grid is coarser,
 #: and the reported error includes its effect.
-_MOST = 220
+_MAX_POINTS = 220
 #: Minimum number of grid points of V, because g changes sign within a small part of a standard deviation
 #: between two distant levels of unequal shares.
-_FEWEST = 160
+_MIN_POINTS = 160
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +124,9 @@ def pattern_hgr(shape: Pattern | str, *, noise: float) -> ExactHGR:
     if noise == 0:
         return ExactHGR(value=1.0, error=0.0)
     cells = w.reshape(_CELLS, _POINTS_PER_CELL).mean(axis=1)
-    fine = _second_singular_value(cells, noise, _SPACING, (_FEWEST, _MOST))
+    fine = _second_singular_value(cells, noise, _SPACING, (_MIN_POINTS, _MAX_POINTS))
     coarse = _second_singular_value(
-        cells.reshape(-1, 2).mean(axis=1), noise, 2 * _SPACING, (_FEWEST // 2, _MOST // 2)
+        cells.reshape(-1, 2).mean(axis=1), noise, 2 * _SPACING, (_MIN_POINTS // 2, _MAX_POINTS // 2)
     )
     return ExactHGR(value=fine, error=abs(fine - coarse))
 

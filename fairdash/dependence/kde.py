@@ -43,10 +43,10 @@ _NO_MASS = 1e-12
 _DAMPING = 1e-10
 #: Distance in bandwidths beyond which a kernel, of about 1e-40, is replaced by 0. Smaller products underflow,
 #: and underflowing products take a processor a hundred times as long as other products.
-_FAR = 13.6
+_MAX_DISTANCE = 13.6
 #: Number of lines on either side of a line whose kernels are computed from the kernels of this line.
-_BESIDE = 6
-_ROOT, _NEXT = np.exp(-0.5), np.exp(-1.0)
+_SIDE_LINES = 6
+_EXP_HALF, _EXP_ONE = np.exp(-0.5), np.exp(-1.0)
 #: Maximum number of values of a product of permuted kernels that are in memory at once.
 _MAX_NUMBERS = 4_000_000
 #: Number of permuted rows whose kernels are in memory at a time; larger arrays would be newly allocated each
@@ -97,7 +97,7 @@ def hgr_kde(
         If ``grid`` is neither ``"cover"`` nor ``"published"``.
     """
     damping = _DAMPING if grid == "published" else 0.0
-    return _measured(0, damping, u, v, sample_weight, grid, permutations, weight_moves)
+    return _one_measure(0, damping, u, v, sample_weight, grid, permutations, weight_moves)
 
 
 def chi2_kde(
@@ -118,7 +118,7 @@ def chi2_kde(
     (...) array, or (K, B) of permutations
         χ² divergence, at least the square of :func:`hgr_kde`, with no upper bound.
     """
-    return _measured(1, 0.0, u, v, sample_weight, grid, permutations, weight_moves)
+    return _one_measure(1, 0.0, u, v, sample_weight, grid, permutations, weight_moves)
 
 
 def hgr_kde_scores(
@@ -164,7 +164,7 @@ def hgr_kde_scores(
     return values
 
 
-def _measured(
+def _one_measure(
     which: int,
     damping: float,
     u: Any,
@@ -178,15 +178,15 @@ def _measured(
     xp = array_namespace(u, v)
     if not isinstance(u, np.ndarray):
         f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
-        return (_hgr_of, _chi2_of)[which](xp, _joint(xp, _weighed(xp, f, sample_weight), g, damping))
+        return (_hgr_of, _chi2_of)[which](xp, _joint(xp, _weighted(xp, f, sample_weight), g, damping))
     asked = (u, v, sample_weight, permutations, damping, grid, weight_moves)
     both = remembered(
-        lambda: _both(damping, u, v, sample_weight, grid, permutations, weight_moves), "kde", *asked
+        lambda: _hgr_and_chi2(damping, u, v, sample_weight, grid, permutations, weight_moves), "kde", *asked
     )
     return both[..., which]
 
 
-def _both(
+def _hgr_and_chi2(
     damping: float,
     u: Array,
     v: Array,
@@ -202,7 +202,7 @@ def _both(
     f, g = _kernels(np, u, weight, grid), _kernels(np, v, weight, grid)
     if orders is not None:
         return _permuted(damping, f, g, orders)
-    return _values_of(np, _joint(np, _weighed(np, f, weight), g, damping))
+    return _values_of(np, _joint(np, _weighted(np, f, weight), g, damping))
 
 
 def _weighted_orders(
@@ -215,7 +215,7 @@ def _weighted_orders(
     """Return the value at each order, (K, B, ...), given u, v, the weights and the orders."""
 
     def at_orders(f: Array, g: Array, weight: Array) -> Array:
-        result: Array = value(np, _joint(np, _weighed(np, f, weight[: len(f)]), g, damping))
+        result: Array = value(np, _joint(np, _weighted(np, f, weight[: len(f)]), g, damping))
         return result
 
     return weighted_orders(kernels, at_orders, *of, weight_moves=weight_moves, piece=_MAX_PERMUTED)
@@ -235,7 +235,7 @@ def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
         else:
             products = np.concatenate([a @ b.T for a, b in zip(f, moved, strict=True)])
         joint = products.reshape(members, lines, g.shape[1], len(orders)).transpose(0, 3, 1, 2)
-        columns.append(_values_of(np, _as_law(np, joint / n + damping)))
+        columns.append(_values_of(np, _probabilities(np, joint / n + damping)))
     return np.concatenate(columns, axis=1)
 
 
@@ -296,23 +296,23 @@ def _gaussians(t: Array, count: int) -> Array:
     """Return exp(−(t − j)² / 2) for lines j = 0 … count − 1, (..., count, n), from positions t (..., n).
 
     The code computes few exponentials by exp(−(d − i)² / 2) = exp(−d² / 2) · exp(d)^i · exp(−i² / 2), one
-    factor at a time. Beyond :data:`_FAR` lines, the result is inexact but negligibly small.
+    factor at a time. Beyond :data:`_MAX_DISTANCE` lines, the result is inexact but negligibly small.
     """
     kernels = np.empty((*t.shape[:-1], count, t.shape[-1]))
-    width = 2 * _BESIDE + 1
+    width = 2 * _SIDE_LINES + 1
     for start in range(0, count, width):
-        middle = min(start + _BESIDE, count - 1)
-        d = np.clip(t - middle, -_FAR - _BESIDE, _FAR + _BESIDE)
+        middle = min(start + _SIDE_LINES, count - 1)
+        d = np.clip(t - middle, -_MAX_DISTANCE - _SIDE_LINES, _MAX_DISTANCE + _SIDE_LINES)
         up = np.exp(d)
         d *= d
         d *= -0.5
         np.exp(d, out=kernels[..., middle, :])
-        for step, factor, last in ((-1, _ROOT / up, start), (1, up, min(start + width, count) - 1)):
+        for step, factor, last in ((-1, _EXP_HALF / up, start), (1, up, min(start + width, count) - 1)):
             if step > 0:
-                factor *= _ROOT
+                factor *= _EXP_HALF
             for line in range(middle, last, step):
                 np.multiply(kernels[..., line, :], factor, out=kernels[..., line + step, :])
-                factor *= _NEXT
+                factor *= _EXP_ONE
     return kernels
 
 
@@ -340,7 +340,7 @@ def _effective_n(xp: Any, sample_weight: Any, n: int) -> Any:
     )
 
 
-def _weighed(xp: Any, kernels: Any, sample_weight: Any) -> Any:
+def _weighted(xp: Any, kernels: Any, sample_weight: Any) -> Any:
     if sample_weight is None:
         return kernels
     return kernels * (sample_weight / xp.sum(sample_weight, axis=-1, keepdims=True))[..., None, :]
@@ -349,14 +349,14 @@ def _weighed(xp: Any, kernels: Any, sample_weight: Any) -> Any:
 def _joint(xp: Any, f: Any, g: Any, damping: float) -> Any:
     """Return the probabilities on the grid, (..., G, H), from kernels (..., G, n) and (..., H, n)."""
     n = f.shape[-1]
-    return _as_law(xp, xp.matmul(f, xp.matrix_transpose(g)) / n + damping)
+    return _probabilities(xp, xp.matmul(f, xp.matrix_transpose(g)) / n + damping)
 
 
-def _as_law(xp: Any, joint: Any) -> Any:
+def _probabilities(xp: Any, joint: Any) -> Any:
     return joint / xp.sum(joint, axis=(-2, -1), keepdims=True)
 
 
-def _normed(xp: Any, joint: Any) -> tuple[Any, Any]:
+def _without_first_triple(xp: Any, joint: Any) -> tuple[Any, Any]:
     """Return Q − √p(i)√p(j), which is Q without its first singular triple, and the sum of its squares."""
     rows, columns = xp.sum(joint, axis=-1, keepdims=True), xp.sum(joint, axis=-2, keepdims=True)
     has_mass = (rows > _NO_MASS) & (columns > _NO_MASS)
@@ -368,13 +368,13 @@ def _normed(xp: Any, joint: Any) -> tuple[Any, Any]:
 
 def _values_of(xp: Any, joint: Any) -> Any:
     """Return HGR and χ², (..., 2), from the probabilities on the grid, (..., G, H)."""
-    residual, chi2 = _normed(xp, joint)
+    residual, chi2 = _without_first_triple(xp, joint)
     return xp.stack([_second_singular_value(xp, residual), chi2], axis=-1)
 
 
 def _hgr_of(xp: Any, joint: Any) -> Any:
     """Return the second singular value of Q, (...), from the probabilities on the grid, (..., G, H)."""
-    return _second_singular_value(xp, _normed(xp, joint)[0])
+    return _second_singular_value(xp, _without_first_triple(xp, joint)[0])
 
 
 def _second_singular_value(xp: Any, residual: Any) -> Any:
@@ -392,4 +392,4 @@ def _second_singular_value(xp: Any, residual: Any) -> Any:
 
 def _chi2_of(xp: Any, joint: Any) -> Any:
     # ΣQ² − 1 equals Σ(Q − √p(i)p(j))², because Σ Q √p(i)p(j) = 1.
-    return _normed(xp, joint)[1]
+    return _without_first_triple(xp, joint)[1]

@@ -23,9 +23,9 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 #: Share of the kernel matrix's trace that the factor may miss.
-_LEFT_OUT = 1e-8
+_MAX_OMITTED = 1e-8
 #: Number of values from whose distances the median distance is computed.
-_MEDIAN_OF = 200
+_N_MEDIAN_VALUES = 200
 #: Values of κ for fewer than 1,000 rows and for more rows (Bach and Jordan 2002, section 4.3).
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
 #: Maximum numbers of distances in memory if s has several columns: for two variables, and for all columns.
@@ -98,7 +98,7 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     def largest(product: Array) -> float:
         return float(np.linalg.norm(product, 2))
 
-    return _each(standardised(u), standardised(v), permutations, features, largest)
+    return _value_by_pair(standardised(u), standardised(v), permutations, features, largest)
 
 
 def _hsic(u: Array, v: Array, permutations: Index | None) -> Array:
@@ -108,10 +108,10 @@ def _hsic(u: Array, v: Array, permutations: Index | None) -> Array:
         factor = factor - factor.mean(axis=0)
         return factor / np.sqrt(max(float(np.linalg.norm(factor.T @ factor)), 1e-300))
 
-    return _each(u, v, permutations, features, lambda product: float(np.square(product).sum()))
+    return _value_by_pair(u, v, permutations, features, lambda product: float(np.square(product).sum()))
 
 
-def _each(
+def _value_by_pair(
     u: Array,
     v: Array,
     permutations: Index | None,
@@ -135,7 +135,7 @@ def _factor(x: Array, bandwidth: float) -> Array:
     n = len(x)
     left = np.ones(n)
     columns: list[Array] = []
-    while left.sum() > _LEFT_OUT * n and len(columns) < n:
+    while left.sum() > _MAX_OMITTED * n and len(columns) < n:
         # Among equal remainders, the row with the smallest value is selected, so that the order of the rows
         # has no effect.
         best = np.flatnonzero(left >= left.max() * (1 - 1e-12))
@@ -153,8 +153,8 @@ def _factor(x: Array, bandwidth: float) -> Array:
 def _median_distance(x: Array) -> float:
     """Return the median nonzero distance, from evenly spaced order statistics if there are many values."""
     ordered = np.sort(x)
-    if len(x) > _MEDIAN_OF:
-        ordered = ordered[np.round(np.linspace(0, len(x) - 1, _MEDIAN_OF)).astype(int)]
+    if len(x) > _N_MEDIAN_VALUES:
+        ordered = ordered[np.round(np.linspace(0, len(x) - 1, _N_MEDIAN_VALUES)).astype(int)]
     distances = np.abs(ordered[:, None] - ordered)[np.triu_indices(len(ordered), 1)]
     distances = distances[distances > 0]
     return float(np.median(distances)) if len(distances) else 1.0
@@ -181,7 +181,7 @@ def distance_correlation(u: Array, v: Array, *, permutations: Index | None = Non
     orders = np.arange(u.shape[1])[None] if permutations is None else permutations
     if v.ndim == 3:
         columns = np.moveaxis(standardised(np.moveaxis(v, 2, 1)), 1, 2)
-        several = [[_several(a, b[order]) for order in orders] for a, b in zip(u, columns, strict=True)]
+        several = [[_of_columns(a, b[order]) for order in orders] for a, b in zip(u, columns, strict=True)]
         values = np.array(several)
     else:
         v = standardised(v)
@@ -272,7 +272,7 @@ def _mean_product(u: Array, v: Array) -> Array:
     return np.asarray(2 * (2 * total - every) / n**2)
 
 
-def _several(u: Array, v: Array) -> float:
+def _of_columns(u: Array, v: Array) -> float:
     """Return the value of one pair with several columns, (n,) and (n, d), from all distances, in pieces."""
     n = len(u)
     rows_u, rows_v, products = np.zeros(n), np.zeros(n), np.zeros(3)
@@ -317,10 +317,10 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
     """
     if v.ndim == 2:
         return distance_correlation(u, v)
-    return np.array([_jointly(a, b.T) for a, b in zip(u, v, strict=True)])
+    return np.array([_joint_value(a, b.T) for a, b in zip(u, v, strict=True)])
 
 
-def _jointly(u: Array, columns: Array) -> float:
+def _joint_value(u: Array, columns: Array) -> float:
     """Return the value of one pair, (n,) and (d, n), in pieces of rows."""
     n = len(u)
     every = standardised(np.stack([u, *(x for x in columns if varies(x))]))

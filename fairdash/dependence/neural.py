@@ -29,7 +29,7 @@ BATCH = 512
 #: Maximum product of rows and networks trained at once, so that the data fit in the processor's cache.
 AT_ONCE = 20_000
 #: Number of steps between evaluations for early stopping.
-_LOOK = 10
+_STEPS_PER_CHECK = 10
 _LEARNING_RATE = 1e-2
 #: Share of the steps in which the learning rate rises from 0, before it follows a cosine decay.
 _WARM_UP = 0.05
@@ -324,7 +324,7 @@ def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None
                 old.copy_(torch.where(better[:, None, None], new, old))
 
     for step in range(n_steps):
-        if held is not None and step % _LOOK == 0:
+        if held is not None and step % _STEPS_PER_CHECK == 0:
             look(held)
         rows = learned
         if count > 2 * BATCH:

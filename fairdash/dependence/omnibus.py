@@ -327,10 +327,10 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
             for inverse, order in zip(back, orders[start : start + step], strict=True):
                 inverse[order] = np.arange(n)
             back = np.ascontiguousarray(back.T)
-            tall = (right.T @ _taken(moving, back, moved)).reshape(1, width, count, -1).transpose(0, 3, 2, 1)
+            tall = (right.T @ _gather(moving, back, moved)).reshape(1, width, count, -1).transpose(0, 3, 2, 1)
         else:
-            tall = (few @ _taken(moving, piece, moved)).reshape(members, -1, count, width)
-        wide = (fast @ _taken(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
+            tall = (few @ _gather(moving, piece, moved)).reshape(members, -1, count, width)
+        wide = (fast @ _gather(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
         # The first functions are 1, so that their products are sums of weights, which weighted covariances
         # need.
         mass = tall[:, :1, :, :1]
@@ -341,7 +341,7 @@ def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
     return result
 
 
-def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
+def _gather(functions: Array, rows: Index, buffer: Array) -> Array:
     """Return the functions (n, P) at rows (n, B), stored at the beginning of a buffer; (n, B · P)."""
     width = functions.shape[1]
     out = buffer[: rows.size * width].reshape(*rows.shape, width)

@@ -164,13 +164,13 @@ def scores(
     # If one row has nearly all the weight, the folds without this row may have no weight.
     total = np.maximum(total.sum(axis=-1, keepdims=True) - total, 1e-300)[..., None, None]
     a, b, _ = _fit(tall / total, wide / total, effective(weight, n) * (1 - 1 / folds), columns)
-    fu, gv = _left_out(f, a, place_u), _left_out(g, b, place_v)
+    fu, gv = _held_out_values(f, a, place_u), _held_out_values(g, b, place_v)
     squares = (mass * fu**2).sum((1, 2)) * (mass * gv**2).sum((1, 2))
     result = np.divide((mass * fu * gv).sum((1, 2)), np.sqrt(squares), out=np.zeros(count), where=squares > 0)
     return np.clip(result, -1.0, 1.0)
 
 
-def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
+def _held_out_values(functions: Basis, coefficients: Array, place: Index) -> Array:
     """Return the values of each fold's function on its rows; ``(K, folds, P) -> (K, folds, size)``."""
     _, folds, _ = place.shape
     result = np.empty(place.shape)
@@ -226,12 +226,12 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
     if groups is None:
         folds = min(_FOLDS, n)
         key = f.dense.astype(np.uint64) << np.uint64(32) | g.dense.astype(np.uint64)
-        order = _at_random(key, weight)
+        order = _pseudo_random_order(key, weight)
         inside, fold = np.divmod(np.arange(n), folds)
     else:
         sizes = np.bincount(groups)
         folds = min(_FOLDS, len(sizes))
-        number = _scrambled(np.arange(len(sizes), dtype=np.uint64))
+        number = _hashed(np.arange(len(sizes), dtype=np.uint64))
         fold_of, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(folds, dtype=np.intp)
         for group in np.lexsort((number, -sizes)):
             fold_of[group] = filled.argmin()
@@ -250,18 +250,18 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
     return dealt(f.position), dealt(g.position), dealt(mass)
 
 
-def _at_random(key: NDArray[np.uint64], weight: Array | None) -> Index:
+def _pseudo_random_order(key: NDArray[np.uint64], weight: Array | None) -> Index:
     """Return a pseudo-random order of each member's rows, (K, n), independent of their order in the table."""
     by = np.argsort(key, axis=-1, kind="stable") if weight is None else np.lexsort((weight, key))
     ordered, place = np.take_along_axis(key, by, axis=-1), np.arange(key.shape[1])
     starts = np.zeros_like(by)
     starts[:, 1:] = np.where(ordered[:, 1:] == ordered[:, :-1], 0, place[1:])
     number = (place - np.maximum.accumulate(starts, axis=-1)).astype(np.uint64)
-    drawn = np.argsort(_scrambled(ordered + number * np.uint64(0x9E3779B97F4A7C15)), axis=-1)
+    drawn = np.argsort(_hashed(ordered + number * np.uint64(0x9E3779B97F4A7C15)), axis=-1)
     return np.take_along_axis(by, drawn, axis=-1)
 
 
-def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _hashed(key: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a fixed hash of 64 bits (splitmix64, Steele et al., 2014) that separates close numbers."""
     key = key + np.uint64(0x9E3779B97F4A7C15)
     key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

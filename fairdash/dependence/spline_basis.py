@@ -28,9 +28,9 @@ WIDTH = INTERVALS + 2
 _MAX_ATOM = 1 / 16
 #: A function of variance about 1 counts as redundant if its part orthogonal to smoother functions has less
 #: variance.
-_NOTHING_NEW = 1e-7
+_MIN_NEW_VARIANCE = 1e-7
 #: Maximum mean product of two functions that count as uncorrelated.
-_UNCORRELATED = 1e-6
+_MAX_CORRELATION = 1e-6
 #: Candidate numbers of functions of the two variables. A fast association needs many functions of one
 #: variable, but rarely of both.
 SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
@@ -249,14 +249,14 @@ def orthonormal(functions: Array, mass: Array) -> Array:
     coefficients = _inverse_root(gram)
     if coefficients is not None:
         return centred @ coefficients
-    result = centred @ _step_by_step(gram)
+    result = centred @ _inverse_root_with_zeros(gram)
     # With ties, functions may hardly differ, so that products of their coefficients lose all digits.
     products = result.T @ (mass[:, None] * result)
     identity = np.diag((np.diagonal(products) > 0.5).astype(float))
-    return result if np.abs(products - identity).max() < _UNCORRELATED else _one_by_one(centred, mass)
+    return result if np.abs(products - identity).max() < _MAX_CORRELATION else _gram_schmidt(centred, mass)
 
 
-def _one_by_one(centred: Array, mass: Array) -> Array:
+def _gram_schmidt(centred: Array, mass: Array) -> Array:
     """Orthogonalise the functions themselves by Gram–Schmidt, twice each, which is slower but stable."""
     root = np.sqrt(mass)[:, None]
     scaled, result = root * centred, np.zeros_like(centred)
@@ -265,7 +265,7 @@ def _one_by_one(centred: Array, mass: Array) -> Array:
         left = scaled[:, j]
         for _ in range(2):
             left = left - basis_functions[:, :j] @ (basis_functions[:, :j].T @ left)
-        if (size := left @ left) > _NOTHING_NEW:
+        if (size := left @ left) > _MIN_NEW_VARIANCE:
             basis_functions[:, j] = left / np.sqrt(size)
     np.divide(basis_functions, root, out=result, where=root > 0)
     return result
@@ -277,10 +277,10 @@ def _inverse_root(gram: Array) -> Array | None:
         lower = np.linalg.cholesky(gram)
     except np.linalg.LinAlgError:
         return None
-    return np.linalg.inv(lower).T if np.diagonal(lower).min() ** 2 > _NOTHING_NEW else None
+    return np.linalg.inv(lower).T if np.diagonal(lower).min() ** 2 > _MIN_NEW_VARIANCE else None
 
 
-def _step_by_step(gram: Array) -> Array:
+def _inverse_root_with_zeros(gram: Array) -> Array:
     """Return upper triangular R with RᵀGR = 1, (P, P); the columns of redundant functions are zeros."""
     width = len(gram)
     r, products = np.zeros((width, width)), np.zeros((width, width))
@@ -288,7 +288,7 @@ def _step_by_step(gram: Array) -> Array:
         # This step is Gram–Schmidt on coefficients, with products[i] = r_iᵀG.
         along = products[:j, j]
         left = gram[j, j] - along @ along
-        if left > _NOTHING_NEW:
+        if left > _MIN_NEW_VARIANCE:
             r[j, j] = 1.0
             r[:, j] -= r[:, :j] @ along
             r[:, j] /= np.sqrt(left)

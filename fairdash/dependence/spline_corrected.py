@@ -43,7 +43,7 @@ _STEPS = (4.0, 7.0)
 _ADVANTAGE = (1.5, 1.8)
 #: Range of prediction differences, times √n, within which the finest steps are preferred, because they follow
 #: jumps most closely.
-_ALIKE = (2.4, 2.6)
+_CLOSE = (2.4, 2.6)
 #: Number of pairs whose tables are in memory at a time.
 _PIECE = 256
 #: Minimum effective number of rows per cell. With fewer rows per cell, noise alone gives large singular
@@ -51,11 +51,11 @@ _PIECE = 256
 ROWS_A_CELL = 7.5
 #: Maximum of E h² / p² at which functions count as spread over all rows (:func:`_supported`). Without ties, E
 #: h² / p² is at most 1.4.
-_EVEN = 1.5
+_RATIO = 1.5
 #: Maximum relative rounding error of a bound.
 _ROUNDING = 1 + 1e-9
 #: Maximum and minimum number of equal cells of one variable if the other has the cells of :func:`tail_edges`.
-_MOST, _LEAST = 256, 32
+_MAX_CELLS, _MIN_CELLS = 256, 32
 #: Lower half of the edges of the cells, which become narrower towards the end of the range.
 _TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.25, 0.29, 1 / 3, 0.42, 0.5)
 
@@ -128,7 +128,7 @@ def corrected_of(
         if columns == 1:
             tied = _has_ties(a) & _has_ties(b)
             tables = step_tables(Cells.of(a, fewest), Cells.of(b, fewest), weights, rows[piece], tied)
-            value = _or_steps(value, predicted, rows[piece], tables)
+            value = _with_steps(value, predicted, rows[piece], tables)
         result[piece] = value
     return result
 
@@ -150,11 +150,11 @@ def _rows_of(
     else:
         size = np.array([(np.bincount(groups, w) ** 2).sum() / (w**2).sum() for w in weight])
     # If v has several columns, rows of a group may be equal in any of them.
-    alike = _alike(u, groups) * (_alike(v, groups) if columns == 1 else 1.0)
+    alike = _intraclass_correlation(u, groups) * (_intraclass_correlation(v, groups) if columns == 1 else 1.0)
     return kish / (1 + (size - 1) * alike), float((kish / size).min())
 
 
-def _alike(ranks: Index, groups: Index) -> Array:
+def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
     """Return the correlation of two rows of a group, over all pairs; ``(K, n) -> (K,)``, at least 0."""
     sizes = np.bincount(groups)
     pairs_of_rows = (sizes * (sizes - 1)).sum()
@@ -217,7 +217,7 @@ def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Ar
 def _supported(rows: Array, p: Array, squares: Array) -> Array:
     """Return the weight of p functions, which falls from 1 to 0 if too few rows have values far from 0."""
     uneven = squares / np.maximum(p, 1.0) ** 2
-    support = np.maximum(rows / (uneven * np.maximum(p, 1.0) * ROWS_A_CELL), _EVEN / np.maximum(uneven, 1.0))
+    support = np.maximum(rows / (uneven * np.maximum(p, 1.0) * ROWS_A_CELL), _RATIO / np.maximum(uneven, 1.0))
     return _between(support, 2 / 3, 1.0)
 
 
@@ -267,7 +267,7 @@ def _between(x: Array, low: float, high: float) -> Array:
     return t * t * (3 - 2 * t)
 
 
-def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
+def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
     """Return the value of smooth functions, moved towards the value of steps if steps predict more."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
@@ -293,7 +293,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> A
     predictions, values = (np.take_along_axis(table, order, axis=0) for table in (predictions, values))
     value = np.zeros_like(most)
     for one, prediction in zip(values, predictions, strict=True):
-        value = value + _between(root * (prediction - most), -_ALIKE[1], -_ALIKE[0]) * (one - value)
+        value = value + _between(root * (prediction - most), -_CLOSE[1], -_CLOSE[0]) * (one - value)
     advantage = _between(root * (most - predicted[which]), *_ADVANTAGE)
     share = _between(shown, *_STEPS) * advantage
     moved = smooth.copy()
@@ -325,7 +325,7 @@ class Cells:
         """Divide a variable into cells by mid-rank; `rows` is the (smallest) effective number of rows."""
         n = x.position.shape[1]
         edges = tail_edges(rows)
-        finest = _MOST
+        finest = _MAX_CELLS
         while finest * ROWS_A_CELL > rows:
             finest //= 2
         # Members with the same ties have the same ranks at each position.
@@ -344,7 +344,7 @@ class Cells:
             return np.take_along_axis(cells[x.member], x.position, axis=-1)
 
         fine = None
-        if finest >= _LEAST:
+        if finest >= _MIN_CELLS:
             fine = at(lambda rank: np.minimum(np.floor(rank * finest), finest - 1))
         return cls(at(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, finest)
 
@@ -372,7 +372,7 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
         if fine.fine is None:
             break
         shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
-        while shares.shape[1] >= _LEAST:
+        while shares.shape[1] >= _MIN_CELLS:
             gram, of_rows, of_columns, n = _gram(shares, rows, tied)
             tables.append((gram, *((of_rows, of_columns) if fine is a else (of_columns, of_rows)), n))
             shares = shares[:, ::2] + shares[:, 1::2]

@@ -100,7 +100,7 @@ def compare_methods(
         tariff=False,
     )
     names = default_methods(dataset, plan.settings.loss_function) if methods is None else methods
-    entrants: dict[str, str | Factory] = {name: _entrant(name) for name in names} | dict(others or {})
+    entrants: dict[str, str | Factory] = {name: _method_named(name) for name in names} | dict(others or {})
     work = _Work.of(dataset, plan)
     judge = _Judge(dataset, plan, work, truth)
     members = pd.DataFrame({"lam": 0.0, "split": np.arange(n_splits)})
@@ -130,7 +130,7 @@ def default_methods(dataset: Dataset, loss: Loss) -> tuple[str, ...]:
     return (*fair, *([FAIR_TARIFF] if loss.has_log_link else []), *rivals)
 
 
-def _entrant(name: str) -> str | Factory:
+def _method_named(name: str) -> str | Factory:
     """Return the id of a registered method, or the class with the name ``module:name``."""
     module, of_a_module, attribute = name.partition(":")
     if not of_a_module:
@@ -332,7 +332,7 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
     DataFrame, one row per method, reading and level
         Result of :func:`fairdash.bench`.
     """
-    results = [result for method in rows["method"].unique() for result in _equal(rows, method)]
+    results = [result for method in rows["method"].unique() for result in _errors_at_levels(rows, method)]
     ratio = float(rows["test_to_train"].mean())
     default = {key[1:]: errors for key, _, errors in results if key[0] == DEFAULT_METHOD}
     ranked = []
@@ -346,7 +346,7 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(ranked)
 
 
-def _equal(
+def _errors_at_levels(
     rows: pd.DataFrame, method: str
 ) -> Iterator[tuple[tuple[str, str, float], dict[str, Any], pd.Series]]:
     """Yield method, measure and level; results; and the errors by split, NaN if a level is not reached."""

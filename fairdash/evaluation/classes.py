@@ -237,7 +237,7 @@ _BINS = 20
 MIN_KNOWN = 100
 #: Number of bootstrap draws of the rows with a known class, which measure the noise of the recalibration.
 _DRAWS = 50
-_LEAST = 1e-6
+_MIN_VARIANCE = 1e-6
 
 
 def by_probability(
@@ -291,7 +291,7 @@ def by_probability(
         draws = []
         of_known = np.unique(of[rows], return_inverse=True)[1]
         for _ in range(_DRAWS):
-            again = recalibrated(p, known, rows=rows[_drawn(of_known, rng)])
+            again = recalibrated(p, known, rows=rows[_resampled_rows(of_known, rng)])
             draws.append([_one_against_the_rest(y, q, weight, of)[1] for q in again.T])
         noise = np.std(draws, axis=0, ddof=1)
     means, value, error = map(np.array, zip(*binaries, strict=True))
@@ -309,12 +309,12 @@ def by_probability(
             "p_value": holm((2 * ndtr(-np.abs(value[:, 0]) / np.maximum(error[:, 0], 1e-300))).tolist()),
             "bound_low": value[:, 1] - off[:, 1],
             "bound_high": value[:, 2] + off[:, 2],
-            "likeliest": [_apart(y, likeliest == k, weight) for k in range(len(names))],
+            "likeliest": [_mean_difference(y, likeliest == k, weight) for k in range(len(names))],
         }
     )
 
 
-def _drawn(units: Index, rng: np.random.Generator) -> Index:
+def _resampled_rows(units: Index, rng: np.random.Generator) -> Index:
     """Draw the same number of units (n,) with replacement, and return their rows."""
     count = int(units.max()) + 1
     times = np.bincount(rng.integers(count, size=count), minlength=count)
@@ -337,7 +337,7 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
     rest, p_values = p[rows], []
     of = None if units is None else np.unique(units[rows], return_inverse=True)[1]
     for k in range(len(names)):
-        q = np.clip(rest[:, k], _LEAST, 1 - _LEAST)
+        q = np.clip(rest[:, k], _MIN_VARIANCE, 1 - _MIN_VARIANCE)
         off, spread = (known[rows] == k) - q, q * (1 - q)
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
         sums, covariance = off @ score, (score * spread[:, None]).T @ score
@@ -367,7 +367,7 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
     from sklearn.linear_model import LogisticRegression
 
     rows = np.flatnonzero(known >= 0) if rows is None else rows
-    logs = np.log(np.clip(p, _LEAST, 1.0))
+    logs = np.log(np.clip(p, _MIN_VARIANCE, 1.0))
     observed = np.unique(known[rows])
     model = LogisticRegression(C=100.0, max_iter=2_000).fit(logs[rows], known[rows])
     mended = np.zeros_like(p)
@@ -380,7 +380,7 @@ def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tu
     ours, rest = weight @ q, weight @ (1 - q)
     # Let ψ be the contribution of a row to the class's sum of y; the rest of y contributes to the other
     # classes.
-    low, high = -_highest(-y, q, weight), _highest(y, q, weight)
+    low, high = -_largest_contributions(-y, q, weight), _largest_contributions(y, q, weight)
     values, errors = np.empty(3), np.empty(3)
     for k, psi in enumerate((q * y, low, high)):
         mean, other = weight @ psi / ours, weight @ (y - psi) / rest
@@ -390,7 +390,7 @@ def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tu
     return float(weight @ (q * y) / ours), values, errors
 
 
-def _highest(y: Array, q: Array, weight: Array) -> Array:
+def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
     """Return the largest contribution of each row to the class's sum of y, (n,), within the bins of q.
 
     In each bin, the rows with the highest y fill the mass Σ w q of the class. The sum of y over these rows is
@@ -410,7 +410,7 @@ def _highest(y: Array, q: Array, weight: Array) -> Array:
     return highest
 
 
-def _apart(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:
+def _mean_difference(y: Array, inside: NDArray[np.bool_], weight: Array) -> float:
     """Return the mean inside the class minus the mean outside."""
     sides: list[Any] = [inside, ~inside]
     if not all(side.any() for side in sides):

@@ -45,7 +45,7 @@ PARTS = ("validation", "test")
 MAX_STOPS = 45
 MAX_BETWEEN = 4
 #: Results that a blend interpolates from its neighbours.
-_BETWEEN = [FLOOR, FLOOR_Q95, EDGE]
+_INTERPOLATED = [FLOOR, FLOOR_Q95, EDGE]
 
 
 def curve_points(method: str, lams: Sequence[float], *, between: int | None = None) -> tuple[ModelKey, ...]:
@@ -166,7 +166,7 @@ def assess_curve(
                 rows = _places(rows_of_part, method, j)
                 at_low, at_high = (values[[rows[lam] for lam in way[end]]] for end in ("low", "high"))
                 here = at_low.copy()
-                here[:, :, _BETWEEN] = blend(at_low, at_high, share[:, None, None])[:, :, _BETWEEN]
+                here[:, :, _INTERPOLATED] = blend(at_low, at_high, share[:, None, None])[:, :, _INTERPOLATED]
                 if is_blend.any():
                     of_blends, _ = judge.figures(blended, splits[j], part, split_number=j, n_permutations=0)
                     here[is_blend, :, VALUE] = of_blends[:, :, VALUE]
@@ -319,19 +319,19 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     best = int(below.argmax())
     if below[best] <= 1e-9:
         return ModelKey(str(usable["method"].iloc[best]), 0.0), False
-    return _at(usable, best, reached=True)
+    return _choice_at(usable, best, reached=True)
 
 
 def _best(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
     """Return the point with the smallest `wanted` within the limit, or else the one nearest to the limit."""
     is_within = limited["value"] <= limit
     if not is_within.any():
-        return _at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
+        return _choice_at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
     within = wanted[is_within]
-    return _at(within, int(within["value"].to_numpy(dtype=float).argmin()), reached=True)
+    return _choice_at(within, int(within["value"].to_numpy(dtype=float).argmin()), reached=True)
 
 
-def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
+def _choice_at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
     return ModelKey(str(path["method"].iloc[place]), float(path["lam"].iloc[place])), reached
 
 

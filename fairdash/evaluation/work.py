@@ -23,12 +23,12 @@ from fairdash.training.stack_trainer import seconds_of
 from fairdash.training.sweep import STANDARD, Sweep, trains_for_set_aside
 
 #: Time on a normal core as a share of the time in :func:`fairdash.training.stack_trainer.seconds_of`.
-_OF_A_SLOW_CORE = 0.5
+_SLOW_CORE_SHARE = 0.5
 #: Time of the search for settings as a share of the training time of the models.
 _TUNING = 0.05
 #: Seconds per row and split for baselines and tariffs, and seconds per model for a measured row, a permuted
 #: row and a row of the verdict, with all measures together.
-_BESIDE, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
+_SECONDS_BESIDE, _MEASURED, _PERMUTED, _JUDGED = 4e-5, 3.5e-6, 1.2e-6, 0.9e-6
 #: Number of rows in the task of :func:`slowness`, and seconds that the task takes on a normal core.
 _ROWS_OF_A_LAYER, _SECONDS_OF_A_LAYER = 512, 0.01
 #: Share of the time of a run that the references take.
@@ -70,15 +70,15 @@ class Work:
         is_preview: bool,
         with_references: bool,
     ) -> None:
-        beside = _BESIDE * n_rows * n_splits
-        seconds = beside if training is None else training * _OF_A_SLOW_CORE
+        beside = _SECONDS_BESIDE * n_rows * n_splits
+        seconds = beside if training is None else training * _SLOW_CORE_SHARE
         seconds *= 1 + confirms / n_splits
         test = TEST_SHARE * n_rows
         rows = min(test, MAX_ROWS)
         measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
         judged = _JUDGED * min(test, MAX_JUDGED_ROWS) * (models + blends)
         self._seconds: dict[str, float] = {
-            "pilot": pilot * _OF_A_SLOW_CORE,
+            "pilot": pilot * _SLOW_CORE_SHARE,
             "tuning": _TUNING * seconds * is_tuned,
             "training": seconds,
             "beside": beside * (not is_preview),

@@ -29,7 +29,7 @@ _POINTS_PER_CELL = 30
 _REACH = 6.0
 #: Spacing of the grid of V in standard deviations of the noise, and maximum number of its points.
 _SPACING = 0.25
-_MOST = 1200
+_MAX_POINTS = 1200
 #: Number of points at which f is given, which forty waves require.
 _POINTS_OF_F = 2001
 #: Maximum number of values of a pattern that counts as discrete.
@@ -93,7 +93,7 @@ def truth_of(shape: Pattern, *, noise: float) -> Truth:
         chi2, mi = _of_values(w)
         f = (cells - w.mean()) / w.std()
         return Truth(hgr=hgr, chi2=chi2, mi=mi, u=u, f=np.interp(shape(u), cells, f), v=cells, g=f)
-    points = min(_MOST, math.ceil((width + 2 * _REACH * noise) / (_SPACING * noise)))
+    points = min(_MAX_POINTS, math.ceil((width + 2 * _REACH * noise) / (_SPACING * noise)))
     v = np.linspace(cells[0] - _REACH * noise, cells[-1] + _REACH * noise, points)
     density = np.exp(-0.5 * ((v - cells[:, None]) / noise) ** 2)
     density /= density.sum(axis=1, keepdims=True)

@@ -16,7 +16,7 @@ _STRENGTH = 10.0
 #: Weights of links that averages do not reveal: a constant weight, a further weight at λ = 1, and the λ up to
 #: which it grows. The weight grows with λ, because reducing such links costs accuracy while averages still
 #: follow s. At the last λ, the premium is about flat.
-_LINKS, _MORE_LINKS, _UP_TO = 0.1, 2.5, 30.0
+_LINKS, _MORE_LINKS, _MAX_LAM = 0.1, 2.5, 30.0
 #: Weight of the variance of a premium at λ = 1, whether or not the premium follows s. The weight grows with
 #: λ, because it must not shrink a premium whose averages still follow s.
 _SPREAD = 1 / 60
@@ -80,7 +80,7 @@ class AveragesPenalty:
         among[np.diag_indices_from(among)] = np.diag(among) * (1 + _RIDGE) + 1e-9
         covariance = functions.T @ (share[:, None] * functions) + RIDGE * np.eye(v.shape[1])
         self._share, self._functions = share.astype(number), functions.astype(number)
-        self._weighed = (share[:, None] * functions).astype(number)
+        self._weighted = (share[:, None] * functions).astype(number)
         # Small matrices remain in float64 for any type of the rows, because they are nearly singular.
         self._among, self._own = np.linalg.inv(among), np.linalg.inv(covariance)
         # The fixed relativities are divided by their average, because a common factor belongs to the base.
@@ -91,15 +91,15 @@ class AveragesPenalty:
         """Return Ψ (K,), at least 0, of U (K, m) at λ (K,), and the slope of Ψ (K, m)."""
         share, number = self._share, u.dtype
         centred = u - (u @ share)[:, None]
-        c = (centred @ self._weighed).astype(np.float64)
+        c = (centred @ self._weighted).astype(np.float64)
         projected = c @ self._among
         follows = (c * projected).sum(axis=1)
         variance = ((centred * centred) @ share).astype(np.float64)
         of_variance = 2 * share * centred
         links, of_links = self._links(centred, variance)
-        strength = _STRENGTH * (_LINKS + _MORE_LINKS * np.minimum(lam, _UP_TO))
+        strength = _STRENGTH * (_LINKS + _MORE_LINKS * np.minimum(lam, _MAX_LAM))
         value = _STRENGTH * follows + strength * links * variance
-        slope = (2 * _STRENGTH * projected).astype(number) @ self._weighed.T
+        slope = (2 * _STRENGTH * projected).astype(number) @ self._weighted.T
         slope += (strength * variance).astype(number)[:, None] * of_links
         slope += (strength * links).astype(number)[:, None] * of_variance
         if self._spread:

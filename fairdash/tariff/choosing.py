@@ -304,7 +304,7 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     known = ~np.isnan(cells)
     name = str(column.name)
     if name in options.breakpoints:
-        points = _as_filed(options.breakpoints[name])
+        points = _spreadsheet_digits(options.breakpoints[name])
     else:
         points = _rounded(quantiles(cells[known], weight[known], np.linspace(0, 1, options.n_breakpoints)))
     # The weight of a row is divided between the two neighbouring breakpoints in proportion to nearness.
@@ -325,7 +325,7 @@ def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, optio
         rounded = _rounded(quantiles(cells[known], weight[known], np.linspace(0, 1, int(edges) + 1)[1:-1]))
         inner = tuple(edge for edge in rounded if edge > cells[known].min()) if known.any() else ()
     else:
-        inner = _as_filed(edges)
+        inner = _spreadsheet_digits(edges)
     name = str(column.name)
     places = np.searchsorted(inner, cells[known], side="right")
     shares = np.bincount(places, weight[known], len(inner) + 1)
@@ -404,9 +404,9 @@ def _rounded(points: Array) -> tuple[float, ...]:
     points = np.unique(points)
     if len(points) > 1:
         points = np.round(points, 1 - math.floor(math.log10(np.diff(points).min())))
-    return _as_filed(points)
+    return _spreadsheet_digits(points)
 
 
-def _as_filed(points: Iterable[float]) -> tuple[float, ...]:
+def _spreadsheet_digits(points: Iterable[float]) -> tuple[float, ...]:
     """Round numbers to the 15 digits that a spreadsheet stores."""
     return tuple(dict.fromkeys(float(f"{float(point):.15g}") for point in points))

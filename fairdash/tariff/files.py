@@ -44,7 +44,7 @@ class _Exact(float):
 
 def csv_of(table: pd.DataFrame) -> bytes:
     """Return a table of relativities as UTF-8 CSV with a byte order mark and full precision."""
-    return _as_kept(table).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
+    return _escaped(table).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
 
 
 def xlsx_of(table: pd.DataFrame) -> bytes:
@@ -63,7 +63,7 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
     bold = book.add_format({"bold": True, "bottom": 1})
     for column, name in enumerate(table.columns):
         sheet.write_string(0, column, name, bold)
-    for row, cells in enumerate(_as_kept(table).itertuples(index=False), start=1):
+    for row, cells in enumerate(_escaped(table).itertuples(index=False), start=1):
         for column, cell in enumerate(cells):
             if isinstance(cell, str):
                 sheet.write_string(row, column, _fitting(cell))
@@ -168,7 +168,7 @@ def _cells_of_xlsx(content: bytes) -> list[list[Any]]:
     return sheet.rows
 
 
-def _as_kept(table: pd.DataFrame) -> pd.DataFrame:
+def _escaped(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with its texts encoded as in the file."""
     texts = {name: table[name].map(_written, na_action="ignore") for name in table if name in TEXTS}
     return table.assign(**texts)

@@ -178,7 +178,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         """
         self._check_options()
         seed = seed_to_fit(self.random_state)
-        learns = self._learns()
+        learns = self._needs_fit()
         if y is None and not learns and self.objective == "demographic_parity":
             y = np.arange(len(as_pandas(X)), dtype=float)  # No step uses these values.
         features, target, s, weight = rows_to_fit(
@@ -194,7 +194,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             hint = "Call fit with sensitive_features=, or name sensitive_columns of X."
             raise OptionError.of("No sensitive feature is known", hint, column="sensitive_features")
         raw = self._raw_sensitive(X, sensitive_features)
-        seen = self._seen(X)
+        seen = self._estimator_input(X)
         if weight is not None:
             used = used_rows(sample_weight, len(raw))
             raw, seen = raw.iloc[used], _rows(seen, used)
@@ -219,7 +219,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.columns_ = list(features.columns)
         if self.projection == "network":
             self.encoder_ = FeatureEncoder.fit(features, sample_weight=weight)
-            self.projection_: Any = self._distilled(features, price, s, weight, seed)
+            self.projection_: Any = self._fit_network(features, price, s, weight, seed)
             self.share_without_s_ = np.nan
         else:
             self._fit_projection(features, price, self.repair_.predict(price, s), weight, seed)
@@ -241,7 +241,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             numbers=self.encoder_.numbers,
             has_text=bool(self.encoder_.categories),
         )
-        price = self._price(self._seen(X))
+        price = self._price(self._estimator_input(X))
         if sensitive_features is not None:
             raw = self._raw_sensitive(None, sensitive_features)
             if len(raw) != len(price) or raw.shape[1] != len(self.levels_):
@@ -287,7 +287,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         checks.finish()
         self.alpha_ = float(self.alpha)
 
-    def _learns(self) -> bool:
+    def _needs_fit(self) -> bool:
         """Return whether an estimator has to be fitted; otherwise, set the source of the price."""
         if self.estimator is None:
             return True
@@ -339,7 +339,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
     def _price_column(self) -> str | None:
         return self.estimator_ if isinstance(self.estimator_, str) else None
 
-    def _seen(self, X: Any) -> Any:
+    def _estimator_input(self, X: Any) -> Any:
         """Return X as input of the estimator, with its original type and without sensitive columns."""
         table = as_pandas(X)
         if isinstance(table, pd.DataFrame):
@@ -394,7 +394,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         left = -2 * self.projection_.validation_score_.max() if stopped else np.nan
         self.share_without_s_ = _share(left, np.average((full - price) ** 2, weights=mass))
 
-    def _distilled(
+    def _fit_network(
         self, features: pd.DataFrame, price: Array, s: Array, weight: Array | None, seed: int
     ) -> FairRegressor:
         """Return a network whose dependence is a share alpha of the way from that of the price to the floor.

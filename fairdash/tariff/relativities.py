@@ -43,10 +43,10 @@ TEXTS = ("factor", "kind", "level", "by", "by_level")
 NUMBERS = ("from", "to", "at", "by_from", "by_to", "share", "claims")
 #: Columns of the table in order, in which ``value`` stands for :data:`RELATIVITY` or :data:`POINTS`.
 _COLUMNS = ("factor", "kind", "level", "from", "to", "at", "by", "by_level", "by_from", "by_to")
-_AS_MADE = "Give a table as relativities() makes it."
+_TABLE_HINT = "Give a table as relativities() makes it."
 #: Names of the base in a table without a column “kind”.
 BASES = ("", "base", "base rate", "(intercept)", "intercept")
-_FILL = "Fill the column “level”, or “at”."
+_FILL_HINT = "Fill the column “level”, or “at”."
 
 
 def relativities_table(
@@ -272,7 +272,7 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
     DataError
         If entries are invalid; the error lists all of them.
     """
-    table, value = _whole(table)
+    table, value = _completed(table)
     multiplies = value == RELATIVITY
     _check_values(table, value)
     kinds = table["kind"]
@@ -295,12 +295,12 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
     return terms, float(base), values, multiplies
 
 
-def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def _completed(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the table with all columns, and the name of the column of values."""
     checks = Checks(DataError)
     table = _with_kinds(table)
     value_columns = [name for name in (RELATIVITY, POINTS) if name in table.columns]
-    what, hint = f"A tariff's table has a column “{RELATIVITY}” or one called “{POINTS}”", _AS_MADE
+    what, hint = f"A tariff's table has a column “{RELATIVITY}” or one called “{POINTS}”", _TABLE_HINT
     checks.require(len(value_columns) == 1, None, what, hint)
     for name in ("factor", "kind"):
         how = (
@@ -354,7 +354,7 @@ def _check_values(table: pd.DataFrame, value: str) -> None:
         ("kind", ~kinds.isin(KINDS), f"hold another kind than {', '.join(KINDS)}", "Correct them."),
         (value, no_number, f"hold no number{above}", "Correct them."),
         ("factor", nameless, "name none", "Name the column."),
-        ("level", untold, "do not name their level or breakpoint", _FILL),
+        ("level", untold, "do not name their level or breakpoint", _FILL_HINT),
     ):
         checks.require(not wrong.any(), column, f"{_rows_in_words(wrong)} of the tariff's table {what}", hint)
     checks.finish()

@@ -43,15 +43,15 @@ Array = NDArray[np.float64]
 #: Number of pairs of steps and changes of the gradient in the L-BFGS memory.
 _MEMORY = 10
 #: Share of the predicted decrease that a step must reach (Armijo's condition).
-_SUFFICIENT = 1e-4
+_MIN_DECREASE = 1e-4
 #: Share of the slope that may remain at the end of a step (Wolfe's condition).
-_FLAT = 0.9
+_MAX_SLOPE_LEFT = 0.9
 #: Maximum number of trials per step. If no trial decreases the objective enough, the problem has converged up
 #: to rounding.
 _TRIALS = 20
 #: Maximum λ of the quadratic start, which replaces larger λ, because a nearly flat premium is a bad starting
 #: point.
-_NEAR = 3.0
+_MAX_START_LAM = 3.0
 #: Maximum number of rounds of an active set.
 _ROUNDS = 20
 
@@ -189,7 +189,7 @@ class TariffStack:
         away = z - self.start[which]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             seen = z.astype(self.number) @ self.z_seen + self.fixed_seen
-            psi, slope = self._penalty_at(seen, np.minimum(self.lams[which], _NEAR))
+            psi, slope = self._penalty_at(seen, np.minimum(self.lams[which], _MAX_START_LAM))
         slope = (slope @ self.z_seen.T).astype(np.float64)
         return (away**2).sum(axis=1) / 2 + psi, away + slope
 
@@ -400,8 +400,8 @@ def _search(
     for _ in range(_TRIALS):
         tried = x[trying] + length[trying, None] * way[trying]
         new, slope_there = objective(tried, trying)
-        enough = new <= value[trying] + _SUFFICIENT * length[trying] * downhill[trying]
-        flat = (slope_there * way[trying]).sum(axis=1) >= _FLAT * downhill[trying]
+        enough = new <= value[trying] + _MIN_DECREASE * length[trying] * downhill[trying]
+        flat = (slope_there * way[trying]).sum(axis=1) >= _MAX_SLOPE_LEFT * downhill[trying]
         good = trying[enough]
         new_x[good], new_value[good], new_slope[good] = tried[enough], new[enough], slope_there[enough]
         moved[good] = True

@@ -79,15 +79,15 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.kind not in (MEASURE, EXCESS, ERROR):
-            raise _refused("This kind of target is not known")
+            raise _target_error("This kind of target is not known")
         if not math.isfinite(self.at_most) or self.at_most < 0:
-            raise _refused("The target's bound is not a number of 0 or more")
+            raise _target_error("The target's bound is not a number of 0 or more")
         if self.kind == ERROR:
             if self.measure:
-                raise _refused("A target for the error has no measure")
+                raise _target_error("A target for the error has no measure")
             return
         if get_entry(REGISTRY, self.measure, option="measure").discrete:
-            raise _refused(f"“{self.measure}” is for discrete variables, and predictions are not")
+            raise _target_error(f"“{self.measure}” is for discrete variables, and predictions are not")
 
     @classmethod
     def parse(cls, text: str) -> Target:
@@ -98,18 +98,18 @@ class Target:
         """
         match = _TEXT.fullmatch(text.strip())
         if match is None:
-            raise _refused("The target can't be read")
+            raise _target_error("The target can't be read")
         name, kind = match["name"].lower(), (match["kind"] or "").replace(" ", "").lower()
         try:
             at_most = float(match["number"])
         except ValueError:
-            raise _refused("The target's bound is not a number") from None
+            raise _target_error("The target's bound is not a number") from None
         if name in ("mse", "error"):
             if kind != "+" or not match["percent"]:
-                raise _refused("A target for the error is a share above the standard model's")
+                raise _target_error("A target for the error is a share above the standard model's")
             return cls(kind=ERROR, at_most=at_most / 100)
         if kind == "+" or match["percent"]:
-            raise _refused("A target for a measure is a number, without + or %")
+            raise _target_error("A target for a measure is a number, without + or %")
         return cls(kind=EXCESS if kind else MEASURE, at_most=at_most, measure=name)
 
     @property
@@ -127,7 +127,7 @@ class Target:
         return f"{self.measure}<={floor}{self.at_most:g}"
 
 
-def _refused(what: str) -> OptionError:
+def _target_error(what: str) -> OptionError:
     return OptionError.of(what, _HOW_TO_WRITE, column="target")
 
 
@@ -251,13 +251,13 @@ def search_lam(
     def part(before: float, width: float) -> Callable[[float], None] | None:
         return None if progress is None else lambda done: progress(before + width * done)
 
-    frame, notes, device = _try(
+    frame, notes, device = _cross_validated(
         within, plan, [0.0, *lams], progress=part(0.0, share), unit=units.within(unit, "weights")
     )
     lam, reached, words = choose_lam(frame, plan)
     finer = _between(frame, plan, lam, reached=reached)
     if finer:
-        more, more_notes, _ = _try(
+        more, more_notes, _ = _cross_validated(
             within, plan, finer, progress=part(share, 1 - share), unit=units.within(unit, "finer")
         )
         frame = pd.concat([frame, more], ignore_index=True).sort_values("lam", ignore_index=True)
@@ -268,7 +268,7 @@ def search_lam(
     return SearchResult(
         lam=lam,
         reached=reached,
-        frame=_judged(frame, plan.target),
+        frame=_with_target_met(frame, plan.target),
         rule=f"{words} By {plan.n_folds}-fold cross-validation within {within.n_rows:,} rows, dependence "
         f"measured on the held-out predictions of {_measured_on(frame, lam)}.",
         measure=plan.measure,
@@ -303,7 +303,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         Frame with the columns of :func:`search_lam` up to ``excess``, and ``diverged``. The first row is the
         standard model, λ = 0.
     """
-    target, judged = plan.target, _judged(frame, plan.target)
+    target, judged = plan.target, _with_target_met(frame, plan.target)
     symbol = REGISTRY[plan.measure].symbol
     usable = judged[~judged["diverged"]]
     fair = usable[usable["lam"] > 0]
@@ -366,7 +366,7 @@ def _measured_on(frame: pd.DataFrame, lam: float) -> str:
 _BOUNDED = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
 
 
-def _judged(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
+def _with_target_met(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
     """Return the frame with the additional columns ``increase`` and ``meets``."""
     increase = frame["loss"] / frame["loss"].iloc[0] - 1
     judged = frame.assign(increase=increase)
@@ -375,7 +375,7 @@ def _judged(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
 
 def _between(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool) -> list[float]:
     """Return the weights of a second round, or none if no neighbour is on the other side of the target."""
-    judged = _judged(frame, plan.target)
+    judged = _with_target_met(frame, plan.target)
     lams = judged["lam"].to_numpy()
     at = int(np.flatnonzero(lams == lam)[0])
     if plan.target.kind == ERROR:
@@ -392,7 +392,7 @@ def _between(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool)
     return [float(weight) for weight in between(lams[low], lams[high], plan.refine + 2)[1:-1]]
 
 
-def _try(
+def _cross_validated(
     dataset: Dataset,
     plan: LamSearch,
     lams: Sequence[float],

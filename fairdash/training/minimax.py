@@ -84,7 +84,7 @@ class Tables:
         """Return the rows of each model, (K, b, …), given the rows of each split, (S, b, …)."""
         return rows.index_select(0, self.which_split)
 
-    def hand_out(self, batch: Batch) -> Batch:
+    def distribute(self, batch: Batch) -> Batch:
         """Return a batch with the rows of each model, given a batch with the rows of each split."""
         return replace(batch.take(self.each), x=self.inputs(batch.x))
 
@@ -172,7 +172,7 @@ class Batches:
         """Return the current mini-batch, and advance to the next mini-batch."""
         order = self._order.index_select(0, self._next)[0]
         self._next.add_(1)
-        batch = self.tables.hand_out(self.rows.take(partial(_take, order)))
+        batch = self.tables.distribute(self.rows.take(partial(_take, order)))
         return replace(batch, masks=self._masks())
 
     def _masks(self) -> list[Tensor] | None:

@@ -79,8 +79,8 @@ class StackReporter:
         self.method = method
         self.lams, place = np.unique(lams, return_inverse=True)
         self._members = [np.flatnonzero(place == k).tolist() for k in range(len(self.lams))]
-        self._untold: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
-        self._told = time.monotonic()
+        self._unreported: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
+        self._reported_at = time.monotonic()
         self.before = before
         self.work = work
         self.total = total
@@ -90,7 +90,7 @@ class StackReporter:
 
     def begin(self) -> None:
         """Reset the reporter at the start of a leg, and report the completed share."""
-        self.curves, self._untold = [], []
+        self.curves, self._unreported = [], []
         self._report(None)
 
     def leg(self, curves: pd.DataFrame, *, share: float) -> None:
@@ -102,7 +102,7 @@ class StackReporter:
 
     def end(self) -> pd.DataFrame:
         """Return the curves of the current leg, which ends."""
-        self._tell()
+        self._emit()
         return pd.concat(self.curves, ignore_index=True)
 
     def step(self, share: float) -> None:
@@ -112,15 +112,15 @@ class StackReporter:
 
     def epoch(self, number: int, error: NDArray[np.float64], dependence: NDArray[np.float64]) -> None:
         """Report the state of the stack after an epoch; the reports of short epochs are grouped."""
-        self._untold.append((number, error, dependence))
-        if time.monotonic() - self._told > SECONDS_BETWEEN_CURVES:
-            self._tell()
+        self._unreported.append((number, error, dependence))
+        if time.monotonic() - self._reported_at > SECONDS_BETWEEN_CURVES:
+            self._emit()
 
-    def _tell(self) -> None:
+    def _emit(self) -> None:
         # Creating a table takes longer than a step of a small network.
-        if not self._untold:
+        if not self._unreported:
             return
-        epochs, n_lams = self._untold, len(self.lams)
+        epochs, n_lams = self._unreported, len(self.lams)
         curve = pd.DataFrame(
             {
                 "method": pd.array([self.method] * (n_lams * len(epochs)), dtype="str"),
@@ -130,7 +130,7 @@ class StackReporter:
                 "dependence": [mean for _, _, psi in epochs for mean in self._means(psi)],
             }
         )
-        self._untold, self._told = [], time.monotonic()
+        self._unreported, self._reported_at = [], time.monotonic()
         self.curves.append(curve)
         self._report(curve)
 

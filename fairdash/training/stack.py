@@ -247,7 +247,7 @@ def _prepared(
     )
     best = None
     if settings.patience is not None:
-        validation = tables.hand_out(_validation(rows, data.validation))
+        validation = tables.distribute(_validation(rows, data.validation))
         best = BestEpoch(trainer, validation, patience=settings.patience)
     return trainer, batches, best, data
 

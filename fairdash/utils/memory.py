@@ -24,10 +24,10 @@ def most_memory() -> int:
     setting = os.environ.get("FAIRDASH_MEMORY")
     if setting:
         return int(float(setting) * 1e9)
-    return _of_machine() // 2
+    return _machine_memory() // 2
 
 
-def _of_machine() -> int:
+def _machine_memory() -> int:
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for path in _CONTAINERS:
         try:
@@ -51,7 +51,7 @@ def beyond() -> str:
 def limit_memory() -> None:
     """Limit this process to :func:`most_memory` from now on; larger allocations raise a MemoryError."""
     if can_limit():
-        _set(_taken() + most_memory())
+        _set_limit(_memory_in_use() + most_memory())
 
 
 _readers = 0
@@ -69,8 +69,8 @@ def limited_memory() -> Iterator[None]:
 
     with _lock:
         if _readers == 0:
-            _before.append(resource.getrlimit(resource.RLIMIT_DATA)[0])
-            _set(_taken() + most_memory())
+            _earlier_limits.append(resource.getrlimit(resource.RLIMIT_DATA)[0])
+            _set_limit(_memory_in_use() + most_memory())
         _readers += 1
     try:
         yield
@@ -78,13 +78,13 @@ def limited_memory() -> Iterator[None]:
         with _lock:
             _readers -= 1
             if _readers == 0:
-                _set(_before.pop())
+                _set_limit(_earlier_limits.pop())
 
 
-_before: list[int] = []
+_earlier_limits: list[int] = []
 
 
-def _taken() -> int:
+def _memory_in_use() -> int:
     """Return the memory that counts against the limit so far."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmData:"):
@@ -92,7 +92,7 @@ def _taken() -> int:
     return 0
 
 
-def _set(limit: int) -> None:
+def _set_limit(limit: int) -> None:
     import resource
 
     import numpy as np
@@ -107,14 +107,14 @@ def _set(limit: int) -> None:
 
 
 #: Messages of torch and Arrow in exceptions whose types also have other meanings.
-_SIGNS = ("can't allocate memory", "alloc of size", "Failed to launch worker thread")
+_MEMORY_MESSAGES = ("can't allocate memory", "alloc of size", "Failed to launch worker thread")
 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
     """Return whether an exception, or its cause, reports a lack of memory."""
     seen = 0
     while error is not None and seen < 20:
-        if isinstance(error, MemoryError) or any(sign in str(error) for sign in _SIGNS):
+        if isinstance(error, MemoryError) or any(sign in str(error) for sign in _MEMORY_MESSAGES):
             return True
         error, seen = error.__cause__ or error.__context__, seen + 1
     return False

@@ -67,7 +67,7 @@ def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
     for name, one in options_of(plan).items():
         value, within = values[one.name], one.metadata["within"]
         numbers = () if value is None else value if isinstance(value, Iterable) else (value,)
-        if not within or all(_lies(number, within) for number in numbers):
+        if not within or all(_is_within(number, within) for number in numbers):
             continue
         low, high = bounds(within)
         words = f"{'above' if within[0] == '(' else 'of at least'} {low:g}"
@@ -88,7 +88,7 @@ def bounds(within: str) -> tuple[float, float]:
     return low, high
 
 
-def _lies(number: Any, within: str) -> bool:
+def _is_within(number: Any, within: str) -> bool:
     (low, high), ends = bounds(within), within[0] + within[-1]
     if not isinstance(number, Real):
         return False

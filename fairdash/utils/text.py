@@ -10,7 +10,7 @@ from itertools import islice
 
 #: Unicode categories of invisible characters with an effect: controls (also of a terminal), format characters
 #: such as U+202E, which reverses the text around it, surrogates, and ends of lines and paragraphs.
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 #: Separator between the attributes in the name of a crossing.
 CROSS = " × "
 
@@ -32,7 +32,7 @@ def visible(text: str, *, keep: str = "\t\n\r") -> str:
     if text.isprintable():
         return text
     return "".join(
-        _escape(char) if unicodedata.category(char) in _UNSEEN and char not in keep else char for char in text
+        _escape(char) if unicodedata.category(char) in _HIDDEN and char not in keep else char for char in text
     )
 
 

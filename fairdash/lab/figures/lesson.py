@@ -287,7 +287,7 @@ def payers_front_figure(
         All points that the axes must include.
     """
     across, up = (
-        _holding(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])
+        _range_including(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])
         for name in ("hgr", "rmse")
     )
     left = min(across[0], -0.02)
@@ -319,7 +319,7 @@ def payers_front_figure(
     )
 
 
-def _holding(low: pd.Series, high: pd.Series) -> list[float]:
+def _range_including(low: pd.Series, high: pd.Series) -> list[float]:
     """Return the range of an axis that includes all of the values."""
     least, most = float(low.min()), float(high.max())
     room = 0.06 * (most - least)
@@ -366,7 +366,7 @@ def payers_age_figure(
         words,
         traces,
         across=[standard["age"].min() - 1, standard["age"].max() + 1],
-        up=_holding(around[column], around[column]),
+        up=_range_including(around[column], around[column]),
         shapes=shapes,
         annotations=_names_of_people(theme),
         theme=theme,

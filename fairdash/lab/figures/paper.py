@@ -230,7 +230,7 @@ def dots_figure(
     height = 110 + _LEGEND + _LANE * _LANES
     figure = new_figure(title=title, subtitle=subtitle, x=x, y="", theme=theme, height=height)
     figure.add_traces(
-        [_floors(table, low, theme), _joins(table, theme)]
+        [_floors(table, low, theme), _connecting_lines(table, theme)]
         + [
             trace
             for method, rows in table.groupby("method", sort=False)
@@ -282,7 +282,7 @@ def _floors(table: pd.DataFrame, low: float, theme: Theme) -> go.Bar:
     return go.Bar(x=rows["floor_q95"] - low, y=rows["place"], base=low, **look)
 
 
-def _joins(table: pd.DataFrame, theme: Theme) -> dict[str, Any]:
+def _connecting_lines(table: pd.DataFrame, theme: Theme) -> dict[str, Any]:
     """Draw lines from the published values to ours; values that the paper lacks have no line."""
     rows = table.dropna(subset=["paper"])
     x = [value for row in rows.itertuples() for value in (row.paper, row.ours, None)]

@@ -172,7 +172,7 @@ def curves_figure(
     for id, rows in curves[curves["function"] == function].groupby("id", sort=False):
         mark, name = mark_of(str(id), theme), short_name(str(id))
         points = rows.sort_values("x")
-        heights = _like(points["x"].to_numpy(), points["y"].to_numpy(), x, y)
+        heights = _standardised_like(points["x"].to_numpy(), points["y"].to_numpy(), x, y)
         look: Values = {"colour": mark.colour, "width": 2, "dash": mark.dash}
         figure.add_trace(line(points["x"], heights, name=name, hover=f"{name}: %{{y:.2f}}", **look))
         names.append(coloured(name, mark.colour))
@@ -188,7 +188,7 @@ def curves_figure(
     return figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
 
 
-def _like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
+def _standardised_like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
     """Return the curve with the mean, the spread and the sign of the exact one on the same points."""
     target = np.interp(x, exact_x, exact_y)
     centred, spread = curve - curve.mean(), float(curve.std())

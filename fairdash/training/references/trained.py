@@ -86,7 +86,7 @@ def train_references(
         If there are several sensitive attributes, or the loss does not suit the target.
     """
     settings = TrainingSettings() if settings is None else settings
-    seen = _told_s(dataset)
+    seen = _with_s_as_feature(dataset)
 
     where = resolve_device(device)
     tuning, tuned = tune(
@@ -140,7 +140,7 @@ def train_references(
 
     def premium_of(j: int) -> Found:
         on_step(_BEGINS["premium"] + (1 - _BEGINS["premium"]) * j / len(splits))
-        predictor = _told(base.result().networks[j], seen)
+        predictor = _predictor_of_s(base.result().networks[j], seen)
         return {"premium": discrimination_free_predictions(dataset, [splits[j]], predictors=[predictor])}
 
     def premiums() -> list[NDArray[np.float64]]:
@@ -176,7 +176,7 @@ def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float
     return LOSSES["squared_error"].relative(y, y_pred, weight, rows=split.test, train=split.train)
 
 
-def _told_s(dataset: Dataset) -> Dataset:
+def _with_s_as_feature(dataset: Dataset) -> Dataset:
     """Return the data set with s as its last feature, under a name that no other column has."""
     name = f"{next(iter(attributes_of(dataset.sensitive)))} (sensitive)"
     while name in dataset.table():
@@ -192,7 +192,7 @@ def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
     return np.array([f"class {code:.0f}" for code in s], dtype=object)
 
 
-def _told(network: Predictor, seen: Dataset) -> SensitivePredictor:
+def _predictor_of_s(network: Predictor, seen: Dataset) -> SensitivePredictor:
     """Return a network with s as its last feature as a function of these rows and any values of s."""
     name, encoder = seen.features.columns[-1], network.encoder
     # The same rows are predicted for many values of s, so all other features are encoded once.
