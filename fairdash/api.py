@@ -64,7 +64,7 @@ def sweep(
         Weights λ ≥ 0 of the penalty. ``"auto"`` runs a pilot that finds eight weights, spread evenly over
         dependence from the standard model to the independence floor (:mod:`fairdash.training.pilot`).
     objective, n_splits, random_state, validation_share, device
-        As in :class:`fairdash.training.sweep.Sweep`.
+        Same meaning as in :class:`fairdash.training.sweep.Sweep`.
     settings
         Training settings. The default loss depends on the target
         (:func:`fairdash.training.defaults.suggested_loss`), and predictions are balanced if this loss has a
@@ -120,7 +120,7 @@ def sweep(
     ['hgr_spline']
     """
     need("torch")
-    # This import loads scikit-learn, so it is deferred until the function is called.
+    # The import loads scikit-learn, so it is deferred until the function is called.
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.evaluation.parallel_sweep import execute_in_parallel
 
@@ -176,8 +176,8 @@ def references(
     dataset
         Data set with one sensitive attribute, which contains numbers or classes.
     n_splits, random_state, validation_share, split, confirmation, groups, settings, device, measures
-        As in :func:`fairdash.sweep`. The references start from the standard model of the sweep with s as an
-        additional input. This model with s is tuned separately.
+        Same meaning as in :func:`fairdash.sweep`. The references start from the standard model of the sweep
+        with s as an additional input, which is tuned separately.
     strengths
         Strengths of the barycentre, each from 0 (the base price) to 1 (independence of s).
 
@@ -199,7 +199,7 @@ def references(
     True
     """
     need("torch")
-    # These imports load scikit-learn, so they are deferred until the function is called.
+    # The imports load scikit-learn, so they are deferred until the function is called.
     from fairdash.evaluation.execute_sweep import reference_prices
     from fairdash.training.references import DEFAULT_STRENGTHS
 
@@ -302,7 +302,7 @@ def find_lam(
         ``"hgr_kde<=floor+0.02"``, a measure exceeds the noise floor by at most 0.02. With ``"error<=+10%"``,
         the error exceeds the standard model's error by at most 10 %.
     method, objective, n_folds, refine, settings, random_state, device
-        As in :class:`fairdash.training.lam_search.LamSearch`.
+        Same meaning as in :class:`fairdash.training.lam_search.LamSearch`.
     lams
         Weights λ ≥ 0 to try. ``"auto"`` uses eight weights from a pilot, as in :func:`sweep`.
     rows
@@ -378,14 +378,14 @@ def bench(
         Ids in :data:`fairdash.training.methods.PATHS` or :data:`fairdash.evaluation.rivals.RIVALS`, or
         classes in the form ``"module:Class"``; by default, all methods that suit the data.
     others
-        Methods that you provide, by name. Each is a class or function that takes λ and returns an object with
-        ``fit(X, y, sensitive_features=…)`` and ``predict(X)``. If `predict` has a parameter
+        Methods that you provide, by name. Each method is a class or function that takes λ and returns an
+        object with ``fit(X, y, sensitive_features=…)`` and ``predict(X)``. If `predict` has a parameter
         ``sensitive_features``, it receives the sensitive columns. If `fit` has a parameter ``sample_weight``,
         it receives the weights. An attribute ``lams`` sets the weights λ in ascending order from 0; by
         default 0, 0.1, 0.3, 1, 3 and
         10. With ``repairs = True``, X is the prediction of the standard network.
     n_splits, random_state, settings
-        As in :func:`sweep`.
+        Same meaning as in :func:`sweep`.
     progress
         Function that receives the name of each method before its training.
 

@@ -64,7 +64,7 @@ def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Parameters
     ----------
     u, s, sample_weight
-        As in :func:`hgr_spline`.
+        Same meaning as in :func:`hgr_spline`.
 
     Returns
     -------
@@ -87,8 +87,8 @@ def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Te
     Parameters
     ----------
     u, s, sample_weight
-        As in :func:`hgr_spline`, except that s has one column. Only the ratios of weights matter. The
-        bandwidth depends on the effective number of rows, so equal weights have no effect.
+        Same meaning as in :func:`hgr_spline`, except that s has one column. Only the ratios of weights
+        matter. The bandwidth depends on the effective number of rows, so equal weights have no effect.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def pearson(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Ten
     Parameters
     ----------
     u, s, sample_weight
-        As in :func:`hgr_spline`.
+        Same meaning as in :func:`hgr_spline`.
 
     Returns
     -------

@@ -78,9 +78,9 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
             gain=4.0,
             slope=lambda a: torch.addcmul(a, a, a, value=-1),
         ),
-        # The weights of inner layers follow He et al. (2015). The weights of inputs and output start small,
-        # because initial weights are noise in the prediction, and tables have few rows. The biases spread the
-        # kinks over the rows.
+        # The weights of inner layers follow He and others (2015). The weights of inputs and output start
+        # small, because initial weights are noise in the prediction, and tables have few rows. The biases
+        # spread the kinks over the rows.
         "relu": Activation(
             function=torch.relu,
             scale=1.0,
@@ -318,7 +318,7 @@ class StackedAdam:
         self.asks = alive.is_cpu
         self.lr = self._per_member(lr)
         self.weight_decay = self._per_member(weight_decay)
-        # This is evaluated before the numbers move to the networks' device, because reading them from the
+        # The flag is set before the numbers move to the networks' device, because reading them from the
         # device would wait.
         self._decays = bool(torch.as_tensor(weight_decay).any())
         start = 0

@@ -326,7 +326,7 @@ class Estimator:
         A weight that depends on one of the two variables must stay with this variable. Otherwise, the
         weighted margins of the permuted data differ from the margins of the observed data. There are
         therefore two null distributions, with the weight kept with u or with v, and a test takes the larger
-        p-value. This larger p-value holds its level unless the weight depends on both u and v.
+        p-value. The larger p-value is valid unless the weight depends on both u and v.
         """
         ways = (False,) if pairs.weight is None else (False, True)
         return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])

@@ -162,13 +162,13 @@ def assess_conditional_dependence(
     weighted generalised covariance measure with fixed weight functions of Scheidegger, Hörrmann and Bühlmann
     (2022, JMLR 23), after Shah and Peters (2020, Annals of Statistics 48), with cross-fitted regressions.
 
-    The test has limits. It relies on its regressions and raises false alarms if they miss how both u and s
-    depend on C. No test of conditional independence avoids this weakness (Shah and Peters 2020). The test
-    needs rows with equal C and different s: if C predicts s well, few comparable rows differ in s, and if C
-    predicts u nearly exactly, the residual of u is mainly the error of its regression. The test concerns the
-    mean of u. The test does not detect a spread that follows s, an effect with more than a few waves along s,
-    or an effect whose sign depends on three or more columns jointly but on no two of them. Levels of a
-    category with fewer than five rows, and levels beyond the 300 most frequent, are merged into one level.
+    The test has limits. The test relies on its regressions and raises false alarms if they miss how both u
+    and s depend on C. No test of conditional independence avoids this weakness (Shah and Peters 2020). The
+    test needs rows with equal C and different s: if C predicts s well, few comparable rows differ in s, and
+    if C predicts u nearly exactly, the residual of u is mainly the error of its regression. The test concerns
+    the mean of u. The test does not detect a spread that follows s, an effect with more than a few waves
+    along s, or an effect whose sign depends on three or more columns jointly but on no two of them. Levels of
+    a category with fewer than five rows, and levels beyond the 300 most frequent, are merged into one level.
 
     Examples
     --------

@@ -36,8 +36,8 @@ N_FOLDS = 5
 _IN_PAIRS = 4
 #: Minimum number of rows of a level and maximum number of levels; all other levels are merged into one.
 _ROWS_A_LEVEL, _MAX_LEVELS = 5, 300
-#: Maximum number of functions. Above it, products of pairs are omitted and numeric columns have fewer
-#: functions.
+#: Maximum number of functions. With more functions, products of pairs are omitted and numeric columns have
+#: fewer functions.
 _MAX_FUNCTIONS = 600
 #: Candidate ridge penalties, relative to the number of rows.
 _RIDGES = np.logspace(-7, 1, 25)

@@ -285,7 +285,7 @@ def _inverse_root_with_zeros(gram: Array) -> Array:
     width = len(gram)
     r, products = np.zeros((width, width)), np.zeros((width, width))
     for j in range(width):
-        # This step is Gram–Schmidt on coefficients, with products[i] = r_iᵀG.
+        # The loop applies Gram–Schmidt to coefficients, with products[i] = r_iᵀG.
         along = products[:j, j]
         left = gram[j, j] - along @ along
         if left > _MIN_NEW_VARIANCE:

@@ -102,8 +102,8 @@ def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
     -------
     (...) array
         Excess (log(s² / (1 − s²)) − μ) / σ. For independent normal variables, the excess follows the
-        Tracy–Widom distribution, whose mean is −1.2. It is above 0.98 in 5 % and above 2.02 in 1 % of samples
-        (Johnstone 2008, Annals of Statistics 36, equations 5 and 6).
+        Tracy–Widom distribution, whose mean is −1.2. In 5 % of samples the excess is above 0.98, and in 1 %
+        above 2.02 (Johnstone 2008, Annals of Statistics 36, equations 5 and 6).
     """
     total = np.maximum(rows - 1, 1.0)
     low, high = np.minimum(p, q), np.maximum(p, q)

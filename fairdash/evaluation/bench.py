@@ -72,7 +72,7 @@ def compare_methods(
     Parameters
     ----------
     methods, others, n_splits, random_state, settings
-        As in :func:`fairdash.bench`.
+        Same meaning as in :func:`fairdash.bench`.
     progress
         Function that receives the name of each method before its training.
     lams

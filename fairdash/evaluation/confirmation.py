@@ -37,7 +37,7 @@ class Link:
     column
         Name of the column.
     value, floor, floor_q95
-        As in :class:`fairdash.dependence.inference.DependenceEstimate`.
+        Same meaning as in :class:`fairdash.dependence.inference.DependenceEstimate`.
     p_value
         P-value of the omnibus test (:func:`fairdash.dependence.omnibus.independence_test`), in [0, 1]. The
         p-value is valid, because the rows were not used to train or select the model. The classes of an

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from fairdash.training.splits import corrected_standard_error
 
-#: Columns with the results of a row. They are the value; the mean and the 95 % quantile of the same estimator
-#: with the sensitive column permuted; the edge (the largest mean over the splits without a link at 5 %) and
-#: the p-value of the mean; for the verdict, the index in :data:`fairdash.dependence.omnibus.COMPONENTS` of
-#: the measure with the strongest evidence; and the standard error of a mean over the splits.
+#: Columns with the results of a row: the value; the mean and the 95 % quantile of the same estimator with the
+#: sensitive column permuted; the edge (the largest mean over the splits without a link at 5 %) and the
+#: p-value of the mean; for the verdict, the index in :data:`fairdash.dependence.omnibus.COMPONENTS` of the
+#: measure with the strongest evidence; and the standard error of a mean over the splits.
 FIGURES = ("value", "floor", "floor_q95", "edge", "p", "by", "se")
 VALUE, FLOOR, FLOOR_Q95, EDGE, P, BY, _ = range(len(FIGURES))
 #: Measures of error, which concern no sensitive column.

@@ -52,7 +52,7 @@ def execute_in_parallel(
         Folder for the results of the steps, which all processes must be able to read and write. Results that
         are stored in the folder already are reused.
     executor, width
-        As in :func:`fairdash.jobs.parallel.compute_steps`.
+        Same meaning as in :func:`fairdash.jobs.parallel.compute_steps`.
     progress, on_curve
         Functions as in :func:`execute_sweep`; the values of training curves arrive when a step is finished.
     options

@@ -102,7 +102,7 @@ def blended_profiles(
     shares : (P,) array
         Share of `high` in each blend, 0 to 1.
     splits, groups, weight, units
-        As in :func:`quantile_profile`.
+        Same meaning as in :func:`quantile_profile`.
     """
     rows = _TestRows.of(groups, splits, weight, units)
     (mean_low, a), (mean_high, b) = rows.averages(low), rows.averages(high)
@@ -189,7 +189,8 @@ class _TestRows:
         observed = np.bincount(self.of_cells[of_cells > 0], minlength=used)
         seen = (self.sizes > 0).sum(axis=0) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
-            # This is the variance of a weighted mean, which is var/n for a single split and equal weights.
+            # The squared error is the variance of a weighted mean, which is var/n for a single split and
+            # equal weights.
             errors = np.sqrt(squares / seen * observed / (observed - 1))
             # Kish's (1965) effective number is the equivalent number of units of equal weight.
             as_good_as = seen / np.bincount(self.of_cells, weights=of_cells**2, minlength=used)

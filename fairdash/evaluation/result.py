@@ -152,7 +152,7 @@ class SweepResult(TrainedModels):
     opened
         Results so far of :func:`fairdash.confirm` on the holdout rows; each call adds one to this list.
     members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
-        As in :class:`fairdash.training.models.TrainedModels`.
+        Same meaning as in :class:`fairdash.training.models.TrainedModels`.
 
     Examples
     --------
@@ -216,10 +216,10 @@ class ReferenceResult:
         Result of :func:`fairdash.evaluation.assess_predictions`, in which ``method`` is an id of
         :data:`fairdash.training.references.REFERENCES` and ``lam`` is a strength from 0 to 1.
     predictions, members, splits
-        As in :class:`fairdash.SweepResult`; the splits are those of a sweep with the same seed.
+        Same meaning as in :class:`fairdash.SweepResult`; the splits are those of a sweep with the same seed.
     price
-        Minimum increase of the error that exact independence requires, (J,), in units of ``mse``. It is
-        estimated on the test rows of each split by comparison with a model that uses s; see
+        Minimum increase of the error that exact independence requires, (J,), in units of ``mse``, estimated
+        on the test rows of each split by comparison with a model that uses s; see
         :func:`fairdash.training.references.trained.train_references`.
     """
 

@@ -117,7 +117,8 @@ def assess_curve(
     Parameters
     ----------
     dataset, predictions, members, splits, objective, loss, measures, random_state, progress
-        As in :func:`fairdash.evaluation.assess_predictions`; `members` includes each split's standard model.
+        Same meaning as in :func:`fairdash.evaluation.assess_predictions`; `members` includes each split's
+        standard model.
     frame
         Result of :func:`fairdash.evaluation.assess_predictions` for these models.
     unit

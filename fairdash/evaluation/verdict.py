@@ -101,8 +101,8 @@ def add_verdicts(
     Parameters
     ----------
     models, cells, values
-        As in :func:`fairdash.evaluation.figures.tidy`. In each split and part, the models have the order of
-        the null values.
+        Same meaning as in :func:`fairdash.evaluation.figures.tidy`. In each split and part, the models have
+        the order of the null values.
     nulls
         Values under independence by split and part; parts without permutations are omitted. For the verdict,
         these are the values of its measures for each order of each sensitive column, (W, M, K, B + 1), as

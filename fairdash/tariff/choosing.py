@@ -252,7 +252,7 @@ def lacking(
 def refuse_unmatched(terms: Sequence[Factor], features: pd.DataFrame) -> None:
     """Refuse a factor if its column contains none of its levels, because the factor would have no effect.
 
-    This check does not concern single values, because a tariff may not know a single value.
+    Single values are not checked, because a tariff may not know a single value.
     """
     checks = Checks(DataError)
     for term in terms:

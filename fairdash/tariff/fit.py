@@ -225,7 +225,7 @@ def fit_stack(
     start
         Initial coefficients of the GLM's fit in the loss's units, (P + 1,), or None for the default start.
     on_step
-        As in :func:`fairdash.tariff.stack.minimise`.
+        Same meaning as in :func:`fairdash.tariff.stack.minimise`.
     """
     loss = options.loss
     if offset is not None and not loss.has_log_link:

@@ -122,7 +122,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
     penalty_rows
         Maximum number of training rows in the penalty, which are drawn once.
     max_iter, tol
-        As in :class:`fairdash.tariff.fit.FitOptions`.
+        Same meaning as in :class:`fairdash.tariff.fit.FitOptions`.
     random_state
         Seed of the sample of `penalty_rows`; nothing else in the fit is random.
 
@@ -327,7 +327,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         -----
         UserWarning
             If cells have levels not seen in training, or are missing although no cell was missing in
-            training. These cells get the base.
+            training. Cells with such levels get the base.
         """
         check_is_fitted(self)
         factors = [term for term in self.terms_ if isinstance(term, Factor)]

@@ -31,21 +31,21 @@ def monotone_cost(
     sample_weight: Array | None,
     **given: Any,
 ) -> pd.DataFrame:
-    """Compare the deviance of a monotone tariff, at the last λ, with that of the same tariff unconstrained.
+    """Compare the deviance of a monotone tariff, at the last λ, with the unconstrained tariff's deviance.
 
     Parameters
     ----------
     fitted
-        Fitted tariff; the other arguments are those of its fit.
+        Fitted tariff; the other arguments are the arguments of its fit.
 
     Returns
     -------
     DataFrame
         One row for ``training`` and, from 100 rows on, one row for ``held out``, which is a fifth of the
         rows, predicted by tariffs fitted to the other rows. The columns ``monotone`` and ``free`` are mean
-        deviances ÷ that of one flat premium, ``cost`` is their difference, and ``noise`` is the standard
-        error of the cost over the rows. On training rows, a cost at λ = 0 is at least 0. Elsewhere, the cost
-        may be negative, because a constraint can predict better, or follow s more.
+        deviances divided by the deviance of one flat premium, ``cost`` is their difference, and ``noise`` is
+        the standard error of the cost over the rows. On training rows, a cost at λ = 0 is at least 0.
+        Elsewhere, the cost may be negative, because a constraint can predict better, or follow s more.
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     constrained = replace(options, smooth=fitted.smooth)

@@ -426,9 +426,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return model.fit(features, price, sensitive_features=sensitive, sample_weight=weight)
 
     def _projected(self, table: Array) -> Array:
-        """Return the repaired price that trees predict. They learn its difference from the original price,
-        because steps distort a difference less, or the repaired price itself if it has to rise with the
-        original price.
+        """Return the repaired price that trees predict. The trees learn its difference from the original
+        price, because steps distort a difference less, or the repaired price itself if it has to rise with
+        the original price.
         """
         predictions = np.asarray(self.projection_.predict(table), dtype=float)
         return predictions if self.monotone else predictions + table[:, -1]

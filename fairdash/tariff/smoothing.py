@@ -59,15 +59,15 @@ def choose_smooth(
     terms
         Terms with design matrix x and without monotone constraints.
     x, y, sample_weight, offset
-        As in :func:`fairdash.tariff.fit.fit_stack`.
+        Same meaning as in :func:`fairdash.tariff.fit.fit_stack`.
 
     Notes
     -----
     The noise of a curve falls with the number of rows, and so does the suitable γ, which is therefore scaled
-    from the rows of the folds to all rows. Breiman et al., (1984) allow one standard error; this function
-    uses the standard error of paired differences, because deviances of the same rows rise and fall together.
-    In simulations, a full standard error removed too much of jumps, and with a tolerance of 0, curves that
-    follow chance changed direction more often. The GLM of a fold is fitted once per pass, and one Newton step
+    from the rows of the folds to all rows. Breiman and others (1984) allow one standard error; this function
+    allows half of one, for paired differences, because deviances of the same rows rise and fall together. In
+    simulations, a full standard error smoothed jumps too much, and with a tolerance of 0, curves that follow
+    chance changed direction more often. The GLM of a fold is fitted once per pass, and one Newton step
     follows for every other γ.
     """
     n, chosen = len(y), {term.column: _FIRST for term in terms if is_curve(term) and term.n_places > 2}

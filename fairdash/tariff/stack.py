@@ -64,8 +64,8 @@ class TariffStack:
     """Objective L + (α ‖β‖² and other penalties on curves) / c + λ Ψ of K tariffs, in suitable coordinates.
 
     In the coordinates z = Rβ, where RᵀR is the Fisher information of the GLM's deviance in units of the
-    constant model's, the deviance is nearly round. They remove the scales of the table, such as distant
-    breakpoints and rare levels.
+    constant model's, the deviance is nearly round. These coordinates remove the scales of the table, such as
+    distant breakpoints and rare levels.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class TariffStack:
             inverse = solve_triangular(self._root.T, np.eye(len(start)), lower=True)
             self.z = inverse.astype(self.number) @ x.astype(self.number).T
         self.start = np.repeat((self._root @ start)[None], len(lams), axis=0)
-        #: This matrix (m, P + 1) maps coordinates to the steps of monotone factors.
+        #: The product maps coordinates to the steps of monotone factors, (m, P + 1).
         self.rises = solve_triangular(self._root.T, self.shape.rises.T, lower=True).T
         self.y, self.share, self.fixed = (array.astype(self.number) for array in (y, share, fixed))
         self.y_seen, self.fixed_seen = self.y[rows], self.fixed[rows]
@@ -203,7 +203,7 @@ class TariffStack:
     def _value_and_slope(self, z: Array, which: NDArray[np.int64]) -> tuple[Array, Array]:
         at, lacks = z.astype(self.number), np.zeros((len(z), 1), dtype=self.number)
         if self.mean is not None:
-            # This correction makes the premiums add up; its gradient is minus their average along each
+            # The correction makes the premiums add up; its gradient is minus their average along each
             # coordinate.
             logs = at @ self.z + self.fixed + np.log(self.share)
             part = softmax(logs, axis=1)

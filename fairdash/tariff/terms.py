@@ -15,7 +15,8 @@ claims.
 
 The terms turn a table into a design matrix. Levels of categories are text, as in the table of relativities
 and its files. A term has *values*: one per breakpoint, band or level, and one for missing cells if the column
-has any. It has fewer fitted *coefficients*, because the zero of each term is the tariff's base.
+has any. A term has fewer fitted *coefficients* than values, because the zero of each term is the tariff's
+base.
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"age": [18.0, 40.0, 99.0]})
@@ -83,7 +84,7 @@ def extra_ridge(terms: Sequence[Term], claims: Sequence[Array], more: float, *, 
     parts = [np.zeros(0)]
     for term, observed in zip(terms, claims, strict=True):
         few = np.minimum(observed, total * np.array(term.shares)) < MIN_CLAIMS
-        # Each of these values has exactly one coefficient.
+        # Each value with few claims is exactly one coefficient.
         parts.append(term.values(np.eye(term.width)) @ few * more / max(total, 1))
     return np.concatenate(parts)
 

@@ -109,9 +109,10 @@ def cross_validate(
         trained for as many steps as a model on all rows. Without this option, an epoch of a fold may have one
         batch fewer, and the effect of fewer steps depends on λ (benchmarks/find_lam.py).
     progress
-        Function called with the completed share, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+        Function that is called with the completed share, 0 to 1, and may raise
+        :class:`fairdash.errors.Cancelled`.
     unit
-        As in :func:`fairdash.training.models.train_models`.
+        Same meaning as in :func:`fairdash.training.models.train_models`.
     """
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
     undefined = undefined_in_words(dataset.sensitive, held_out, of="held-out rows of {} folds")
@@ -264,8 +265,8 @@ def dependence_out_of_fold(
     Dependence
         Dependence with the floors of the pooled folds.
     (C,) array of bool
-        Whether the excess is the mean over the folds instead of the pooled excess. It is False if a fold has
-        fewer than :data:`ENOUGH_ROWS` rows, or too few groups that can exchange values.
+        Whether the excess is the mean over the folds instead of the pooled excess. The value is False if a
+        fold has fewer than :data:`ENOUGH_ROWS` rows, or too few groups that can exchange values.
     """
     of = partial(
         dependence_of,
@@ -378,9 +379,9 @@ def tune(
     networks
         Whether to return the selected models as networks as well.
     progress
-        Function called after every step; it may raise :class:`fairdash.errors.Cancelled`.
+        Function that is called after every step and may raise :class:`fairdash.errors.Cancelled`.
     unit
-        As in :func:`fairdash.training.models.train_models`.
+        Same meaning as in :func:`fairdash.training.models.train_models`.
 
     Returns
     -------

@@ -101,7 +101,7 @@ def permutation_importance(
         Function that returns the permutations of each split's rows, given the position of a feature. All
         splits have the same number of permutations.
     on_feature
-        Function called after each feature; an exception stops the computation.
+        Function that is called after each feature; an exception stops the computation.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def importance_of_stack(
     device
         Device for predictions, to which only the selected rows are copied.
     predict, blocks, on_feature
-        As in :func:`permutation_importance`.
+        Same meaning as in :func:`permutation_importance`.
     """
     import torch
 

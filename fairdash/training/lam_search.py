@@ -149,8 +149,8 @@ class LamSearch(SearchPlan):
         Number of weights to try in a second round, between the selected weight and its neighbour on the other
         side of the target; 0 skips the second round.
     method, n_folds, objective, random_state, settings, device
-        As in :class:`fairdash.training.sweep.SearchPlan`. The method must not be ``"standard"``. The default
-        number of folds is 10, as in the paper.
+        Same meaning as in :class:`fairdash.training.sweep.SearchPlan`. The method must not be ``"standard"``.
+        The default number of folds is 10, as in the paper.
 
     Raises
     ------
@@ -213,14 +213,14 @@ def search_lam(
     the same number of rows within folds. The values are valid for the number of rows in `rows`, because an
     estimator has a higher floor for fewer rows.
 
-    The frame has one row per weight in ascending order, starting with the standard model (λ = 0). Its columns
-    are ``lam``; ``loss`` and ``loss_se`` (mean over the folds and its standard error; 0 is perfect, 1 is a
-    constant model; each fold's model is trained for as many steps as a model on all rows); ``increase``
-    (relative increase of the loss over the standard model's); ``dependence`` by `measure`, ``floor`` and
-    ``floor_q95`` (mean and 95 % quantile with the sensitive column permuted) and ``excess`` over the floor,
-    all on the pooled held-out rows; ``diluted`` (whether pooling hid dependence within the folds, so that
-    ``excess`` and ``dependence`` are those of the folds); ``meets`` (whether the target is met); and
-    ``diverged``.
+    The frame has one row per weight in ascending order, starting with the standard model (λ = 0). The columns
+    of the frame are ``lam``; ``loss`` and ``loss_se`` (mean over the folds and its standard error; 0 is
+    perfect, 1 is a constant model; each fold's model is trained for as many steps as a model on all rows);
+    ``increase`` (relative increase of the loss over the standard model's); ``dependence`` by `measure`,
+    ``floor`` and ``floor_q95`` (mean and 95 % quantile with the sensitive column permuted) and ``excess``
+    over the floor, all on the pooled held-out rows; ``diluted`` (whether pooling hid dependence within the
+    folds, so that ``excess`` and ``dependence`` are those of the folds); ``meets`` (whether the target is
+    met); and ``diverged``.
 
     Parameters
     ----------

@@ -123,7 +123,8 @@ def train_models(
     networks
         Whether to return the models as networks.
     progress
-        Function called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
+        Function that is called after every step and every epoch, and may raise
+        :class:`fairdash.errors.Cancelled`.
     unit
         Provider of step results (:class:`fairdash.jobs.steps.Unit`) for the division into stacks and for
         every leg.

@@ -75,7 +75,7 @@ class FairRegressor(RegressorMixin, BaseEstimator):
         training rows.
     architecture, hidden, lr, weight_decay, batch_size, n_epochs, warm_up_epochs, adversary_hidden, \
 adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
-        As in :class:`fairdash.training.settings.TrainingSettings`. The value ``"auto"`` uses
+        Same meaning as in :class:`fairdash.training.settings.TrainingSettings`. The value ``"auto"`` uses
         :func:`fairdash.training.settings.budget_of` for the number of fitted rows.
 
     Attributes

@@ -69,14 +69,14 @@ class DependenceScorer(BaseEstimator):
             Target, which is required only for equalized residuals.
         sensitive_features : (n,) or (n, d) array, optional
         sample_weight, groups : (n,) arrays, optional
-            As in :func:`fairdash.measure`.
+            Same meaning as in :func:`fairdash.measure`.
 
         Raises
         ------
         OptionError
             If no sensitive column is given, a sensitive column is constant (scikit-learn's cross-validation
-            turns this error into NaN), or y is missing for residuals. Also for the same reasons as in
-            :func:`fairdash.measure`.
+            turns this error into NaN), or y is missing for residuals. The reasons of :func:`fairdash.measure`
+            also apply.
         """
         s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", fewest=0)
         if not varies(s.T, None if sample_weight is None else np.asarray(sample_weight, dtype=float)).any():

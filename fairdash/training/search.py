@@ -47,7 +47,7 @@ class SearchGrid:
     hidden
         Numbers of units in the predictor's hidden layers. The models of each architecture form one stack.
     dropout, lr, weight_decay
-        As in :class:`fairdash.training.settings.TrainingSettings`.
+        Same meaning as in :class:`fairdash.training.settings.TrainingSettings`.
 
     Raises
     ------
@@ -108,7 +108,8 @@ class SettingsSearch(SearchPlan):
     grid
         Grid of values to try.
     method, n_folds, objective, random_state, settings, device
-        As in :class:`fairdash.training.sweep.SearchPlan`. The best settings differ between methods.
+        Same meaning as in :class:`fairdash.training.sweep.SearchPlan`. The best settings differ between
+        methods.
 
     Raises
     ------
@@ -194,13 +195,13 @@ def search_settings(
     penalty is. For ``"standard"``, the score is the loss alone. Candidates that diverge in a fold are never
     selected.
 
-    The frame has one row per candidate, from best to worst. Its columns are ``hidden`` (such as "32-16-8"),
-    ``dropout``, ``lr``, ``weight_decay``; the means over the folds' held-out rows of ``loss`` (0 is perfect,
-    1 is a constant model), ``dependence``, its ``floor`` (with the sensitive column permuted), ``excess``
-    (dependence minus floor) and ``score``; their standard errors over the folds, ``loss_se``, ``excess_se``
-    and ``score_se``; ``behind``, the difference from the best score, and ``behind_se``, its standard error on
-    the same folds; and ``diverged``. The smallest of many scores is optimistic, so evaluate the best settings
-    on rows that the search did not use.
+    The frame has one row per candidate, from best to worst. The columns of the frame are ``hidden`` (such as
+    "32-16-8"), ``dropout``, ``lr``, ``weight_decay``; the means over the folds' held-out rows of ``loss`` (0
+    is perfect, 1 is a constant model), ``dependence``, its ``floor`` (with the sensitive column permuted),
+    ``excess`` (dependence minus floor) and ``score``; their standard errors over the folds, ``loss_se``,
+    ``excess_se`` and ``score_se``; ``behind``, the difference from the best score, and ``behind_se``, its
+    standard error on the same folds; and ``diverged``. The smallest of many scores is optimistic, so evaluate
+    the best settings on rows that the search did not use.
 
     Parameters
     ----------
@@ -318,7 +319,7 @@ def search(
     ----------
     dataset
     method, objective, lam, n_folds, settings, random_state, device
-        As in :class:`fairdash.training.search.SettingsSearch`.
+        Same meaning as in :class:`fairdash.training.search.SettingsSearch`.
     grid
         ``"default"`` (the paper's ranges), ``"small"`` (one architecture), or a grid of values to try.
     rows

@@ -63,7 +63,7 @@ def train_single(
     sample_weight
         Positive weights (n,), or None for equal weights.
     method, lam, objective, settings
-        As in :class:`fairdash.training.settings.StackedModel` and
+        Same meaning as in :class:`fairdash.training.settings.StackedModel` and
         :func:`fairdash.training.stack.train_stack`.
     seed
         Seed of the initial weights and the mini-batches.
@@ -72,7 +72,7 @@ def train_single(
     validation
         Sorted numbers of the rows for early stopping; see :func:`validation_rows`.
     on_step
-        As in :func:`fairdash.training.stack.train_stack`.
+        Same meaning as in :func:`fairdash.training.stack.train_stack`.
 
     Returns
     -------

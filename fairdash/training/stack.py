@@ -112,7 +112,8 @@ class TrainedStack:
     loss
         Loss, whose link converts outputs of the networks to predictions.
     diverged
-        Whether the loss of each model became non-finite, (K,). Such a model keeps its last finite weights.
+        Whether the loss of each model became non-finite, (K,). A model that diverged keeps its last finite
+        weights.
     best_epoch
         Epoch whose weights each model has, (K,), counted from 1.
     factor, shift

@@ -93,7 +93,7 @@ class StackTrainer:
         Parameters
         ----------
         state, until
-            As in :func:`fairdash.training.stack.train_stack`.
+            Same meaning as in :func:`fairdash.training.stack.train_stack`.
 
         Returns
         -------

@@ -123,7 +123,7 @@ class SearchPlan(TrainingPlan):
     n_folds
         Number of folds of the cross-validation, at least 2.
     objective, random_state, split, settings, device
-        As in :class:`TrainingPlan`.
+        Same meaning as in :class:`TrainingPlan`.
     """
 
     method: str = DEFAULT_METHOD
@@ -159,7 +159,7 @@ class Sweep(TrainingPlan):
         Whether a run also fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at the weights of the plan. The
         tariffs are not models of the sweep itself.
     objective, random_state, split, confirmation_share, settings, device
-        As in :class:`fairdash.training.sweep.TrainingPlan`.
+        Same meaning as in :class:`fairdash.training.sweep.TrainingPlan`.
 
     Raises
     ------
@@ -322,14 +322,15 @@ def train_sweep(
     importance
         Whether to compute the permutation importance of every feature in every model.
     confirms
-        Whether one model per method and λ predicts the holdout rows, if there are any. This model is trained
-        on all other rows or, in tables with many rows, is the model of the first split. If False, the holdout
-        rows are not used at all.
+        Whether one model per method and λ predicts the holdout rows, if there are any. The model for the
+        holdout rows is trained on all other rows or, in tables with many rows, is the model of the first
+        split. If False, the holdout rows are not used at all.
     brief
         Whether to reuse the standard models from tuning if training would return the same models. The reused
         models have no training curves and no importance.
     progress
-        Function called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
+        Function that is called after every step and every epoch, and may raise
+        :class:`fairdash.errors.Cancelled`.
     unit
         Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are under ``"tuning/"``,
         ``"train/"`` and ``"set-aside/"``.

@@ -33,7 +33,7 @@ def _machine_memory() -> int:
         try:
             limits.append(int(path.read_text()))
         except (OSError, ValueError):
-            # This file is missing outside of a container, or contains "max".
+            # Outside of a container, the file is missing or contains "max".
             continue
     return min(limits)
 

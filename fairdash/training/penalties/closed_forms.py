@@ -314,7 +314,7 @@ class _CanonicalCorrelation(torch.autograd.Function):
         return grad_outputs[0][:, None, None] * m.slope(_BUMPS, of_bumps), None, None
 
 
-#: This range is wider than that of HGR_spline, because an estimator on new rows also uses the tails of U.
+#: U has a wider range here than in HGR_spline, because an estimator on new rows also uses the tails of U.
 _WIDE_BUMPS = Bumps(12, 3.5)
 
 

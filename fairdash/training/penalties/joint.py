@@ -57,7 +57,8 @@ class JointDistancePenalty(BasePenalty):
         """Return Ψ of shape (K,)."""
         share = shares(sample_weight)
         part = shares_of_rows(u, share)
-        # Each gap between neighbouring values of U contributes to |x − y| of those pairs that it separates.
+        # Each gap between neighbouring values of U contributes to the distances |x − y| of the pairs that it
+        # separates.
         ordered, order = standardise(u, share).sort(dim=1)
         with torch.no_grad():
             weighed = part * (v - (part * v).sum(dim=1, keepdim=True))

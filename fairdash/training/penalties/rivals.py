@@ -86,9 +86,9 @@ class GeDIPenalty(BasePenalty):
 class HSICPenalty(BasePenalty):
     """Penalty Ψ = uᵀ H L H u / n², with L a Gaussian kernel of S and H = I − 11ᵀ / n, scaled to at most 1.
 
-    As in Pérez-Suay et al. (2017), U has the linear kernel. Ψ therefore detects a dependence of the mean of U
-    on S, but not of its spread. The HSIC of U and S is divided by the HSIC of S with itself (Cortes et al.,
-    2012), so that Ψ is between 0 and 1.
+    As in the paper of Pérez-Suay and others (2017), U has the linear kernel. Ψ therefore detects a dependence
+    of the mean of U on S, but not of its spread. The HSIC of U and S is divided by the HSIC of S with itself
+    (Cortes et al., 2012), so that Ψ is between 0 and 1.
     """
 
     @staticmethod
@@ -112,8 +112,8 @@ class GDPPenalty(BasePenalty):
     """Penalty Ψ = ∫ |m(s) − E U| p(s) ds, where m(s) = E[U | s] and the density p use Gaussian kernels.
 
     Ψ is at least 0, with no upper bound. For a Gaussian U that is a linear function of S, Ψ is 0.8. The
-    penalty is the generalised demographic parity of Jiang et al. (2022), with their kernel estimator and its
-    bandwidth (3 n / 4)^(−1/5).
+    penalty is the generalised demographic parity of Jiang and others (2022), with their kernel estimator and
+    its bandwidth (3 n / 4)^(−1/5).
     """
 
     @staticmethod

@@ -153,7 +153,7 @@ def barycentre_predictions(
     random_state
         Seed of the division into parts.
     bandwidth
-        As in :func:`fairdash.training.references.fit_barycentre`.
+        Same meaning as in :func:`fairdash.training.references.fit_barycentre`.
 
     Returns
     -------
@@ -210,8 +210,8 @@ def discrimination_free_predictions(
         Models ``f(features, s) -> (n,)``, J in number, each fitted to the training rows of its split. The
         features are a frame like ``dataset.features``, and s is in its units.
     max_nodes
-        As in :func:`fairdash.training.references.sensitive_nodes`, for the distribution of s in the training
-        rows.
+        Same meaning as in :func:`fairdash.training.references.sensitive_nodes`, for the distribution of s in
+        the training rows.
 
     Returns
     -------

@@ -63,7 +63,7 @@ def train_references(
         Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are under ``"tuning/"``,
         ``"base/"``, ``"folds/"`` and ``"premium/"``.
     dataset, splits, settings, strengths, random_state, device
-        As in :func:`fairdash.api.references`.
+        Same meaning as in :func:`fairdash.api.references`.
 
     Returns
     -------
