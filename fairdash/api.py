@@ -110,7 +110,7 @@ def sweep(
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all invalid options.
+        Raised if options are invalid; the error lists all invalid options.
 
     Examples
     --------
@@ -188,7 +188,8 @@ def references(
     Raises
     ------
     OptionError
-        If there are several sensitive attributes, a strength is out of range, or another option is invalid.
+        Raised if there are several sensitive attributes, a strength is out of range, or another option is
+        invalid.
 
     Examples
     --------
@@ -247,7 +248,7 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
     Raises
     ------
     OptionError
-        If the sweep has no holdout rows or does not contain this point.
+        Raised if the sweep has no holdout rows or does not contain this point.
 
     Examples
     --------
@@ -323,7 +324,7 @@ def find_lam(
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all invalid options.
+        Raised if options are invalid; the error lists all invalid options.
 
     Examples
     --------
@@ -405,7 +406,7 @@ def bench(
     Raises
     ------
     OptionError
-        If a method is unknown or does not support these sensitive columns.
+        Raised if a method is unknown or does not support these sensitive columns.
 
     Examples
     --------

@@ -163,7 +163,7 @@ def require_count(value: float, *, column: str, called: str = "number", least: i
     Raises
     ------
     OptionError
-        If the option is not such a number; the error names the option `column`.
+        Raised if the option is not such a number; the error names the option `column`.
     """
     if value != int(value) or value < least:
         hint = f"Give a whole number of at least {least}."

@@ -48,7 +48,7 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Raises
     ------
     OptionError
-        If shapes do not match, or values are not finite.
+        Raised if shapes do not match, or values are not finite.
 
     Notes
     -----
@@ -76,7 +76,7 @@ def cca_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`hgr_spline`.
+        Raised for the same reasons as in :func:`hgr_spline`.
     """
     return _term("cca_spline", u, s, sample_weight)
 
@@ -98,7 +98,7 @@ def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Te
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`hgr_spline`, or if there are several sensitive columns.
+        Raised for the same reasons as in :func:`hgr_spline`, or if there are several sensitive columns.
     """
     return _term("chi2_kde", u, s, sample_weight)
 
@@ -119,7 +119,7 @@ def pearson(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Ten
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`hgr_spline`.
+        Raised for the same reasons as in :func:`hgr_spline`.
     """
     return _term("pearson", u, s, sample_weight)
 

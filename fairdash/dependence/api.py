@@ -69,7 +69,7 @@ def measure(
     Raises
     ------
     OptionError
-        If the id or an option is unknown, or an input is not finite or has the wrong shape.
+        Raised if the id or an option is unknown, or an input is not finite or has the wrong shape.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def measure_many(
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`measure`.
+        Raised for the same reasons as in :func:`measure`.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def learned_functions(
     Raises
     ------
     OptionError
-        If the measure does not learn functions, or an input is constant.
+        Raised if the measure does not learn functions, or an input is constant.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class Pairs:
         Raises
         ------
         OptionError
-            For the same reasons as in :func:`measure`.
+            Raised for the same reasons as in :func:`measure`.
         """
         # More than two classes become an indicator matrix (n, k), which all members of the stack share.
         are_classes = holds_text(v)

@@ -190,7 +190,7 @@ def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     Raises
     ------
     OptionError
-        If ``n_neighbours`` is below 1.
+        Raised if ``n_neighbours`` is below 1.
     """
     require_count(n_neighbours, column="n_neighbours", called="number of neighbours")
     k, columns = int(n_neighbours), v[:, :, None] if v.ndim == 2 else v

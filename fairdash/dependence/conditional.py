@@ -149,10 +149,10 @@ def assess_conditional_dependence(
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`~fairdash.dependence.measure`, or if a given value is missing, no
-        given column varies, or fewer than 50 rows have a positive weight.
+        Raised for the same reasons as in :func:`~fairdash.dependence.measure`, or if a given value is
+        missing, no given column varies, or fewer than 50 rows have a positive weight.
     DeterminedError
-        If the given columns determine s. DeterminedError is a subclass of OptionError.
+        Raised if the given columns determine s. DeterminedError is a subclass of OptionError.
 
     Notes
     -----
@@ -280,7 +280,7 @@ def double_residuals(
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`assess_conditional_dependence`.
+        Raised for the same reasons as in :func:`assess_conditional_dependence`.
     """
     pair = Pairs.of(u, s, sample_weight, groups, single=True)
     a, weight, codes, n = pair.u, pair.weight, pair.groups, pair.u.shape[1]

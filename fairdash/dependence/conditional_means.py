@@ -82,8 +82,8 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
     Raises
     ------
     OptionError
-        If the number of rows differs from the length of u, a value is missing or infinite, or no column
-        varies.
+        Raised if the number of rows differs from the length of u, a value is missing or infinite, or no
+        column varies.
     """
     if isinstance(given, pd.DataFrame):
         frame = given

@@ -56,7 +56,7 @@ def gaussian(rho: float) -> GaussianTruth:
     Raises
     ------
     OptionError
-        If ``rho`` is outside [−1, 1].
+        Raised if ``rho`` is outside [−1, 1].
 
     Examples
     --------
@@ -111,7 +111,7 @@ def pattern_hgr(shape: Pattern | str, *, noise: float) -> ExactHGR:
     Raises
     ------
     OptionError
-        If the pattern is unknown, or ``noise`` is negative or not finite.
+        Raised if the pattern is unknown, or ``noise`` is negative or not finite.
     """
     chosen = pattern(shape) if isinstance(shape, str) else shape
     if not 0 <= noise < math.inf:

@@ -68,8 +68,8 @@ def fairquant(
     Raises
     ------
     OptionError
-        If an input is not a finite vector, if the lengths of the inputs differ, or if ``n_quantiles`` is
-        below 2.
+        Raised if an input is not a finite vector, if the lengths of the inputs differ, or if ``n_quantiles``
+        is below 2.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: Array
     Raises
     ------
     OptionError
-        If ``n_quantiles`` is below 2.
+        Raised if ``n_quantiles`` is below 2.
     """
     require_count(n_quantiles, column="n_quantiles", called="number of quantile groups", least=2)
     values = np.asarray(s, dtype=np.float64)

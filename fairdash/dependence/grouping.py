@@ -33,8 +33,8 @@ def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
     Raises
     ------
     OptionError
-        If the number of values differs from the number of rows, a value is missing, or there is only one
-        group.
+        Raised if the number of values differs from the number of rows, a value is missing, or there is only
+        one group.
     """
     if groups is None:
         return None
@@ -94,7 +94,7 @@ class Blocks:
         Raises
         ------
         OptionError
-            If there are too few groups for a test at 5 %.
+            Raised if there are too few groups for a test at 5 %.
         """
         order = np.argsort(groups, kind="stable")
         sizes = np.bincount(groups)

@@ -74,7 +74,7 @@ def hgr_nn(
     Raises
     ------
     OptionError
-        If an option is invalid.
+        Raised if an option is invalid.
     """
     settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
     transform = neural.transform_named(inputs)

@@ -143,8 +143,8 @@ def independence_floor(
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`~fairdash.dependence.measure`, or if ``n_permutations`` is below 1
-        or too few groups can exchange their values.
+        Raised for the same reasons as in :func:`~fairdash.dependence.measure`, or if ``n_permutations`` is
+        below 1 or too few groups can exchange their values.
 
     Examples
     --------
@@ -286,8 +286,8 @@ def assess_dependence(
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`~fairdash.dependence.measure`, or if a count is not usable or too
-        few groups can exchange their values.
+        Raised for the same reasons as in :func:`~fairdash.dependence.measure`, or if a count is not usable or
+        too few groups can exchange their values.
 
     Notes
     -----

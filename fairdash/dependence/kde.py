@@ -94,7 +94,7 @@ def hgr_kde(
     Raises
     ------
     OptionError
-        If ``grid`` is neither ``"cover"`` nor ``"published"``.
+        Raised if ``grid`` is neither ``"cover"`` nor ``"published"``.
     """
     damping = _DAMPING if grid == "published" else 0.0
     return _one_measure(0, damping, u, v, sample_weight, grid, permutations, weight_moves)

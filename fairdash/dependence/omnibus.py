@@ -200,8 +200,8 @@ def independence_test(
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`~fairdash.dependence.measure`, or if ``n_permutations`` is below 1
-        or too few groups can exchange their values.
+        Raised for the same reasons as in :func:`~fairdash.dependence.measure`, or if ``n_permutations`` is
+        below 1 or too few groups can exchange their values.
 
     Notes
     -----

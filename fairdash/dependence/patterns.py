@@ -155,7 +155,8 @@ def pattern_from_points(u: ArrayLike, f: ArrayLike) -> Pattern:
     Raises
     ------
     OptionError
-        If there are fewer than two points, a coordinate is not finite, or two points have the same ``u``.
+        Raised if there are fewer than two points, a coordinate is not finite, or two points have the same
+        ``u``.
     """
     x, y = np.asarray(u, dtype=np.float64), np.asarray(f, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or len(x) < 2 or not np.isfinite([x, y]).all():

@@ -70,7 +70,7 @@ def chi2_nn(
     Raises
     ------
     OptionError
-        If an option is invalid.
+        Raised if an option is invalid.
     """
     return _estimate(u, v, random_state, evaluation, hidden, n_steps)[0]
 

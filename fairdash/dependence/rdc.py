@@ -63,7 +63,7 @@ def hgr_rdc(
     Raises
     ------
     OptionError
-        If ``n_projections`` or ``repeats`` is below 1, or ``scale`` is not positive.
+        Raised if ``n_projections`` or ``repeats`` is below 1, or ``scale`` is not positive.
     """
     for name, value in (("n_projections", n_projections), ("repeats", repeats)):
         require_count(value, column=name)

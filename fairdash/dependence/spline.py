@@ -86,7 +86,7 @@ def hgr_spline(
     Raises
     ------
     OptionError
-        If ``evaluation`` is not ``"corrected"``, ``"cross_fit"`` or ``"in_sample"``.
+        Raised if ``evaluation`` is not ``"corrected"``, ``"cross_fit"`` or ``"in_sample"``.
     """
     if v.ndim == 3:
         v = with_products(v, sample_weight)

@@ -78,7 +78,7 @@ def cap_cost(
     Raises
     ------
     DataError
-        If the data set has no existing price, or a premium is not positive.
+        Raised if the data set has no existing price, or a premium is not positive.
     """
     if dataset.prediction is None:
         raise DataError.of(

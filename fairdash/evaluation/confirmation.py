@@ -145,9 +145,9 @@ def confirm_point(
     Raises
     ------
     OptionError
-        If the point does not exist, or one of its models diverged.
+        Raised if the point does not exist, or one of its models diverged.
     DataError
-        If a sensitive attribute is constant in the holdout rows, so that no test is possible.
+        Raised if a sensitive attribute is constant in the holdout rows, so that no test is possible.
     """
     for earlier in before:
         if earlier.is_of(ModelKey(method, lam), objective=objective):

@@ -75,7 +75,7 @@ def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
     Raises
     ------
     ValueError
-        If the cells of a model, or their order, differ from those of the first model.
+        Raised if the cells of a model, or their order, differ from those of the first model.
     """
     figures = [figure for figure in FIGURES if figure in table]
     names = table[_NAMES].to_numpy(dtype=object)

@@ -61,7 +61,7 @@ def execute_in_parallel(
     Raises
     ------
     StorageError
-        If the folder cannot be written, or the table cannot be stored unchanged.
+        Raised if the folder cannot be written, or the table cannot be stored unchanged.
     """
     started = time.monotonic()
     _save_task(folder, dataset, plan, options)
@@ -89,9 +89,9 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
     Raises
     ------
     Cancelled
-        If the job has been cancelled.
+        Raised if the job has been cancelled.
     LookupError
-        If required steps are missing, or the sweep has no such step.
+        Raised if required steps are missing, or the sweep has no such step.
     """
     place = Path(folder)
     task = _task_of(place)

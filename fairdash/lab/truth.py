@@ -78,7 +78,7 @@ def truth_of(shape: Pattern, *, noise: float) -> Truth:
     Raises
     ------
     OptionError
-        If ``noise`` is negative or not finite.
+        Raised if ``noise`` is negative or not finite.
     """
     hgr = pattern_hgr(shape, noise=noise).value
     u = np.linspace(-HALF_WIDTH, HALF_WIDTH, _POINTS_OF_F)

@@ -77,9 +77,9 @@ def cap_premiums(
     Raises
     ------
     DataError
-        If a premium is not above 0, or no level reaches the income within the limits.
+        Raised if a premium is not above 0, or no level reaches the income within the limits.
     OptionError
-        If `max_change` is not a number of at least 0.
+        Raised if `max_change` is not a number of at least 0.
 
     Notes
     -----

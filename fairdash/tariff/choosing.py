@@ -99,9 +99,9 @@ def choose_terms(
     Raises
     ------
     OptionError
-        If an option names a missing column, or does not suit its column.
+        Raised if an option names a missing column, or does not suit its column.
     DataError
-        If a column has more levels than a tariff can have.
+        Raised if a column has more levels than a tariff can have.
     """
     check_term_options(options, features)
     # Weights are not divided by their sum, because sums of whole weights are exact, so that a row of weight 2

@@ -53,7 +53,7 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
     Raises
     ------
     DataError
-        If the name of a level is longer than a cell of a workbook.
+        Raised if the name of a level is longer than a cell of a workbook.
     """
     import xlsxwriter
 
@@ -86,11 +86,11 @@ def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
     Raises
     ------
     OptionError
-        If the file has a different extension.
+        Raised if the file has a different extension.
     DataError
-        If the name of a level is longer than a cell of a workbook.
+        Raised if the name of a level is longer than a cell of a workbook.
     StorageError
-        If the file cannot be written.
+        Raised if the file cannot be written.
     """
     write_whole(Path(path), {".csv": csv_of, ".xlsx": xlsx_of}[_ending(path)](table))
 
@@ -103,9 +103,10 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     Raises
     ------
     OptionError
-        If the extension of the file is not supported.
+        Raised if the extension of the file is not supported.
     StorageError
-        If the file cannot be read, exceeds the size limit of uploads, or contains no table of relativities.
+        Raised if the file cannot be read, exceeds the size limit of uploads, or contains no table of
+        relativities.
 
     Examples
     --------

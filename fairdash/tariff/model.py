@@ -261,14 +261,14 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Raises
         ------
         OptionError
-            If an option cannot be used, or if λ is above 0 and there are no sensitive features.
+            Raised if an option cannot be used, or if λ is above 0 and there are no sensitive features.
         DataError
-            If X, y or the sensitive features cannot be used.
+            Raised if X, y or the sensitive features cannot be used.
 
         Warns
         -----
         ConvergenceWarning
-            If the descent has not converged after `max_iter` steps.
+            Raised if the descent has not converged after `max_iter` steps.
         """
         options = self._fit_options()
         table, y, s, weight = rows_to_fit(
@@ -321,12 +321,12 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Raises
         ------
         DataError
-            If a column is missing or cannot be used, or a fixed factor has no relativity for a cell.
+            Raised if a column is missing or cannot be used, or a fixed factor has no relativity for a cell.
 
         Warns
         -----
         UserWarning
-            If cells have levels not seen in training, or are missing although no cell was missing in
+            Raised if cells have levels not seen in training, or are missing although no cell was missing in
             training. Cells with such levels get the base.
         """
         check_is_fitted(self)
@@ -397,9 +397,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Raises
         ------
         OptionError
-            If the extension of the file is not supported.
+            Raised if the extension of the file is not supported.
         StorageError
-            If the file cannot be written.
+            Raised if the file cannot be written.
         """
         export(self.relativities(), path)
 

@@ -93,9 +93,9 @@ def fit_tariffs(
     Raises
     ------
     OptionError
-        If an option cannot be used.
+        Raised if an option cannot be used.
     DataError
-        If the loss does not suit the target, or a column cannot be a factor.
+        Raised if the loss does not suit the target, or a column cannot be a factor.
     """
     started = time.monotonic()
     if is_auto(lams):

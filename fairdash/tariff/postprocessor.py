@@ -172,9 +172,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         Raises
         ------
         OptionError
-            If an option cannot be used, or no sensitive feature is known.
+            Raised if an option cannot be used, or no sensitive feature is known.
         DataError
-            If X, y, the sensitive features or the prices cannot be used.
+            Raised if X, y, the sensitive features or the prices cannot be used.
         """
         self._check_options()
         seed = seed_to_fit(self.random_state)

@@ -208,8 +208,8 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     Raises
     ------
     DataError
-        If the table cannot be used for rating, X lacks a factor or has text instead of numbers, or a level is
-        unknown.
+        Raised if the table cannot be used for rating, X lacks a factor or has text instead of numbers, or a
+        level is unknown.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], boo
     Raises
     ------
     DataError
-        If entries are invalid; the error lists all of them.
+        Raised if entries are invalid; the error lists all of them.
     """
     table, value = _completed(table)
     multiplies = value == RELATIVITY

@@ -39,7 +39,7 @@ def cuda_graph(step: Step) -> Step:
     Raises
     ------
     RuntimeError
-        If an operation cannot be recorded, such as one that returns a number to the host.
+        Raised if an operation cannot be recorded, such as one that returns a number to the host.
     """
     graph, ahead = torch.cuda.CUDAGraph(), deque[torch.cuda.Event]()
     # Other threads of the app may use the GPU during recording.

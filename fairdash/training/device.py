@@ -66,7 +66,7 @@ def resolve_device(name: str, *, seconds: float = math.inf) -> Device:
     Raises
     ------
     OptionError
-        If the name is not ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
+        Raised if the name is not ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
     """
     import torch
 

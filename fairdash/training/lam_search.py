@@ -63,7 +63,7 @@ class Target:
     Raises
     ------
     OptionError
-        If the measure is unknown or accepts only discrete variables, or the bound is invalid.
+        Raised if the measure is unknown or accepts only discrete variables, or the bound is invalid.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class LamSearch(SearchPlan):
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all invalid options.
+        Raised if options are invalid; the error lists all invalid options.
     """
 
     target: Target
@@ -238,8 +238,8 @@ def search_lam(
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`fairdash.training.models.train_models`, or if there are too few rows
-        for the folds, or if the standard model or every weight diverged.
+        Raised for the same reasons as in :func:`fairdash.training.models.train_models`, or if there are too
+        few rows for the folds, or if the standard model or every weight diverged.
     """
     started = time.monotonic()
     within = rows_of(dataset, rows)

@@ -227,7 +227,7 @@ def find_loss(name: str, *, tweedie_power: float = 1.5) -> Loss:
     Raises
     ------
     OptionError
-        If the name is unknown, or the power is out of range.
+        Raised if the name is unknown, or the power is out of range.
     """
     loss = get_entry(LOSSES, name, option="loss")
     if name != "tweedie":

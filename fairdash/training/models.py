@@ -132,12 +132,12 @@ def train_models(
     Raises
     ------
     DataError
-        If a loss does not suit the target, or the target is constant in the training rows of a split.
+        Raised if a loss does not suit the target, or the target is constant in the training rows of a split.
     OptionError
-        If a method accepts only one sensitive column, or `patience` is set and a split has no validation
-        rows.
+        Raised if a method accepts only one sensitive column, or `patience` is set and a split has no
+        validation rows.
     DeviceError
-        If the memory does not suffice even after dividing the stacks.
+        Raised if the memory does not suffice even after dividing the stacks.
     """
     started = time.monotonic()
     _check(dataset, splits, models)

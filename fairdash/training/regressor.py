@@ -211,14 +211,14 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Raises
         ------
         OptionError
-            If an option is invalid, or if λ is above 0 and there are no sensitive features.
+            Raised if an option is invalid, or if λ is above 0 and there are no sensitive features.
         DataError
-            If X, y, the sensitive features or the groups are invalid.
+            Raised if X, y, the sensitive features or the groups are invalid.
 
         Warns
         -----
         ConvergenceWarning
-            If training diverged to non-finite values. The model then has the last finite weights.
+            Raised if training diverged to non-finite values. The model then has the last finite weights.
         """
         return fit_regressor(
             self, X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, groups=groups
@@ -233,13 +233,13 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Raises
         ------
         DataError
-            If a column is missing or invalid.
+            Raised if a column is missing or invalid.
 
         Warns
         -----
         UserWarning
-            If cells have levels that are not in the training rows, which count as missing. The warning states
-            their number.
+            Raised if cells have levels that are not in the training rows, which count as missing. The warning
+            states their number.
         """
         check_is_fitted(self)
         encoder = self.predictor_.encoder
@@ -261,7 +261,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Raises
         ------
         StorageError
-            If the file cannot be written.
+            Raised if the file cannot be written.
         """
         check_is_fitted(self)
         write_whole(Path(path), regressor_file(self), hint="Free some space, or choose another place.")
@@ -273,7 +273,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Raises
         ------
         StorageError
-            If the file cannot be read, is damaged, has another format, or was written by a newer version.
+            Raised if the file cannot be read, is damaged, has another format, or was written by a newer
+            version.
         """
         arrays, metadata = _read(Path(path))
         kind, _, number = metadata.get("format", "").partition("/")

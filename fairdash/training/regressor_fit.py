@@ -286,7 +286,7 @@ def rows_to_predict(
     Raises
     ------
     DataError
-        If a column is missing or invalid.
+        Raised if a column is missing or invalid.
     """
     X = as_pandas(X)
     names = getattr(model, "feature_names_in_", None)
@@ -394,7 +394,7 @@ def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
     Raises
     ------
     OptionError
-        If a column does not exist, or `wanted` contains all columns.
+        Raised if a column does not exist, or `wanted` contains all columns.
     """
     if wanted is None:
         return []

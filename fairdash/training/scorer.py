@@ -74,9 +74,9 @@ class DependenceScorer(BaseEstimator):
         Raises
         ------
         OptionError
-            If no sensitive column is given, a sensitive column is constant (scikit-learn's cross-validation
-            turns this error into NaN), or y is missing for residuals. The reasons of :func:`fairdash.measure`
-            also apply.
+            Raised if no sensitive column is given, a sensitive column is constant (scikit-learn's
+            cross-validation turns this error into NaN), or y is missing for residuals. The reasons of
+            :func:`fairdash.measure` also apply.
         """
         s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", fewest=0)
         if not varies(s.T, None if sample_weight is None else np.asarray(sample_weight, dtype=float)).any():
@@ -159,7 +159,7 @@ def make_scorer(
     Raises
     ------
     OptionError
-        If the measure or the objective is unknown.
+        Raised if the measure or the objective is unknown.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class SearchGrid:
     Raises
     ------
     OptionError
-        If a list is empty or contains a value twice.
+        Raised if a list is empty or contains a value twice.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class SettingsSearch(SearchPlan):
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all invalid options.
+        Raised if options are invalid; the error lists all invalid options.
     """
 
     lam: float = option(
@@ -219,8 +219,8 @@ def search_settings(
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`fairdash.training.models.train_models`, or if there are too few rows
-        for the folds, or if every candidate diverged.
+        Raised for the same reasons as in :func:`fairdash.training.models.train_models`, or if there are too
+        few rows for the folds, or if every candidate diverged.
     """
     started = time.monotonic()
     within = rows_of(dataset, rows)
@@ -340,7 +340,7 @@ def search(
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all invalid options.
+        Raised if options are invalid; the error lists all invalid options.
 
     Examples
     --------

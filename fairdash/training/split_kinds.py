@@ -85,7 +85,8 @@ def draw_splits(
     Raises
     ------
     OptionError
-        If the data set has no column for this kind, or if its column does not allow this number of splits.
+        Raised if the data set has no column for this kind, or if its column does not allow this number of
+        splits.
     """
     draw = get_entry(SPLITS, checked_kind(dataset, kind), option="split").draw
     if set_aside is None or not len(set_aside):
@@ -329,7 +330,7 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
     Raises
     ------
     OptionError
-        If the share leaves too few rows for the holdout or for training.
+        Raised if the share leaves too few rows for the holdout or for training.
     """
     n = dataset.n_rows
     if share == 0:

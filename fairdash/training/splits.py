@@ -81,7 +81,7 @@ def undefined_in_words(
     Raises
     ------
     DataError
-        If an attribute is constant in every part.
+        Raised if an attribute is constant in every part.
     """
     constant = {str(name): of_one_value(column, parts) for name, column in sensitive.items()}
     for name, columns in attributes_of(sensitive).items():
@@ -135,7 +135,7 @@ def folds(
     Raises
     ------
     OptionError
-        If there are fewer than 2 folds, or more folds than rows or groups.
+        Raised if there are fewer than 2 folds, or more folds than rows or groups.
     """
     groups_of_rows = None if groups is None else np.asarray(groups)[rows]
     most, what = (len(rows), "rows") if groups_of_rows is None else (len(pd.unique(groups_of_rows)), "groups")

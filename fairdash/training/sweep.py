@@ -79,7 +79,7 @@ class TrainingPlan:
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all invalid options.
+        Raised if options are invalid; the error lists all invalid options.
     """
 
     objective: str = "demographic_parity"
@@ -164,7 +164,7 @@ class Sweep(TrainingPlan):
     Raises
     ------
     OptionError
-        If options are invalid; the error lists all invalid options.
+        Raised if options are invalid; the error lists all invalid options.
     """
 
     methods: tuple[str, ...] = (STANDARD, DEFAULT_METHOD)

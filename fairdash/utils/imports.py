@@ -57,7 +57,7 @@ def need(*packages: str) -> None:
     Raises
     ------
     MissingPackageError
-        If one of the packages is not installed.
+        Raised if one of the packages is not installed.
     """
     for package in packages:
         if not has(package):

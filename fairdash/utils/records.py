@@ -42,9 +42,9 @@ def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool =
     Raises
     ------
     ValueError
-        If the values do not fit `kind`, because one is missing, has another type, or is unknown.
+        Raised if the values do not fit `kind`, because one is missing, has another type, or is unknown.
     FairdashError
-        If `kind` itself refuses the values.
+        Raised if `kind` itself refuses the values.
 
     Examples
     --------

@@ -119,7 +119,7 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
     Raises
     ------
     DataError
-        If there is no result with this name.
+        Raised if there is no result with this name.
     """
     place = folder / study
     try:

@@ -32,7 +32,7 @@ def one_column(values: ArrayLike, name: str) -> Array:
     Raises
     ------
     OptionError
-        If there are several columns, no rows, or cells that are missing, infinite or not numeric.
+        Raised if there are several columns, no rows, or cells that are missing, infinite or not numeric.
     """
     try:
         column = np.asarray(values, dtype=np.float64)
@@ -163,7 +163,7 @@ class Barycentre:
         Raises
         ------
         OptionError
-            If there are several columns, missing cells, or a strength outside [0, 1].
+            Raised if there are several columns, missing cells, or a strength outside [0, 1].
         """
         y, sensitive = pair(y_pred, s)
         t = np.asarray(strength, dtype=float)[..., None]
@@ -255,7 +255,7 @@ def fit_barycentre(
     Raises
     ------
     OptionError
-        If there are several columns, missing cells, or invalid weights or bandwidth.
+        Raised if there are several columns, missing cells, or invalid weights or bandwidth.
 
     References
     ----------
@@ -339,7 +339,7 @@ def price_of_independence(
     Raises
     ------
     OptionError
-        For the same reasons as in :func:`fit_barycentre`.
+        Raised for the same reasons as in :func:`fit_barycentre`.
     """
     y, sensitive = pair(y_pred, s)
     weight = weights(sample_weight, len(y))

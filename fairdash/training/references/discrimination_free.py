@@ -57,7 +57,7 @@ def sensitive_nodes(
     Raises
     ------
     OptionError
-        If there are several columns, missing cells, invalid weights, or no nodes.
+        Raised if there are several columns, missing cells, invalid weights, or no nodes.
     """
     sensitive = one_column(s, "s")
     weight = weights(sample_weight, len(sensitive))
@@ -96,7 +96,7 @@ def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple
     Raises
     ------
     OptionError
-        If `predict` does not return one finite number per row.
+        Raised if `predict` does not return one finite number per row.
 
     References
     ----------
@@ -164,7 +164,7 @@ def barycentre_predictions(
     Raises
     ------
     OptionError
-        If there are several sensitive attributes, arrays of the wrong shape, or folds without rows.
+        Raised if there are several sensitive attributes, arrays of the wrong shape, or folds without rows.
     """
     s = one_sensitive(dataset)
     whole = _stacked(base, (len(splits), dataset.n_rows), "base")
@@ -221,8 +221,8 @@ def discrimination_free_predictions(
     Raises
     ------
     OptionError
-        If there are several sensitive attributes, or the number of predictors differs from the number of
-        splits.
+        Raised if there are several sensitive attributes, or the number of predictors differs from the number
+        of splits.
     """
     s = one_sensitive(dataset)
     if len(predictors) != len(splits):

@@ -83,7 +83,7 @@ def train_references(
     Raises
     ------
     OptionError
-        If there are several sensitive attributes, or the loss does not suit the target.
+        Raised if there are several sensitive attributes, or the loss does not suit the target.
     """
     settings = TrainingSettings() if settings is None else settings
     seen = _with_s_as_feature(dataset)
