@@ -33,7 +33,7 @@ Grid = Literal["cover", "published"]
 #: Number of bandwidths by which the covering grid extends beyond the outermost points. The extended grid
 #: includes 99.7 % of the mass of a kernel at the outermost point.
 _REACH = 3.0
-#: Maximum number of lines of a covering grid. A grid of this size extends to 50 standard deviations for a
+#: Maximum number of lines of a covering grid. A grid with 1,000 lines extends to 50 standard deviations for a
 #: million rows with equal weights, and further for fewer rows. At most a share of 1/k² of the weight is more
 #: than k standard deviations from the mean.
 _MAX_LINES = 1_000

@@ -266,7 +266,8 @@ def least_p(values: Array) -> tuple[float, Array]:
     count = sizes.shape[1]
     shares = np.empty(sizes.shape)
     for share, size in zip(shares, sizes, strict=True):
-        # The code counts the orders with at least the value of an order, including this order and its ties.
+        # For each order, the code counts the orders with at least its value, including the order itself and
+        # its ties.
         reached = count - np.searchsorted(np.sort(size), size - _EQUAL * size.max(), side="left")
         share[:] = reached / count
     least = shares.min(axis=0)

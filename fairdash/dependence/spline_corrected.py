@@ -149,7 +149,7 @@ def _rows_of(
         size = (np.bincount(groups) ** 2).sum() / len(groups)
     else:
         size = np.array([(np.bincount(groups, w) ** 2).sum() / (w**2).sum() for w in weight])
-    # If v has several columns, rows of a group may be equal in any of them.
+    # If v has several columns, rows of a group may be equal in any of the columns.
     alike = _intraclass_correlation(u, groups) * (_intraclass_correlation(v, groups) if columns == 1 else 1.0)
     return kish / (1 + (size - 1) * alike), float((kish / size).min())
 

@@ -238,7 +238,7 @@ class _BlendVerdicts:
         for cell, values in at_hand.items():
             null = self._shuffled[j, model][cell][:, :, 0, 1:]
             if np.isnan(null).any():
-                # The sensitive column is constant in these rows, so there is no test.
+                # The sensitive column is constant in the rows, so no test is possible.
                 continue
             for k, stop in enumerate(stops):
                 self._of_stops[cell, stop].append(np.concatenate([values[:, :, k], null], axis=-1))

@@ -225,7 +225,7 @@ def power_study(
     ids = compared() if ids is None else ids
     quick = [id for id in ids if REGISTRY[id].quick]
     slow = [id for id in ids if not REGISTRY[id].quick]
-    # A slow measure takes about as long as this number of quick measures.
+    # A slow measure takes about as long as twenty quick measures.
     work = [(quick, repeats, 1.0 * len(quick)), (slow, slow_repeats, 20.0 * len(slow))]
     total = sum(weight for *_, weight in work)
     known: list[pd.DataFrame] = []

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 _STRENGTH = 10.0
 #: Weights of links that averages do not reveal: a constant weight, a further weight at λ = 1, and the λ up to
 #: which it grows. The weight grows with λ, because reducing such links costs accuracy while averages still
-#: follow s. At the last λ, the premium is about flat.
+#: follow s. At the last of these λ, the premium is about flat.
 _LINKS, _MORE_LINKS, _MAX_LAM = 0.1, 2.5, 30.0
 #: Weight of the variance of a premium at λ = 1, whether or not the premium follows s. The weight grows with
 #: λ, because it must not shrink a premium whose averages still follow s.

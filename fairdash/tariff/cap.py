@@ -123,7 +123,7 @@ def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -
 
     if abs(lacks(1.0)) <= _ROUNDING * income:
         return 1.0
-    # At these two levels, every premium is at its lower or at its upper limit.
+    # At the lowest and the highest level, every premium is at its lower or at its upper limit.
     ends = float((low / p).min()), float((high / p).max())
     for k in ends:
         if abs(lacks(k)) <= _ROUNDING * income:

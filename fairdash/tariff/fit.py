@@ -46,9 +46,9 @@ Array = NDArray[np.float64]
 
 #: Id of the default penalty of tariffs.
 AVERAGES = "averages"
-#: Methods by the id of their penalty, with which a tariff can be fitted. The first penalty belongs to the
-#: tariffs, because it starts from a fitted model; the others are the networks' penalties without an
-#: adversary.
+#: Methods by the id of their penalty, for all penalties with which a tariff can be fitted. The first penalty
+#: belongs to the tariffs, because it starts from a fitted model; the others are the networks' penalties
+#: without an adversary.
 PENALTIES = MappingProxyType(
     {
         AVERAGES: Method(

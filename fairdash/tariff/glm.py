@@ -66,7 +66,7 @@ def fit_glm(
     # If all columns are constant, the constant model is the fit.
     columns = x if x.shape[1] else np.zeros((len(y), 1))
     with warnings.catch_warnings():
-        # After this warning, the solver continues with L-BFGS and reports whether it has converged.
+        # After a line-search warning, the solver continues with L-BFGS and reports whether it has converged.
         warnings.filterwarnings("ignore", message="Line search of Newton solver", category=ConvergenceWarning)
         model.fit(columns, y, sample_weight=weight)
     beta = np.append(model.coef_[: x.shape[1]], model.intercept_)

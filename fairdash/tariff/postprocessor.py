@@ -180,7 +180,7 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         seed = seed_to_fit(self.random_state)
         learns = self._needs_fit()
         if y is None and not learns and self.objective == "demographic_parity":
-            y = np.arange(len(as_pandas(X)), dtype=float)  # No step uses these values.
+            y = np.arange(len(as_pandas(X)), dtype=float)  # The row numbers are never used.
         features, target, s, weight = rows_to_fit(
             self,
             X,

@@ -393,7 +393,7 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     order = np.concatenate([place, missing])
     factor = Factor(
         column=name,
-        # Levels are not checked here, because their relativities are in the table.
+        # Levels are not validated, because the table already contains their relativities.
         kind=kind if kind in (BREAKPOINT, BAND) else LEVEL,
         cells=tuple(cells if kind in (BREAKPOINT, BAND) else map(str, cells)),
         base=0,

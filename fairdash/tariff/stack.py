@@ -52,7 +52,7 @@ _TRIALS = 20
 #: Maximum λ of the quadratic start, which replaces larger λ, because a nearly flat premium is a bad starting
 #: point.
 _MAX_START_LAM = 3.0
-#: Maximum number of rounds of an active set.
+#: Maximum number of rounds of the active-set method.
 _ROUNDS = 20
 
 #: Objective function, which returns values (M,) and gradients (M, P) at x (M, P), for the problems `which`

@@ -125,7 +125,7 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
     """
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in plan.items()}
     if values["tune"]:
-        # Tuning replaces these values.
+        # Tuning replaces the learning rate and the weight decay.
         del values["lr"], values["weight_decay"]
     now = current_defaults()
     changed = [

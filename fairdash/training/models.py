@@ -287,7 +287,7 @@ def held_out_losses(
     for split, y_pred in zip(splits, predictions, strict=True):
         rows = split.validation
         if not np.isfinite(y_pred[rows]).all() or (loss.has_log_link and y_pred[rows].min() <= 0):
-            losses.append(np.inf)  # The deviance of these predictions is undefined.
+            losses.append(np.inf)  # For these predictions, the deviance is undefined.
         else:
             losses.append(loss.relative(y, y_pred, weight, rows=rows, train=split.train))
     return np.array(losses)

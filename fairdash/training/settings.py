@@ -157,7 +157,7 @@ class TrainingSettings:
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
-        # Access raises an error for unknown names.
+        # Reading these properties raises an error if the loss or the architecture is unknown.
         self.loss_function  # noqa: B018
         self.network  # noqa: B018
 

@@ -249,8 +249,9 @@ SPLITS: Mapping[str, SplitKind] = by_id(
 )
 
 
-#: Default share of holdout rows, the minimum number of rows in the table for it, and the maximum number of
-#: holdout rows. With this maximum, little uncertainty remains, and further rows are more useful for training.
+#: Default share of holdout rows, minimum number of rows in a table with a holdout, and maximum number of
+#: holdout rows. With the maximum number of holdout rows, little uncertainty remains, and further rows are
+#: more useful for training.
 SHARE, FROM_ROWS, MAX_ROWS = 0.2, 5_000, 10_000
 
 

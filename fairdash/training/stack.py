@@ -228,7 +228,7 @@ def _prepared(
     """
     settings = models[0].settings
     tables = Tables([model.split for model in models], len(data.x), device=device)
-    train = data.train  # The host holds these row numbers, because it draws the rows.
+    train = data.train  # The host stores the numbers of the training rows, because it draws the rows.
     trainer, data = _minimax_trainer(data, models, tables, objective=objective, device=device)
     rows = Batch(data.x, data.y, data.s, data.weight)
     dropout = torch.tensor([model.settings.dropout for model in models], dtype=data.x.dtype)

@@ -274,6 +274,7 @@ def _leg(
     try:
         result = trainer.train(stack, report, state=before, until=until)
     except OutOfMemoryError:
-        # The trainer stores this result, so that a resumed run does not try the same stack again.
+        # The trainer stores that a stack does not fit, so that a resumed run does not try the same stack
+        # again.
         return {"fits": False}
     return {**result, "curves": report.end(), "fits": True}

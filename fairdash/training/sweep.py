@@ -261,8 +261,8 @@ def default_plan(
         split=default_kind(dataset) if split is None else split,
         confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=training,
-        # For a table with many rows, the default weight decay is smaller and at least as good as all those in
-        # the grid.
+        # For a table with many rows, the default weight decay is smaller and at least as good as all decays
+        # in the grid.
         tune=settings is None and dataset.n_rows < MANY_ROWS if tune is None else tune,
         # Prices are filed as tables, so tariffs are the default only for losses with a log link.
         tariff=training.loss_function.has_log_link if tariff is None else tariff,

@@ -257,7 +257,7 @@ def duel_path_figure(
             line(steps, past, name=name, colour=colour, width=3),
             dots(steps[is_past][-1:], past[is_past][-1:], name=f"{name}, now", colour=colour, **now),
         ]
-    # Every frame has this trace, because the animation can only move existing traces.
+    # Every frame has the trace of the mark, because the animation can only move existing traces.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
     return _picture(
         ("The game", _DOTTED, "Steps", "Value"),
@@ -299,7 +299,7 @@ def payers_front_figure(
     for rows, name, colour, symbol, size, more in (
         (points, "weights", theme.quiet, "circle", 8, bars),
         (points[points["lam"] == 0], "standard", theme.standard, "circle", 14, {}),
-        # Every state has this trace, because the stage can only move existing traces.
+        # Every state has the trace of the selected point, because the stage can only move existing traces.
         (points[points["lam"] == lam], "chosen", theme.chosen, "diamond", 16, {}),
     ):
         heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
@@ -351,7 +351,7 @@ def payers_age_figure(
         (standard, "standard", theme.standard, "circle"),
         (chosen, "chosen", theme.chosen, "diamond"),
     ):
-        # Every state has this trace, because the stage can only move existing traces.
+        # Every state has the trace of the selected model, because the stage can only move existing traces.
         averages = standard.assign(**{column: np.nan}) if rows is None else rows
         look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
         look |= {"text": [str(n) for n in averages["n"]]}

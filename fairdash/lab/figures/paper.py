@@ -124,7 +124,7 @@ def _edge(box: str, towards: str) -> tuple[float, float]:
     return x + dx * scale, y + dy * scale
 
 
-#: Colour, marker and dash of each method; the standard network has the theme's colour for it.
+#: Colour, marker and dash of each method, except that the theme defines the colour of the standard network.
 _LOOKS = {
     "standard": ("", "circle", "solid"),
     "hgr_nn": ("", "diamond", "solid"),

@@ -125,8 +125,8 @@ class Chi2Penalty(RatioPenalty):
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,), above −1: 0 for independence, and negative if the adversary lags behind."""
         h_joint, h_product, joint_share, product_share = self.log_ratios(u, v, sample_weight)
-        # A batch of b rows cannot reveal a density ratio above b. Without this cap, one sample would outweigh
-        # all others.
+        # A batch of b rows cannot reveal a density ratio above b. Without this cap on the ratio, one sample
+        # would outweigh all others.
         rows = math.log(u.shape[1])
         cap = (log_mean_exp(h_product, product_share) + rows).unsqueeze(1)
         joint = log_mean_exp(torch.minimum(h_joint, cap), joint_share)

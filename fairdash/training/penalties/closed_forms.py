@@ -139,8 +139,8 @@ class _Kernels(torch.autograd.Function):
 
 #: Constant added to the covariance of the bumps, which would be 0 for a constant U.
 _TINY = 1e-6
-#: Value of Ψ² below which there is no link. For a constant U, Ψ² is a rounding error of about 1e-10 in single
-#: precision, and LAPACK may fail.
+#: Threshold of Ψ² below which a batch counts as having no link. For a constant U, Ψ² is a rounding error of
+#: about 1e-10 in single precision, and LAPACK may fail.
 _NO_LINK = 1e-8
 
 
@@ -314,7 +314,7 @@ class _CanonicalCorrelation(torch.autograd.Function):
         return grad_outputs[0][:, None, None] * m.slope(_BUMPS, of_bumps), None, None
 
 
-#: U has a wider range here than in HGR_spline, because an estimator on new rows also uses the tails of U.
+#: Range of U that is wider than in HGR_spline, because an estimator on new rows also uses the tails of U.
 _WIDE_BUMPS = Bumps(12, 3.5)
 
 
