@@ -76,8 +76,8 @@ def measure(
     >>> round(measure("pearson", [1, 2, 3], [2, 4, 6]), 3)
     1.0
     """
-    one = Estimator(measure_of(id), options, random_state)
-    return float(one.values(Pairs.of(u, v, sample_weight, groups, single=True, measure=one.measure))[0])
+    fit = Estimator(measure_of(id), options, random_state)
+    return float(fit.values(Pairs.of(u, v, sample_weight, groups, single=True, measure=fit.measure))[0])
 
 
 def measure_many(
@@ -122,8 +122,8 @@ def measure_many(
     >>> fd.measure_many("pearson", [s, -s], [s, s]).round(2)
     array([ 1., -1.])
     """
-    one = Estimator(measure_of(id), options, random_state)
-    return one.values(Pairs.of(u, v, sample_weight, groups, measure=one.measure))
+    fit = Estimator(measure_of(id), options, random_state)
+    return fit.values(Pairs.of(u, v, sample_weight, groups, measure=fit.measure))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,17 +179,17 @@ def learned_functions(
     >>> functions.f.shape
     (200,)
     """
-    one = measure_of(id)
-    if one.learned is None:
-        able = ", ".join(other.id for other in REGISTRY.values() if other.learned)
-        raise OptionError.of(f"{one.title} has no f and g", f"Choose one of {able}.", column="measure")
-    pairs = Pairs.of(u, v, single=True, measure=one)
+    entry = measure_of(id)
+    if entry.learned is None:
+        choices = ", ".join(other.id for other in REGISTRY.values() if other.learned)
+        raise OptionError.of(f"{entry.title} has no f and g", f"Choose one of {choices}.", column="measure")
+    pairs = Pairs.of(u, v, single=True, measure=entry)
     if not pairs.varying()[0]:
         raise OptionError.of("An input is constant: no function of it varies", "Choose another column.")
-    if one.seeded:
+    if entry.seeded:
         options["random_state"] = random_state
     a, b = pairs.u[0], pairs.v[0]
-    f, g = (_unit(function) for function in one.load("learned")(a, b, **options))
+    f, g = (_unit(function) for function in entry.load("learned")(a, b, **options))
     columns = b[:, None] if b.ndim == 1 else b
     rising = sum(float(np.corrcoef(g, column)[0, 1]) for column in columns.T if np.ptp(column) > 0)
     sign_g = -1.0 if rising < 0 else 1.0
@@ -339,12 +339,12 @@ class Estimator:
         also invalid if groups of different sizes exchange values, which changes the margin of v.
         """
         weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
-        taken = keywords(self.measure.load())
+        accepted = keywords(self.measure.load())
         way: dict[str, Any] = {}
         if weight is None:
-            is_short = "permutations" in taken and _keep_margin(permutations, pairs.groups)
+            is_short = "permutations" in accepted and _keep_margin(permutations, pairs.groups)
         else:
-            is_short = "weight_moves" in taken and bool((weight > 0).all())
+            is_short = "weight_moves" in accepted and bool((weight > 0).all())
             way["weight_moves"] = weight_moves
         if is_short:
             return self._applied(pairs, result, permutations=permutations, **way)
@@ -356,7 +356,7 @@ class Estimator:
             result[row] = self.values(Pairs(fixed, pairs.v[row][permutations], weights, pairs.groups))
         return result
 
-    def _applied(self, pairs: Pairs, result: Array, **more: Any) -> Array:
+    def _applied(self, pairs: Pairs, result: Array, **arguments: Any) -> Array:
         """Compute the results of all pairs that vary, in pieces that fit in memory."""
         one, implementation = self.measure, self.measure.load()
         if pairs.weight is not None and not one.accepts_weights:
@@ -365,30 +365,30 @@ class Estimator:
                 f"{one.title} has no weighted form here",
                 "Leave the weights out, or choose a measure that takes them.",
             )
-        taken = keywords(implementation)
-        known = taken - _NO_OPTIONS
+        accepted = keywords(implementation)
+        known = accepted - _NO_OPTIONS
         if unknown := sorted(set(self.options) - known):
             hint = f"Its options are {', '.join(sorted(known))}." if known else "It has no options."
             what = f"{one.title} has no such option"
             raise OptionError(*(Problem(what=what, hint=hint, column=name) for name in unknown))
-        more |= self.options
+        arguments |= self.options
         if one.seeded:
-            more["random_state"] = self.random_state
-        if pairs.groups is not None and "groups" in taken:
-            more["groups"] = pairs.groups
-        live = np.flatnonzero(pairs.varying())
+            arguments["random_state"] = self.random_state
+        if pairs.groups is not None and "groups" in accepted:
+            arguments["groups"] = pairs.groups
+        varying = np.flatnonzero(pairs.varying())
         step = max(1, _PIECE // (pairs.u.shape[1] * one.floats_per_row))
-        for start in range(0, len(live), step):
-            rows = live[start : start + step]
+        for start in range(0, len(varying), step):
+            rows = varying[start : start + step]
             weight = {} if pairs.weight is None else {"sample_weight": pairs.weight[rows]}
-            result[rows] = implementation(pairs.u[rows], pairs.v[rows], **weight, **more)
+            result[rows] = implementation(pairs.u[rows], pairs.v[rows], **weight, **arguments)
         return result
 
 
 def keywords(implementation: Callable[..., Any]) -> set[str]:
     """Return the keyword names that an implementation accepts."""
     parameters = inspect.signature(implementation).parameters.values()
-    return {one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    return {parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 def _keep_margin(permutations: Index, groups: Index | None) -> bool:
@@ -399,15 +399,15 @@ def _keep_margin(permutations: Index, groups: Index | None) -> bool:
 
 def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     if v.ndim == 3 and not measure.multivariate:
-        able = ", ".join(one.id for one in REGISTRY.values() if one.multivariate)
+        choices = ", ".join(entry.id for entry in REGISTRY.values() if entry.multivariate)
         one_column = "one class as 1 and the others as 0" if n_classes else "one column"
         what = f"{measure.title} takes one sensitive column"
         what += f", and {n_classes} classes need several" if n_classes else ""
-        raise _fault("v", what, f"Give {one_column}, or choose {able}.")
+        raise _fault("v", what, f"Give {one_column}, or choose {choices}.")
     if not measure.discrete:
         return
-    live = Pairs(u, v).varying()
-    for pair in zip(u[live], v[live], strict=True):
+    varying = Pairs(u, v).varying()
+    for pair in zip(u[varying], v[varying], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
         # A table with one weighted row per cell describes a distribution, not a sample.
         is_whole = counts[0] * counts[1] <= len(pair[0])

@@ -162,8 +162,8 @@ def _of_table(u: Array, v: Array, weight: Array) -> float:
     table = table / table.sum()
     root = np.sqrt(np.outer(table.sum(axis=1), table.sum(axis=0)))
     # Remove the first singular triple, whose value is 1 and whose vectors are √p(u) and √p(v).
-    rest = np.divide(table, root, out=np.zeros_like(table), where=root > 0) - root
-    return min(float(np.linalg.norm(rest, 2)), 1.0)
+    residual = np.divide(table, root, out=np.zeros_like(table), where=root > 0) - root
+    return min(float(np.linalg.norm(residual, 2)), 1.0)
 
 
 def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:

@@ -197,7 +197,7 @@ def assess_conditional_dependence(
     )
     checks.finish()
     table, codes = as_given(given, len(np.asarray(u))), as_groups(groups, len(np.asarray(u)))
-    left = double_residuals(
+    residuals = double_residuals(
         u,
         s,
         given=table,
@@ -206,25 +206,25 @@ def assess_conditional_dependence(
         regression=regression,
         random_state=random_state,
     )
-    units = None if codes is None else as_groups(codes[left.rows], len(left.rows))
-    weights, columns = weight_functions(table.of(left.rows))
+    units = None if codes is None else as_groups(codes[residuals.rows], len(residuals.rows))
+    weights, columns = weight_functions(table.of(residuals.rows))
     # Only smooth ψ are weighted by functions of C, because few rows combine one end of s with one level.
-    base = left.psi * left.u[:, None]
-    products = np.concatenate([base, *(base[:, left.smooth] * h[:, None] for h in weights.T)], axis=1)
-    names = [None] * base.shape[1] + [name for name in columns for _ in range(int(left.smooth.sum()))]
-    t, p_value = _largest(products * left.weight[:, None], units, n_draws, random_state)
+    base = residuals.psi * residuals.u[:, None]
+    products = np.concatenate([base, *(base[:, residuals.smooth] * h[:, None] for h in weights.T)], axis=1)
+    names = [None] * base.shape[1] + [name for name in columns for _ in range(int(residuals.smooth.sum()))]
+    t, p_value = _largest(products * residuals.weight[:, None], units, n_draws, random_state)
     strongest = int(t.argmax())
     return ConditionalDependence(
         statistic=float(t[strongest]),
         p_value=p_value,
-        size=_size(left, weights, units, random_state),
-        u_explained=float(np.clip(1 - left.left_of_u, 0.0, 1.0)),
-        s_explained=float(np.clip(1 - left.left_of_psi[left.smooth].mean(), 0.0, 1.0)),
+        size=_size(residuals, weights, units, random_state),
+        u_explained=float(np.clip(1 - residuals.left_of_u, 0.0, 1.0)),
+        s_explained=float(np.clip(1 - residuals.left_of_psi[residuals.smooth].mean(), 0.0, 1.0)),
         varies_with=names[strongest],
         given=table.names,
-        regressions=left.regressions,
+        regressions=residuals.regressions,
         n=_counted(sample_weight, len(np.asarray(u))),
-        n_used=len(left.rows),
+        n_used=len(residuals.rows),
         n_products=len(t),
         n_draws=int(n_draws),
     )
@@ -314,16 +314,16 @@ def double_residuals(
     else:
         functions, penalty, how = spline_functions(table)
         fitted = ridge_out_of_fold(functions, penalty, targets, mass, folds)
-    left = targets - fitted
+    residuals = targets - fitted
     spread = np.average(targets**2, axis=0, weights=mass) - np.average(targets, axis=0, weights=mass) ** 2
-    share = np.average(left**2, axis=0, weights=mass) / np.where(spread > 0, spread, 1.0)
+    share = np.average(residuals**2, axis=0, weights=mass) / np.where(spread > 0, spread, 1.0)
     usable = (share[1:] > LEFT_OF_S) & (spread[1:] > 0)
     if not (usable & smooth).any():
         raise determined()
     scale = np.sqrt(np.average((a[0][rows] - np.average(a[0][rows], weights=mass)) ** 2, weights=mass))
     return DoubleResiduals(
-        u=left[:, 0] * scale,
-        psi=left[:, 1:][:, usable],
+        u=residuals[:, 0] * scale,
+        psi=residuals[:, 1:][:, usable],
         smooth=smooth[usable],
         left_of_u=float(share[0]),
         left_of_psi=share[1:][usable],
@@ -413,30 +413,30 @@ def _largest(
         products = np.add.reduceat(products[order], starts, axis=0)
     centred = products - products.mean(axis=0)
     size = np.sqrt((centred**2).sum(axis=0))
-    live = size > _EQUAL * np.abs(products).max(initial=0.0)
+    varying = size > _EQUAL * np.abs(products).max(initial=0.0)
     t = np.zeros(products.shape[1])
-    t[live] = np.abs(products[:, live].sum(axis=0)) / size[live]
-    if not live.any():
+    t[varying] = np.abs(products[:, varying].sum(axis=0)) / size[varying]
+    if not varying.any():
         return t, 1.0
-    correlation = centred[:, live].T @ centred[:, live] / np.outer(size[live], size[live])
+    correlation = centred[:, varying].T @ centred[:, varying] / np.outer(size[varying], size[varying])
     spread, axes = np.linalg.eigh(correlation)
     drawn = rng_of(Stream.CONDITIONAL_DRAWS, random_state).standard_normal((n_draws, len(spread)))
     largest = np.abs((drawn * np.sqrt(np.maximum(spread, 0.0))) @ axes.T).max(axis=1)
-    reached = int(np.count_nonzero(largest >= t.max() - _EQUAL))
-    return t, (1 + reached) / (1 + n_draws)
+    n_reached = int(np.count_nonzero(largest >= t.max() - _EQUAL))
+    return t, (1 + n_reached) / (1 + n_draws)
 
 
-def _size(left: DoubleResiduals, weights: Array, groups: Index | None, random_state: int | None) -> float:
+def _size(parts: DoubleResiduals, weights: Array, groups: Index | None, random_state: int | None) -> float:
     """Return √(1 − squared error ÷ variance) of u's residuals, predicted from residuals of ψ(s) and h(C)."""
-    variance = np.average(left.u**2, weights=left.weight)
+    variance = np.average(parts.u**2, weights=parts.weight)
     if variance <= 0:
         return 0.0
-    smooth = left.psi[:, left.smooth]
-    functions = np.concatenate([left.psi, *(smooth * h[:, None] for h in weights.T)], axis=1)
-    folds = draw_folds(len(left.u), groups, random_state)
-    target = (left.u / np.sqrt(variance))[:, None]
-    fitted = ridge_out_of_fold(functions, np.ones(functions.shape[1]), target, left.weight, folds)
-    error = np.average((target - fitted)[:, 0] ** 2, weights=left.weight)
+    smooth = parts.psi[:, parts.smooth]
+    functions = np.concatenate([parts.psi, *(smooth * h[:, None] for h in weights.T)], axis=1)
+    folds = draw_folds(len(parts.u), groups, random_state)
+    target = (parts.u / np.sqrt(variance))[:, None]
+    fitted = ridge_out_of_fold(functions, np.ones(functions.shape[1]), target, parts.weight, folds)
+    error = np.average((target - fitted)[:, 0] ** 2, weights=parts.weight)
     return float(np.sqrt(np.clip(1 - error, 0.0, 1.0)))
 
 

@@ -174,10 +174,10 @@ def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, 
     If weights (n,) are passed, the ranks are weighted.
     """
     parts: list[tuple[Array, Array, Array]] = []  # functions, positions from smooth to rough, penalties
-    most = max(1, _MAX_FUNCTIONS // len(given.names))
+    max_width = max(1, _MAX_FUNCTIONS // len(given.names))
     for name in given.names:
         if name in given.numbers:
-            table = along_normal_scores(given.numbers[name], weight, count=min(WIDTH, most))
+            table = along_normal_scores(given.numbers[name], weight, count=min(WIDTH, max_width))
             place = np.arange(1.0, table.shape[1] + 1)
             parts.append((table, place, np.where(place == 1, _MIN_PENALTY, place**4)))
         else:

@@ -65,10 +65,10 @@ def gaussian(rho: float) -> GaussianTruth:
     """
     if not abs(rho) <= 1:
         raise OptionError.of("A correlation lies between −1 and 1", "Choose one in that range.", column="rho")
-    rest = 1 - rho * rho
-    if rest == 0:
+    unexplained = 1 - rho * rho
+    if unexplained == 0:
         return GaussianTruth(hgr=1.0, chi2=math.inf, mi=math.inf)
-    return GaussianTruth(hgr=abs(rho), chi2=rho * rho / rest, mi=-0.5 * math.log(rest))
+    return GaussianTruth(hgr=abs(rho), chi2=rho * rho / unexplained, mi=-0.5 * math.log(unexplained))
 
 
 @dataclass(frozen=True, kw_only=True)

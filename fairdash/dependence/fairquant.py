@@ -116,9 +116,9 @@ def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: Array
     raw = np.floor(mid_ranks(values, weight) * n_groups + 1e-9).astype(np.intp)
     raw = np.clip(raw, 0, n_groups - 1)
     flat = raw.reshape(-1, n)
-    seen = np.zeros((len(flat), n_groups), dtype=bool)
-    np.put_along_axis(seen, flat, True, axis=-1)
-    renumbered = np.cumsum(seen, axis=-1) - 1
+    is_used = np.zeros((len(flat), n_groups), dtype=bool)
+    np.put_along_axis(is_used, flat, True, axis=-1)
+    renumbered = np.cumsum(is_used, axis=-1) - 1
     groups: Index = np.take_along_axis(renumbered, flat, axis=-1).reshape(raw.shape)
     return groups
 
@@ -193,8 +193,8 @@ def _gap(u: Array, groups: Index, weight: Array | None, cumulative: bool) -> Arr
     index = (groups + width * np.arange(count)[:, None]).ravel()
     sums = np.bincount(index, (centred * weight).ravel(), count * width).reshape(count, width)
     sizes = np.bincount(index, weight.ravel(), count * width).reshape(count, width)
-    held = sizes > 0
+    is_used = sizes > 0
     if cumulative:
         sums, sizes = np.cumsum(sums, axis=-1), np.cumsum(sizes, axis=-1)
-    gaps = np.abs(sums) / np.where(held, sizes, 1.0)
-    return np.where(held, gaps, 0.0).sum(axis=-1) / held.sum(axis=-1)
+    gaps = np.abs(sums) / np.where(is_used, sizes, 1.0)
+    return np.where(is_used, gaps, 0.0).sum(axis=-1) / is_used.sum(axis=-1)

@@ -136,13 +136,13 @@ class Blocks:
 def _of_neighbours(sizes: Index) -> Index:
     """Return the stratum of each group: neighbouring sizes with :data:`MIN_GROUPS` groups, if possible."""
     values, counts = np.unique(sizes, return_counts=True)
-    stratum, begun, number_of = 0, 0, {}
+    stratum, n_groups, number_of = 0, 0, {}
     for value, count in zip(values, counts, strict=True):
         number_of[value] = stratum
-        begun += count
-        if begun >= MIN_GROUPS:
-            stratum, begun = stratum + 1, 0
-    if begun and stratum:
+        n_groups += count
+        if n_groups >= MIN_GROUPS:
+            stratum, n_groups = stratum + 1, 0
+    if n_groups and stratum:
         number_of = {value: min(number, stratum - 1) for value, number in number_of.items()}
     return np.array([number_of[size] for size in sizes])
 

@@ -107,8 +107,8 @@ def fitted_functions(
     rows = neural.as_rows(a, b, weight, neural.transform_named(inputs))
     networks = _Pair(rows, settings)
     # A fifth of the rows is used for early stopping, so that the displayed curves do not follow noise.
-    held = neural.parts(len(u), settings.seed)[1][:1]
-    neural.train(networks, rows.weighing(1 - held), settings, held=rows.weighing(held))
+    stopping = neural.parts(len(u), settings.seed)[1][:1]
+    neural.train(networks, rows.weighing(1 - stopping), settings, held=rows.weighing(stopping))
     result = np.empty((2, len(u)))
     with torch.no_grad():
         for out, net in zip(result, networks(rows), strict=True):
@@ -174,14 +174,14 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
     split = neural.parts(n, settings.seed)
     folds = len(split[0])
     # Each member of the training stack is one fold of one pair.
-    every = rows.members(torch.arange(count).repeat_interleave(folds))
+    by_fold = rows.members(torch.arange(count).repeat_interleave(folds))
     training, stopping, scoring = (x.repeat(count, 1) for x in split)
-    networks, learned = _Pair(every, settings), every.rows(training)
-    neural.train(networks, learned, settings, held=every.chosen(stopping))
+    networks, learned = _Pair(by_fold, settings), by_fold.rows(training)
+    neural.train(networks, learned, settings, held=by_fold.chosen(stopping))
     with torch.no_grad():
         out = []
         for net, x, x_learned in zip(
-            (networks.f, networks.g), (every.u, every.v), (learned.u, learned.v), strict=True
+            (networks.f, networks.g), (by_fold.u, by_fold.v), (learned.u, learned.v), strict=True
         ):
             known = _moments(net(x_learned), learned.share)
             scores = (net(x) - known[0]) * known[1] * scoring[:, None]

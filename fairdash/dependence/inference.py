@@ -59,16 +59,16 @@ def weighted_orders(
     by_pair: list[list[Array]] = [[] for _ in u]
     prepared_u = prepared_u or prepared
     # If the weights stay with u, the prepared u is the same for every order of v.
-    stay = [] if weight_moves else [prepared_u(u[k : k + 1], weight[k : k + 1]) for k in range(len(u))]
+    fixed_u = [] if weight_moves else [prepared_u(u[k : k + 1], weight[k : k + 1]) for k in range(len(u))]
     step = max(1, piece // u.shape[1])
     for start in range(0, len(orders), step):
-        taken = orders[start : start + step]
+        rows = orders[start : start + step]
         of_v = None
         for k in range(len(u)):
-            weights = weight[k][taken] if weight_moves else np.broadcast_to(weight[k], taken.shape)
+            weights = weight[k][rows] if weight_moves else np.broadcast_to(weight[k], rows.shape)
             if of_v is None or not (_is_as_before(v, k) and _is_as_before(weight, k)):
-                of_v = prepared(v[k][taken], weights)
-            of_u = prepared_u(np.broadcast_to(u[k], taken.shape), weights) if weight_moves else stay[k]
+                of_v = prepared(v[k][rows], weights)
+            of_u = prepared_u(np.broadcast_to(u[k], rows.shape), weights) if weight_moves else fixed_u[k]
             by_pair[k].append(value(of_u, of_v, weights))
     return np.stack([np.concatenate(values) for values in by_pair])
 
@@ -362,8 +362,8 @@ def permutation_p_value(value: float, permuted: ArrayLike) -> float:
         P-value in [1 / (1 + B), 1].
     """
     values = np.asarray(permuted, dtype=np.float64)
-    reached = int(np.count_nonzero(values >= value - _EQUAL * max(abs(value), 1.0)))
-    return (1 + reached) / (1 + len(values))
+    n_reached = int(np.count_nonzero(values >= value - _EQUAL * max(abs(value), 1.0)))
+    return (1 + n_reached) / (1 + len(values))
 
 
 def _half_samples(estimator: Estimator, pairs: Pairs, count: int) -> Array:

@@ -111,9 +111,9 @@ def scaled(
     parts = []
     for group in attributes(learned) if len(learned) else []:
         low, size = learned[group].min(axis=1, keepdims=True), np.ptp(learned[group], axis=1).max()
-        x, seen = (columns[group] - low) / size, (learned[group] - low) / size
-        mean = np.average(seen, axis=1, weights=mass)[:, None]
-        variance = np.average(((seen - mean) ** 2).sum(axis=0), weights=mass)
+        x, learned_scaled = (columns[group] - low) / size, (learned[group] - low) / size
+        mean = np.average(learned_scaled, axis=1, weights=mass)[:, None]
+        variance = np.average(((learned_scaled - mean) ** 2).sum(axis=0), weights=mass)
         parts.append((x - mean).T / np.sqrt(variance))
     return [np.concatenate(parts, axis=1)] if together and parts else parts
 

@@ -179,11 +179,11 @@ def _one_measure(
     if not isinstance(u, np.ndarray):
         f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
         return (_hgr_of, _chi2_of)[which](xp, _joint(xp, _weighted(xp, f, sample_weight), g, damping))
-    asked = (u, v, sample_weight, permutations, damping, grid, weight_moves)
-    both = remembered(
-        lambda: _hgr_and_chi2(damping, u, v, sample_weight, grid, permutations, weight_moves), "kde", *asked
+    inputs = (u, v, sample_weight, permutations, damping, grid, weight_moves)
+    values = remembered(
+        lambda: _hgr_and_chi2(damping, u, v, sample_weight, grid, permutations, weight_moves), "kde", *inputs
     )
-    return both[..., which]
+    return values[..., which]
 
 
 def _hgr_and_chi2(

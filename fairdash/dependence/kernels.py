@@ -133,19 +133,19 @@ def _value_by_pair(
 def _factor(x: Array, bandwidth: float) -> Array:
     """Return a factor L of the Gaussian kernel matrix K ≈ LLᵀ, (n, r), by pivoted incomplete Cholesky."""
     n = len(x)
-    left = np.ones(n)
+    remainder = np.ones(n)
     columns: list[Array] = []
-    while left.sum() > _MAX_OMITTED * n and len(columns) < n:
+    while remainder.sum() > _MAX_OMITTED * n and len(columns) < n:
         # Among equal remainders, the row with the smallest value is selected, so that the order of the rows
         # has no effect.
-        best = np.flatnonzero(left >= left.max() * (1 - 1e-12))
+        best = np.flatnonzero(remainder >= remainder.max() * (1 - 1e-12))
         pivot = best[x[best].argmin()]
         column = np.exp(-0.5 * ((x - x[pivot]) / bandwidth) ** 2)
         for earlier in columns:
             column -= earlier[pivot] * earlier
-        column /= np.sqrt(left[pivot])
-        left = np.maximum(left - column**2, 0.0)
-        left[x == x[pivot]] = 0.0
+        column /= np.sqrt(remainder[pivot])
+        remainder = np.maximum(remainder - column**2, 0.0)
+        remainder[x == x[pivot]] = 0.0
         columns.append(column)
     return np.stack(columns, axis=1)
 
@@ -264,12 +264,12 @@ def _mean_product(u: Array, v: Array) -> Array:
     x, y = (each.reshape(members, -1, part) for each in (x, y))
     # Each piece fits in the processor's cache.
     for start in range(0, x.shape[1], step := max(1, _PAIRS // (members * part**2))):
-        far = [
+        distances = [
             each[:, start : start + step, :, None] - each[:, start : start + step, None] for each in (x, y)
         ]
-        total += np.einsum("kpij,kpij->k", *(np.maximum(each, 0.0, out=each) for each in far))
-    every = n * (u * v).sum(axis=-1) - u.sum(axis=-1) * v.sum(axis=-1)
-    return np.asarray(2 * (2 * total - every) / n**2)
+        total += np.einsum("kpij,kpij->k", *(np.maximum(each, 0.0, out=each) for each in distances))
+    overall = n * (u * v).sum(axis=-1) - u.sum(axis=-1) * v.sum(axis=-1)
+    return np.asarray(2 * (2 * total - overall) / n**2)
 
 
 def _of_columns(u: Array, v: Array) -> float:

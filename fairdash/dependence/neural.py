@@ -69,8 +69,8 @@ class Rows:
 
     def chosen(self, mask: Tensor) -> Rows:
         """Return the rows that a mask (K, n) selects, padded with rows of weight 0 to equal length."""
-        most = int(mask.sum(dim=1).max())
-        index = mask.argsort(dim=1, descending=True, stable=True)[:, :most]
+        length = int(mask.sum(dim=1).max())
+        index = mask.argsort(dim=1, descending=True, stable=True)[:, :length]
         return self.rows(index).weighing(mask.gather(1, index))
 
 
@@ -247,12 +247,12 @@ class BufferedMLP:
             result = [2 * along - total if layer else along, total, *result]
             if layer:
                 # The derivative is tanh′(z) = 1 − tanh²(z) = 4(σ − σ²).
-                back = self._buffer("slope", layer, h.shape, h)
+                propagated = self._buffer("slope", layer, h.shape, h)
                 # With one output, an elementwise product is faster than a matrix product.
                 product = torch.mul if slope.shape[1] == 1 else torch.bmm
-                product(4 * weight.transpose(1, 2), slope, out=back)
-                bend = torch.addcmul(h, h, h, value=-1, out=self._buffer("bend", layer, h.shape, h))
-                slope = back.mul_(bend)
+                product(4 * weight.transpose(1, 2), slope, out=propagated)
+                derivative = torch.addcmul(h, h, h, value=-1, out=self._buffer("bend", layer, h.shape, h))
+                slope = propagated.mul_(derivative)
         return result
 
     def _buffer(self, name: str, layer: int, shape: Sequence[int], like: Tensor) -> Tensor:

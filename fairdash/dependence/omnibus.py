@@ -270,8 +270,8 @@ def least_p(values: Array) -> tuple[float, Array]:
         # its ties.
         reached = count - np.searchsorted(np.sort(size), size - _EQUAL * size.max(), side="left")
         share[:] = reached / count
-    least = shares.min(axis=0)
-    return float((least <= least[0]).mean()), shares[:, 0]
+    smallest = shares.min(axis=0)
+    return float((smallest <= smallest[0]).mean()), shares[:, 0]
 
 
 def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array | None = None) -> Array:
@@ -294,15 +294,15 @@ def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array |
         of squared correlations are at least 0.
     """
     n = u.shape[1]
-    every = np.concatenate([np.arange(n)[None], orders])
+    all_orders = np.concatenate([np.arange(n)[None], orders])
     side = v if isinstance(v, Side) else Side.of(v)
-    left, right = functions_of(u), side.functions
+    of_u, of_v = functions_of(u), side.functions
     if weight is None:
-        return _of_orders(left, right, every, side)[None]
+        return _of_orders(of_u, of_v, all_orders, side)[None]
     # Weights with mean 1 suit single precision.
     weight = weight / weight.mean()
-    stays = _of_orders(left * weight[:, None], right, every, side)
-    return np.stack([stays, _of_orders(left, right * weight[:, None], every, side)])
+    fixed = _of_orders(of_u * weight[:, None], of_v, all_orders, side)
+    return np.stack([fixed, _of_orders(of_u, of_v * weight[:, None], all_orders, side)])
 
 
 def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
@@ -394,24 +394,24 @@ def multiplied_values(
     starts = np.flatnonzero(np.diff(blocks[order], prepend=-1))
     signs = signs[:, blocks[order][starts]].astype(np.float32)
     share = np.full(n, 1 / n) if weight is None else weight[order] / weight.sum()
-    right = _centred(side.functions[order], share) * share[:, None]
+    of_v = _centred(side.functions[order], share) * share[:, None]
     # The null distribution is approximate, so single precision suffices.
-    single = (right * n).astype(np.float32)
+    single = (of_v * n).astype(np.float32)
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
     ends = np.append(starts, n)
     # Each piece contains only complete blocks.
     pieces = np.array_split(np.arange(len(starts)), max(n * sum(p * q for p, q in side.shapes) // _PIECE, 1))
     for k, row in enumerate(u):
-        left = _centred(functions_of(row[None, order])[0], share)
-        sums = np.concatenate([(left[:, f].T @ right[:, g]).ravel() for f, g in side.blocks])[None]
+        of_u = _centred(functions_of(row[None, order])[0], share)
+        sums = np.concatenate([(of_u[:, f].T @ of_v[:, g]).ravel() for f, g in side.blocks])[None]
         if len(signs):
             of_blocks = np.empty((len(starts), sums.shape[1]), dtype=np.float32)
-            few = left.astype(np.float32)
+            of_u_single = of_u.astype(np.float32)
             for piece in (members for members in pieces if len(members)):
                 rows = slice(ends[piece[0]], ends[piece[-1] + 1])
                 scores = np.concatenate(
                     [
-                        (few[rows, f, None] * single[rows, None, g]).reshape(-1, p * q)
+                        (of_u_single[rows, f, None] * single[rows, None, g]).reshape(-1, p * q)
                         for (f, g), (p, q) in zip(side.blocks, side.shapes, strict=True)
                     ],
                     axis=1,

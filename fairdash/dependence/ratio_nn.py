@@ -204,12 +204,12 @@ def _cross_fit(rows: Rows, settings: Settings) -> list[Tensor]:
     count, _, n = rows.u.shape
     training, stopping, scoring = neural.parts(n, settings.seed)
     folds = len(training)
-    every = rows.members(torch.arange(count).repeat_interleave(folds))
-    learned, held, scored = (
-        every.rows(index.repeat(count, 1)) for index in (training, _places(stopping), _places(scoring))
+    by_fold = rows.members(torch.arange(count).repeat_interleave(folds))
+    learned, stopping_rows, scored = (
+        by_fold.rows(index.repeat(count, 1)) for index in (training, _places(stopping), _places(scoring))
     )
     ratio = _Ratio(count * folds, settings)
-    neural.train(ratio, learned, settings, held=held)
+    neural.train(ratio, learned, settings, held=stopping_rows)
     with torch.no_grad():
         samples = *ratio(scored, _SHIFTS_VALUE), *ratio(learned, _SHIFTS_STOP)
         return [value(*samples).view(count, folds).mean(dim=1) for value in (_chi2, _mi)]

@@ -129,13 +129,13 @@ def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None
     values = []
     for k in range(len(g.member)):
         of_u = k if len(f.member) > 1 else 0
-        left, right = (side.tables[side.member[i]][side.position[i]] for side, i in ((f, of_u), (g, k)))
-        mass = 1 / len(left) if weight is None else (weight[k] / weight[k].sum())[:, None]
-        weighed = (left * mass).T
+        of_f, of_g = (side.tables[side.member[i]][side.position[i]] for side, i in ((f, of_u), (g, k)))
+        mass = 1 / len(of_f) if weight is None else (weight[k] / weight[k].sum())[:, None]
+        weighed = (of_f * mass).T
         if permutations is None:
-            products = weighed @ right
+            products = weighed @ of_g
         else:
-            products = np.stack([weighed @ right.take(order, axis=0) for order in permutations])
+            products = np.stack([weighed @ of_g.take(order, axis=0) for order in permutations])
         # The Gram matrix gives the largest singular value with the same accuracy in a third of the time.
         squares = np.linalg.eigvalsh(products @ products.swapaxes(-2, -1))[..., -1]
         values.append(np.sqrt(np.clip(squares, 0.0, 1.0)))

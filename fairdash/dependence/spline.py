@@ -201,9 +201,9 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
     a, b = np.zeros((*lead, tall.shape[-2])), np.zeros((*lead, wide.shape[-1]))
     predicted, value = np.full(lead, -1.0), np.zeros(lead)
     for x, y, s, p, q in pairs(tall, wide, columns):
-        hope = predicted_correlation(s, p / rows, q / rows)
-        better = hope > predicted
-        predicted, value = np.where(better, hope, predicted), np.where(better, s, value)
+        prediction = predicted_correlation(s, p / rows, q / rows)
+        better = prediction > predicted
+        predicted, value = np.where(better, prediction, predicted), np.where(better, s, value)
         # An earlier choice with more functions may have left coefficients beyond the number of functions of
         # this choice.
         for result, new in ((a, x), (b, y)):

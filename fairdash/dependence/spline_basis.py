@@ -181,18 +181,18 @@ def tabulated(
     fresh = np.ones(x.shape, dtype=bool)
     fresh[:, 1:] = ordered[:, 1:] > ordered[:, :-1]
     tables: list[Array] = []
-    seen: dict[bytes, int] = {}
+    table_of: dict[bytes, int] = {}
     member = np.zeros(len(x), dtype=np.intp)
     for row in range(len(x)):
         key = fresh[row].tobytes()
-        if key not in seen:
-            seen[key] = len(tables)
+        if key not in table_of:
+            table_of[key] = len(tables)
             if untied is not None and fresh[row].all():
                 tables.append(untied(n))
             else:
                 values = np.cumsum(fresh[row]) - 1
                 tables.append(functions(np.bincount(values) / n)[values])
-        member[row] = seen[key]
+        member[row] = table_of[key]
     # Without ties, the position is the rank among the distinct values.
     dense = position
     if not fresh.all():
@@ -262,11 +262,11 @@ def _gram_schmidt(centred: Array, mass: Array) -> Array:
     scaled, result = root * centred, np.zeros_like(centred)
     basis_functions = np.zeros_like(centred)
     for j in range(centred.shape[1]):
-        left = scaled[:, j]
+        remainder = scaled[:, j]
         for _ in range(2):
-            left = left - basis_functions[:, :j] @ (basis_functions[:, :j].T @ left)
-        if (size := left @ left) > _MIN_NEW_VARIANCE:
-            basis_functions[:, j] = left / np.sqrt(size)
+            remainder = remainder - basis_functions[:, :j] @ (basis_functions[:, :j].T @ remainder)
+        if (size := remainder @ remainder) > _MIN_NEW_VARIANCE:
+            basis_functions[:, j] = remainder / np.sqrt(size)
     np.divide(basis_functions, root, out=result, where=root > 0)
     return result
 
@@ -287,11 +287,11 @@ def _inverse_root_with_zeros(gram: Array) -> Array:
     for j in range(width):
         # The loop applies Gram–Schmidt to coefficients, with products[i] = r_iᵀG.
         along = products[:j, j]
-        left = gram[j, j] - along @ along
-        if left > _MIN_NEW_VARIANCE:
+        variance = gram[j, j] - along @ along
+        if variance > _MIN_NEW_VARIANCE:
             r[j, j] = 1.0
             r[:, j] -= r[:, :j] @ along
-            r[:, j] /= np.sqrt(left)
+            r[:, j] /= np.sqrt(variance)
             products[j] = r[:, j] @ gram
     return r
 

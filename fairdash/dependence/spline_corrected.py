@@ -271,33 +271,33 @@ def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) ->
     """Return the value of smooth functions, moved towards the value of steps if steps predict more."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
-    which = np.arange(len(least))
+    pairs_left = np.arange(len(least))
     # Powers of the table bound the eigenvalue, and higher powers more tightly, so the exact eigenvalue is
     # rarely needed.
     for squarings in (2, 4):
-        hopeful = np.zeros(len(which), dtype=bool)
-        for bound, p, q, n in bounds(tables, which, squarings):
-            hopeful |= (predicted_correlation(bound, p / n, q / n) > least[which]) & (
+        is_candidate = np.zeros(len(pairs_left), dtype=bool)
+        for bound, p, q, n in bounds(tables, pairs_left, squarings):
+            is_candidate |= (predicted_correlation(bound, p / n, q / n) > least[pairs_left]) & (
                 evidence(bound, p, q, n) > _STEPS[0]
             )
-        which = which[hopeful]
-        if not len(which):
+        pairs_left = pairs_left[is_candidate]
+        if not len(pairs_left):
             return smooth
-    root = root[which]
-    s, p, q, n = (np.array(table) for table in zip(*correlations(tables, which), strict=True))
+    root = root[pairs_left]
+    s, p, q, n = (np.array(table) for table in zip(*correlations(tables, pairs_left), strict=True))
     predictions, values = predicted_correlation(s, p / n, q / n), corrected(s, p / n, q / n)
-    most, shown = predictions.max(axis=0), evidence(s, p, q, n).max(axis=0)
+    best, shown = predictions.max(axis=0), evidence(s, p, q, n).max(axis=0)
     # Tables are ordered from coarse to fine, and tables of equal size by value, so that exchanging u and v
     # has no effect.
     order = np.lexsort((values, p * q), axis=0)
     predictions, values = (np.take_along_axis(table, order, axis=0) for table in (predictions, values))
-    value = np.zeros_like(most)
+    value = np.zeros_like(best)
     for one, prediction in zip(values, predictions, strict=True):
-        value = value + _between(root * (prediction - most), -_CLOSE[1], -_CLOSE[0]) * (one - value)
-    advantage = _between(root * (most - predicted[which]), *_ADVANTAGE)
+        value = value + _between(root * (prediction - best), -_CLOSE[1], -_CLOSE[0]) * (one - value)
+    advantage = _between(root * (best - predicted[pairs_left]), *_ADVANTAGE)
     share = _between(shown, *_STEPS) * advantage
     moved = smooth.copy()
-    moved[which] += share * (value - moved[which])
+    moved[pairs_left] += share * (value - moved[pairs_left])
     return moved
 
 

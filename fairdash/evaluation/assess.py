@@ -385,10 +385,10 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
     untied = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).mean(axis=1) <= _FEW_TIES)
     if len(untied) < 2:
         return estimator.null(pairs, orders)
-    rest = np.setdiff1d(np.arange(len(pairs.u)), untied[1:])
+    distinct = np.setdiff1d(np.arange(len(pairs.u)), untied[1:])
     ways = []
     for moves in (False, True) if pairs.weight is not None else (True,):
-        selected = np.arange(len(pairs.u)) if not moves else rest
+        selected = np.arange(len(pairs.u)) if not moves else distinct
         weight = None if pairs.weight is None else pairs.weight[selected]
         drawn = Pairs(pairs.u[selected], pairs.v[selected], weight)
         values = estimator.permuted(drawn, orders, weight_moves=moves)

@@ -110,14 +110,14 @@ def compare_methods(
         needs_s, extra = False, 0.0
         if isinstance(entrant, str):
             chosen = work.with_lams(entrant, (lams or {}).get(entrant))
-            begun = time.process_time()
+            started = time.process_time()
             members, predictions = work.train(chosen, entrant)
         else:
-            begun = time.process_time()
+            started = time.process_time()
             needs_s = "sensitive_features" in _parameters(entrant, "predict")
             members, predictions = _fit(dataset, work.splits, entrant, work.standard, needs_s=needs_s)
             extra = work.seconds if getattr(entrant, "repairs", False) else 0.0
-        seconds = (time.process_time() - begun) / n_splits + extra
+        seconds = (time.process_time() - started) / n_splits + extra
         results.append(judge.read(members, predictions).assign(method=name, cpu_s=seconds, needs_s=needs_s))
     return pd.concat(results, ignore_index=True)
 
@@ -157,7 +157,7 @@ class _Work:
     @classmethod
     def of(cls, dataset: Dataset, plan: Sweep) -> _Work:
         splits, device = plan.splits(dataset), plan.device_for(dataset.n_rows)
-        begun, settings = time.process_time(), (plan.settings,) * plan.n_splits
+        started, settings = time.process_time(), (plan.settings,) * plan.n_splits
         if plan.tune:
             options: dict[str, Any] = {"random_state": plan.random_state, "device": device}
             tuning, trained = tune(dataset, splits, plan.settings, **options)
@@ -166,7 +166,7 @@ class _Work:
         else:
             work = cls(dataset, plan, splits, settings, np.empty(0), 0.0)
             standard = work._networks(plan)[1]
-        return replace(work, standard=standard, seconds=(time.process_time() - begun) / plan.n_splits)
+        return replace(work, standard=standard, seconds=(time.process_time() - started) / plan.n_splits)
 
     def with_lams(self, method: str, lams: Sequence[float] | None) -> Sweep:
         """Return the plan of a method, with the given weights or with weights from a pilot."""
@@ -338,10 +338,10 @@ def equal_dependence(rows: pd.DataFrame) -> pd.DataFrame:
     ranked = []
     for key, figures, errors in results:
         other = None if key[0] == DEFAULT_METHOD else default.get(key[1:])
-        more = np.empty(0) if other is None else (errors - other).to_numpy()
+        difference = np.empty(0) if other is None else (errors - other).to_numpy()
         row = dict(zip(("method", "reading", "level"), key, strict=True)) | figures
         ranked.append(
-            row | with_interval(errors.to_numpy(), "error", ratio) | with_interval(more, "more", ratio)
+            row | with_interval(errors.to_numpy(), "error", ratio) | with_interval(difference, "more", ratio)
         )
     return pd.DataFrame(ranked)
 
@@ -358,8 +358,8 @@ def _errors_at_levels(
         on_validation, on_test = (float(standard[f"{reading}_{part}"].mean()) for part in _PARTS)
         # Validation and test rows of all splits are used, because the test rows of a few splits may not
         # suffice.
-        seen = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
-        low = with_interval(seen, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
+        values = np.concatenate([standard[f"{reading}_{part}"] for part in _PARTS])
+        low = with_interval(values, "seen", 0.0)["seen_low"] if len(standard) > 1 else np.nan
         linked = bool(on_validation > 0 and not low <= 0)
         for level in (1.0,) if method == STANDARD else LEVELS:
             at_level = np.full((2, len(paths)), np.nan)
@@ -372,13 +372,13 @@ def _errors_at_levels(
                 if np.isfinite(place):
                     for k, name in enumerate(("error", f"{reading}_test")):
                         at_level[k, j] = np.interp(place, np.arange(len(path)), path[name])
-            errors, reached = at_level
+            errors, dependence = at_level
             is_reached = np.isfinite(errors)
             figures = {
                 "splits": len(paths),
                 "reached": int(is_reached.sum()),
                 "linked": linked,
-                "dependence": float(reached[is_reached].mean()) / on_test if is_reached.any() else np.nan,
+                "dependence": float(dependence[is_reached].mean()) / on_test if is_reached.any() else np.nan,
                 "needs_s": bool(of_method["needs_s"].iloc[0]),
                 "cpu_s": float(of_method["cpu_s"].iloc[0]),
             }
@@ -398,6 +398,6 @@ def with_interval(values: Array, name: str, test_to_train: float) -> dict[str, f
         error = corrected_standard_error(
             values.var(ddof=1), n_splits=len(values), test_to_train=test_to_train
         )
-        off = float(stats.t.ppf(0.975, len(values) - 1)) * float(error)
-        fields |= {f"{name}_low": mean - off, f"{name}_high": mean + off}
+        half_width = float(stats.t.ppf(0.975, len(values) - 1)) * float(error)
+        fields |= {f"{name}_low": mean - half_width, f"{name}_high": mean + half_width}
     return fields

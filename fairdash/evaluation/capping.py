@@ -87,11 +87,11 @@ def cap_cost(
     existing = dataset.prediction.to_numpy(dtype=float)
     rows = np.unique(np.concatenate([split.test for split in splits]))
     checks = Checks(DataError)
-    wrong = rows[existing[rows] <= 0]
+    invalid = rows[existing[rows] <= 0]
     checks.require(
-        not len(wrong),
+        not len(invalid),
         str(dataset.prediction.name),
-        f"Today's price is not above 0 in {at_lines(wrong + 1, len(wrong), word='row')}",
+        f"Today's price is not above 0 in {at_lines(invalid + 1, len(invalid), word='row')}",
         "Changes are shares of it. Leave these rows out, or correct them.",
     )
     checks.require(
@@ -114,13 +114,13 @@ def cap_cost(
         brought = float((w @ new) / (w @ old))
         capped = cap_premiums(new, brought * old, max_change=max_change, sample_weight=w)
         by_name[AFTER][j, test] = capped.premiums
-        both = np.stack([all_premiums[j] for all_premiums in by_name.values()])
-        figures, _ = judge.figures(both, split, "test", split_number=j, n_permutations=n_permutations)
+        pairs = np.stack([all_premiums[j] for all_premiums in by_name.values()])
+        figures, _ = judge.figures(pairs, split, "test", split_number=j, n_permutations=n_permutations)
         for k, (premiums, all_premiums) in enumerate(by_name.items()):
             # A change exactly at the limit does not exceed it.
-            beyond = np.abs(all_premiums[j, test] / (brought * old) - 1) > max_change + 1e-9
+            exceeds = np.abs(all_premiums[j, test] / (brought * old) - 1) > max_change + 1e-9
             costs = {name: float(figures[k, judge.cells.index(of), at]) for name, (of, at) in places.items()}
-            costs |= {"changed": float(np.average(beyond, weights=w)), "brought": brought}
+            costs |= {"changed": float(np.average(exceeds, weights=w)), "brought": brought}
             if premiums == AFTER:
                 costs |= {"level": capped.level, "at_lower": capped.at_lower, "at_upper": capped.at_upper}
             found_of.append({"premiums": premiums} | costs)
@@ -148,9 +148,9 @@ def _gaps(
     for name, premiums in kept.items():
         mean = np.mean([np.average(premiums[j, each.test], weights=weight[each.test])
                         for j, each in enumerate(splits)])  # fmt: skip
-        seen = np.asarray(OBJECTIVES[objective].audit(premiums, y))
+        values = np.asarray(OBJECTIVES[objective].audit(premiums, y))
         gap, *chance = (
-            float(np.ptp(quantile_profile(seen, s, splits, groups=groups, weight=weight)["mean"].dropna()))
+            float(np.ptp(quantile_profile(values, s, splits, groups=groups, weight=weight)["mean"].dropna()))
             for groups in (tenths, *tenths[orders])
         )
         gaps[name] = {"gap": gap / mean, "gap_floor": np.mean(chance) / mean}

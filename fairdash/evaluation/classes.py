@@ -87,12 +87,12 @@ def by_group(
     groups = _Means.of(y, codes, len(names), weight, units)
     # Each class is compared with the weighted mean of the other classes.
     share = groups.mass / groups.mass.sum()
-    rest = (share @ groups.means - share * groups.means) / (1 - share)
-    away = np.eye(len(names)) - (share - np.diag(share)) / (1 - share)[:, None]
-    difference, error = groups.means - rest, groups.errors(away)
+    other_means = (share @ groups.means - share * groups.means) / (1 - share)
+    contrasts = np.eye(len(names)) - (share - np.diag(share)) / (1 - share)[:, None]
+    difference, error = groups.means - other_means, groups.errors(contrasts)
     square = groups.square
     rest_square = (share @ square - share * square) / (1 - share)
-    spread = np.sqrt(np.maximum(square - groups.means**2 + rest_square - rest**2, 0) / 2)
+    spread = np.sqrt(np.maximum(square - groups.means**2 + rest_square - other_means**2, 0) / 2)
     se = groups.errors(np.eye(len(names)))
     frame = pd.DataFrame(
         {
@@ -106,13 +106,13 @@ def by_group(
             "difference_low": difference - Z * error,
             "difference_high": difference + Z * error,
             "p_value": holm(_two_sided(difference, error)),
-            "ratio": _ratio(groups.means, rest),
+            "ratio": _ratio(groups.means, other_means),
             "standardized_difference": _ratio(difference, spread),
         }
     )
     if cut_off is not None:
-        held = (y <= cut_off) if favourable == "below" else (y >= cut_off)
-        rate = np.bincount(codes, weights=weight * held, minlength=len(names)) / groups.mass
+        is_favourable = (y <= cut_off) if favourable == "below" else (y >= cut_off)
+        rate = np.bincount(codes, weights=weight * is_favourable, minlength=len(names)) / groups.mass
         frame["selection_rate"] = rate
         frame["adverse_impact_ratio"] = _ratio(rate, np.full(len(rate), rate.max()))
     return frame
@@ -158,8 +158,8 @@ def pairs_of_groups(
     groups = _Means.of(y, codes, len(names), weight, units)
     pairs = list(itertools.combinations(range(len(names)), 2))
     first, second = (np.array(side) for side in zip(*pairs, strict=True))
-    away = np.eye(len(names))[first] - np.eye(len(names))[second]
-    difference, error = away @ groups.means, groups.errors(away)
+    contrasts = np.eye(len(names))[first] - np.eye(len(names))[second]
+    difference, error = contrasts @ groups.means, groups.errors(contrasts)
     return pd.DataFrame(
         {
             "class": [names[k] for k in first],
@@ -190,11 +190,11 @@ class _Means:
         means = total / mass
         of = np.arange(len(y)) if units is None else units
         shape = (int(of.max()) + 1, count)
-        off = csr_matrix((weight * (y - means[codes]) / mass[codes], (of, codes)), shape=shape)
+        influence = csr_matrix((weight * (y - means[codes]) / mass[codes], (of, codes)), shape=shape)
         members = np.bincount(np.unique(of * count + codes) % count, minlength=count)
         # The factor corrects for the degrees of freedom of each class.
         scale = np.sqrt(members / np.maximum(members - 1, 1))
-        covariance = np.asarray((off.T @ off).todense()) * np.outer(scale, scale)
+        covariance = np.asarray((influence.T @ influence).todense()) * np.outer(scale, scale)
         return cls(means, square / mass, mass, covariance)
 
     def errors(self, weights: Array) -> Array:
@@ -219,8 +219,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def _two_sided(difference: Array, error: Array) -> list[float]:
     size = np.abs(difference)
-    certain = np.where(size > 0, np.inf, 0.0)
-    return (2 * ndtr(-np.divide(size, error, out=certain, where=error > 0))).tolist()
+    limit = np.where(size > 0, np.inf, 0.0)
+    return (2 * ndtr(-np.divide(size, error, out=limit, where=error > 0))).tolist()
 
 
 def _ratio(above: Array, below: Array) -> Array:
@@ -283,32 +283,32 @@ def by_probability(
     """
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     of = np.arange(len(y)) if units is None else units
-    mended = p if known is None else recalibrated(p, known)
-    binaries = [_one_against_the_rest(y, q, weight, of) for q in mended.T]
+    corrected = p if known is None else recalibrated(p, known)
+    binaries = [_one_against_the_rest(y, q, weight, of) for q in corrected.T]
     noise = np.zeros((len(names), 3))
     if known is not None:
         rng, rows = rng_of(Stream.AUDIT_DRAWS, random_state), np.flatnonzero(known >= 0)
         draws = []
         of_known = np.unique(of[rows], return_inverse=True)[1]
         for _ in range(_DRAWS):
-            again = recalibrated(p, known, rows=rows[_resampled_rows(of_known, rng)])
-            draws.append([_one_against_the_rest(y, q, weight, of)[1] for q in again.T])
+            redrawn = recalibrated(p, known, rows=rows[_resampled_rows(of_known, rng)])
+            draws.append([_one_against_the_rest(y, q, weight, of)[1] for q in redrawn.T])
         noise = np.std(draws, axis=0, ddof=1)
     means, value, error = map(np.array, zip(*binaries, strict=True))
     error = np.sqrt(error**2 + noise**2)
-    likeliest = mended.argmax(axis=1)
-    off = Z * error
+    likeliest = corrected.argmax(axis=1)
+    half_width = Z * error
     return pd.DataFrame(
         {
             "class": list(names),
-            "expected_rows": mended.sum(axis=0),
+            "expected_rows": corrected.sum(axis=0),
             "mean": means,
             "difference": value[:, 0],
-            "difference_low": value[:, 0] - off[:, 0],
-            "difference_high": value[:, 0] + off[:, 0],
+            "difference_low": value[:, 0] - half_width[:, 0],
+            "difference_high": value[:, 0] + half_width[:, 0],
             "p_value": holm((2 * ndtr(-np.abs(value[:, 0]) / np.maximum(error[:, 0], 1e-300))).tolist()),
-            "bound_low": value[:, 1] - off[:, 1],
-            "bound_high": value[:, 2] + off[:, 2],
+            "bound_low": value[:, 1] - half_width[:, 1],
+            "bound_high": value[:, 2] + half_width[:, 2],
             "likeliest": [_mean_difference(y, likeliest == k, weight) for k in range(len(names))],
         }
     )
@@ -334,16 +334,16 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
         (1958) recalibration, logit p times a slope plus an intercept, with 2 degrees of freedom.
     """
     rows = known >= 0
-    rest, p_values = p[rows], []
+    known_p, p_values = p[rows], []
     of = None if units is None else np.unique(units[rows], return_inverse=True)[1]
     for k in range(len(names)):
-        q = np.clip(rest[:, k], _MIN_VARIANCE, 1 - _MIN_VARIANCE)
-        off, spread = (known[rows] == k) - q, q * (1 - q)
+        q = np.clip(known_p[:, k], _MIN_VARIANCE, 1 - _MIN_VARIANCE)
+        residual, spread = (known[rows] == k) - q, q * (1 - q)
         score = np.column_stack([np.ones(len(q)), np.log(q / (1 - q))])
-        sums, covariance = off @ score, (score * spread[:, None]).T @ score
+        sums, covariance = residual @ score, (score * spread[:, None]).T @ score
         if of is not None:
             # The contributions of a unit to the sums are added, because the rows of a unit may be dependent.
-            by_unit = np.column_stack([np.bincount(of, weights=off * column) for column in score.T])
+            by_unit = np.column_stack([np.bincount(of, weights=residual * column) for column in score.T])
             covariance = by_unit.T @ by_unit
         statistic = sums @ np.linalg.pinv(covariance) @ sums
         p_values.append(float(np.exp(-statistic / 2)))  # p-value of χ² with 2 degrees of freedom
@@ -351,7 +351,7 @@ def calibration(p: Array, known: Index, names: Sequence[str], units: Index | Non
         {
             "class": list(names),
             "known_rows": int(rows.sum()),
-            "expected": rest.sum(axis=0),
+            "expected": known_p.sum(axis=0),
             "observed": np.bincount(known[rows], minlength=len(names)),
             "p_value": holm(p_values),
         }
@@ -370,24 +370,24 @@ def recalibrated(p: Array, known: Index, *, rows: Index | None = None) -> Array:
     logs = np.log(np.clip(p, _MIN_VARIANCE, 1.0))
     observed = np.unique(known[rows])
     model = LogisticRegression(C=100.0, max_iter=2_000).fit(logs[rows], known[rows])
-    mended = np.zeros_like(p)
-    mended[:, observed] = model.predict_proba(logs)
-    return mended
+    corrected = np.zeros_like(p)
+    corrected[:, observed] = model.predict_proba(logs)
+    return corrected
 
 
 def _one_against_the_rest(y: Array, q: Array, weight: Array, units: Index) -> tuple[float, Array, Array]:
     """Return a class's mean, its weighted, smallest and largest differences, and their standard errors."""
-    ours, rest = weight @ q, weight @ (1 - q)
+    mass, other_mass = weight @ q, weight @ (1 - q)
     # Let ψ be the contribution of a row to the class's sum of y; the rest of y contributes to the other
     # classes.
     low, high = -_largest_contributions(-y, q, weight), _largest_contributions(y, q, weight)
     values, errors = np.empty(3), np.empty(3)
     for k, psi in enumerate((q * y, low, high)):
-        mean, other = weight @ psi / ours, weight @ (y - psi) / rest
-        row = weight * ((psi - mean * q) / ours - (y - psi - other * (1 - q)) / rest)
+        mean, other = weight @ psi / mass, weight @ (y - psi) / other_mass
+        row = weight * ((psi - mean * q) / mass - (y - psi - other * (1 - q)) / other_mass)
         sums = np.bincount(units, weights=row)
         values[k], errors[k] = mean - other, np.sqrt(sums @ sums * len(sums) / max(len(sums) - 1, 1))
-    return float(weight @ (q * y) / ours), values, errors
+    return float(weight @ (q * y) / mass), values, errors
 
 
 def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
@@ -403,9 +403,9 @@ def _largest_contributions(y: Array, q: Array, weight: Array) -> Array:
     highest = np.empty(len(y))
     for bin_number in np.unique(bins):
         rows = np.flatnonzero(bins == bin_number)
-        falling = rows[np.argsort(-y[rows], kind="stable")]
-        mass = np.cumsum(weight[falling])
-        t = y[falling[min(int(np.searchsorted(mass, weight[rows] @ q[rows])), len(rows) - 1)]]
+        by_y = rows[np.argsort(-y[rows], kind="stable")]
+        mass = np.cumsum(weight[by_y])
+        t = y[by_y[min(int(np.searchsorted(mass, weight[rows] @ q[rows])), len(rows) - 1)]]
         highest[rows] = np.maximum(y[rows] - t, 0) + t * q[rows]
     return highest
 

@@ -213,11 +213,11 @@ def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64
         if of in (method, STANDARD)
     }
     trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
-    place = next((each for each in curve_points(method, trained) if each.lam == lam), None)
-    if place is None or not {place.low, place.high} <= places.keys():
+    point = next((each for each in curve_points(method, trained) if each.lam == lam), None)
+    if point is None or not {point.low, point.high} <= places.keys():
         raise OptionError.of(
             f"There is no point λ = {lam:g} of “{method}” to confirm",
             "Choose a trained weight, or a blend of the Trade-off page, whose models did not diverge.",
             column="lam",
         )
-    return blend(aside.predictions[places[place.low]], aside.predictions[places[place.high]], place.share)
+    return blend(aside.predictions[places[point.low]], aside.predictions[places[point.high]], point.share)

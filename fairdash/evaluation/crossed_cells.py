@@ -94,29 +94,29 @@ def cells_of(
     own = {name: 2 for name in names if name not in classes and frame[name].nunique() == 2}
     own |= {name: len(each.names) for name, each in classes.items()}
     n_units = n if units is None else len(np.unique(units))
-    room = min(_MAX_IN_BANDS, n_units // _AIM) / prod(own.values())
+    n_free = min(_MAX_IN_BANDS, n_units // _AIM) / prod(own.values())
     share = 1 / max(len(names) - len(own), 1)
-    count = int(np.clip(room**share + 1e-9, 2, N_BANDS))
+    count = int(np.clip(n_free**share + 1e-9, 2, N_BANDS))
     groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
     shape = tuple(len(each.names) for each in groups)
     known = np.all([each.codes >= 0 for each in groups], axis=0)
     # The groups of the first attribute vary fastest.
     code = np.ravel_multi_index([each.codes[known] for each in groups], shape, order="F")
-    held, code = np.unique(code, return_inverse=True)
-    counts = np.bincount(code, minlength=len(held))
+    used, code = np.unique(code, return_inverse=True)
+    counts = np.bincount(code, minlength=len(used))
     if units is not None:
         policies = pd.DataFrame({"cell": code, "unit": units[known]}).drop_duplicates()["cell"]
-        counts = np.bincount(policies, minlength=len(held))
+        counts = np.bincount(policies, minlength=len(used))
     fewest = MIN_ROWS
-    if len(held) > MAX_CELLS:
+    if len(used) > MAX_CELLS:
         fewest = max(fewest, int(np.sort(counts)[-MAX_CELLS]) + 1)
-    small = np.isin(np.arange(len(held)), list(rare_classes(counts, fewest)))
+    small = np.isin(np.arange(len(used)), list(rare_classes(counts, fewest)))
     if small.sum() < 2:
         small[:] = False
     place = np.where(small, (~small).sum(), np.cumsum(~small) - 1)
     codes = np.full(n, np.nan)
     codes[known] = place[code]
-    of_each = np.array(np.unravel_index(held[~small], shape, order="F"))
+    of_each = np.array(np.unravel_index(used[~small], shape, order="F"))
     labels_by_attribute = [[each.names[k] for k in own] for each, own in zip(groups, of_each, strict=True)]
     labels = [" · ".join(each) for each in zip(*labels_by_attribute, strict=True)]
     first = None if names[0] in classes else frame[names[0]].to_numpy(dtype=float, na_value=np.nan)

@@ -122,10 +122,10 @@ def execute_sweep(
     def on_training(at: SweepProgress) -> None:
         if at.curve is not None:
             on_curve(at.curve)
-        doing = "finding weight decay on validation rows"
+        action = "finding weight decay on validation rows"
         if at.phase != "tuning":
-            doing = f"training {METHODS[at.method].title} on {TITLES[at.device]}"
-        progress(doing, work.done(at.phase, at.fraction))
+            action = f"training {METHODS[at.method].title} on {TITLES[at.device]}"
+        progress(action, work.done(at.phase, at.fraction))
 
     def on_measuring(first: int, step: int, share: float) -> None:
         # Each of the two objectives has a frame and a path.
@@ -133,11 +133,11 @@ def execute_sweep(
 
     def on_step(share: float) -> None:
         sees_all = rows is None and n_rows <= MAX_FITTED_ROWS
-        doing = "fitting tariffs to all rows" if sees_all else "fitting tariffs"
-        progress(doing, work.done("training", share))
+        action = "fitting tariffs to all rows" if sees_all else "fitting tariffs"
+        progress(action, work.done("training", share))
 
-    def on_pilot(doing: str, at: float) -> None:
-        progress(doing, work.done("pilot", at))
+    def on_pilot(action: str, at: float) -> None:
+        progress(action, work.done("pilot", at))
 
     def train() -> TrainedModels:
         settled, confirms = planned.result(), not is_preview
@@ -163,8 +163,8 @@ def execute_sweep(
     )
 
     def assess(step: int, objective: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-        heard = partial(on_measuring, 2 * step)
-        return parts.assess_models(models.result(), objective, n_permutations, heard)
+        on_measured = partial(on_measuring, 2 * step)
+        return parts.assess_models(models.result(), objective, n_permutations, on_measured)
 
     def assess_beside(objective: str) -> pd.DataFrame:
         count = 0 if is_preview else n_permutations
@@ -174,8 +174,8 @@ def execute_sweep(
     judged_beside = [
         Branch(unit, partial(assess_beside, each), f"assess-baselines/{each}") for each in objectives
     ]
-    told_s = Branch(unit, lambda: parts.references(parts=("test",)), "references", "assess/references")
-    gather(planned, models, beside, *judged, *judged_beside, *([told_s] if with_references else []))
+    with_s = Branch(unit, lambda: parts.references(parts=("test",)), "references", "assess/references")
+    gather(planned, models, beside, *judged, *judged_beside, *([with_s] if with_references else []))
     plan, trained = planned.result(), replace(models.result(), notes=(*models.result().notes, *undefined))
     frames, paths = (
         {objective: branch.result()[k] for objective, branch in zip(objectives, judged, strict=True)}
@@ -194,8 +194,8 @@ def execute_sweep(
         target_name=roles.target,
         units={column: dataset.units[column] for column in named if column in dataset.units},
         names={column: dataset.names[column] for column in named if column in dataset.names},
-        references=told_s.result()[0] if with_references else None,
-        price=told_s.result()[-1] if with_references else None,
+        references=with_s.result()[0] if with_references else None,
+        price=with_s.result()[-1] if with_references else None,
         versions=versions(),
         baselines={each: branch.result() for each, branch in zip(objectives, judged_beside, strict=True)},
         gain=gain_of_standard(dataset, plan, trained),

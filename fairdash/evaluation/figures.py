@@ -79,8 +79,8 @@ def untidy(table: pd.DataFrame) -> tuple[pd.DataFrame, list[Cell], Array]:
     """
     figures = [figure for figure in FIGURES if figure in table]
     names = table[_NAMES].to_numpy(dtype=object)
-    again = np.flatnonzero((names == names[:1]).all(axis=1))
-    m = int(again[1]) if len(again) > 1 else len(names)
+    repeats = np.flatnonzero((names == names[:1]).all(axis=1))
+    m = int(repeats[1]) if len(repeats) > 1 else len(names)
     models = table.iloc[:: m or 1].drop(columns=[*_NAMES, *figures]).reset_index(drop=True)
     if len(models) * m != len(names) or not (names == np.tile(names[:m], (len(models), 1))).all():
         raise ValueError("a model has other measures than the first")

@@ -38,9 +38,9 @@ def lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
         Columns ``exposure`` and ``outcome``, the shares of both at or below a price, from (0, 0) to (1, 1).
     """
     _, code = np.unique(price, return_inverse=True)
-    held = np.cumsum(np.bincount(code, weights=weight))
-    paid = np.cumsum(np.bincount(code, weights=weight * outcome))
-    return pd.DataFrame({"exposure": np.append(0, held / held[-1]), "outcome": np.append(0, paid / paid[-1])})
+    w = np.cumsum(np.bincount(code, weights=weight))
+    cost = np.cumsum(np.bincount(code, weights=weight * outcome))
+    return pd.DataFrame({"exposure": np.append(0, w / w[-1]), "outcome": np.append(0, cost / cost[-1])})
 
 
 def gini(price: Array, outcome: Array, weight: Array) -> float:
@@ -86,11 +86,11 @@ def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
     cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
     code = np.searchsorted(np.unique(cuts), x, side="left")
     # A band with too few rows is merged with the next band, and the last band with the band before it.
-    place, held = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
+    place, n_rows = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
     for band, rows in enumerate(np.bincount(code)):
-        place[band:] = place[band] + (held >= MIN_SHOWN)
-        held = rows + (0 if held >= MIN_SHOWN else held)
-    if held < MIN_SHOWN:
+        place[band:] = place[band] + (n_rows >= MIN_SHOWN)
+        n_rows = rows + (0 if n_rows >= MIN_SHOWN else n_rows)
+    if n_rows < MIN_SHOWN:
         place[place == place[-1]] = max(int(place[-1]) - 1, 0)
     return np.unique(place[code], return_inverse=True)[1]
 
@@ -174,9 +174,9 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
         if np.isnan(mean_deviance(outcome, price, weight, power=power)):
             continue
         # For a block without cost, the deviances have limits at 0, so they are computed just above 0.
-        least = 1e-12 * float(mean[0]) if power else -np.inf
+        lowest = 1e-12 * float(mean[0]) if power else -np.inf
         of_price, of_recalibrated, of_mean = (
-            mean_deviance(outcome, np.maximum(forecast, least), weight, power=power)
+            mean_deviance(outcome, np.maximum(forecast, lowest), weight, power=power)
             for forecast in (price, recalibrated, mean)
         )
         rows.append(

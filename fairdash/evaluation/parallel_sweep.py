@@ -93,8 +93,8 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
     LookupError
         Raised if required steps are missing, or the sweep has no such step.
     """
-    place = Path(folder)
-    task = _task_of(place)
+    path = Path(folder)
+    task = _task_of(path)
     task.replay.read_index()
     task.replay.target, task.replay.is_computing = name, False
     progress = StepProgress(task.replay)

@@ -187,13 +187,13 @@ class _TestRows:
             counts[split.test] += self.each[split.test] / self.totals[j, self.groups[split.test]]
         of_cells = np.bincount(self.cells, weights=counts)
         observed = np.bincount(self.of_cells[of_cells > 0], minlength=used)
-        seen = (self.sizes > 0).sum(axis=0) ** 2
+        n_splits = (self.sizes > 0).sum(axis=0) ** 2
         with np.errstate(invalid="ignore", divide="ignore"):
             # The squared error is the variance of a weighted mean, which is var/n for a single split and
             # equal weights.
-            errors = np.sqrt(squares / seen * observed / (observed - 1))
+            errors = np.sqrt(squares / n_splits * observed / (observed - 1))
             # Kish's (1965) effective number is the equivalent number of units of equal weight.
-            as_good_as = seen / np.bincount(self.of_cells, weights=of_cells**2, minlength=used)
+            as_good_as = n_splits / np.bincount(self.of_cells, weights=of_cells**2, minlength=used)
         errors[..., observed < 2] = np.nan
         return errors, stdtrit(np.maximum(as_good_as - 1, 1), 0.975) * errors
 

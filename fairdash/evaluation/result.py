@@ -197,8 +197,8 @@ class SweepResult(TrainedModels):
         """Return HTML for a notebook with test results of the models, averaged over the splits."""
         means = summarise_splits(self.frames[self.objective], test_to_train=self.test_to_train)
         test = wide(means[means["part"] == "test"]).dropna(axis=1, how="all")
-        shown: str = test.to_html(index=False, float_format="{:.4g}".format)
-        return shown
+        html: str = test.to_html(index=False, float_format="{:.4g}".format)
+        return html
 
     @property
     def test_to_train(self) -> float:

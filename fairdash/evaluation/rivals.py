@@ -73,9 +73,9 @@ class BandBarycentre(_BandRepair):
         for k, quantiles in enumerate(self.quantiles_):
             rows = band == k
             # A price beyond the ends of its band keeps its distance from the nearer end.
-            beyond = price[rows] - price[rows].clip(quantiles[0], quantiles[-1])
+            excess = price[rows] - price[rows].clip(quantiles[0], quantiles[-1])
             rank = np.interp(price[rows], quantiles, _RANKS)
-            repaired[rows] = np.interp(rank, _RANKS, common) + beyond
+            repaired[rows] = np.interp(rank, _RANKS, common) + excess
         return repaired
 
 

@@ -63,8 +63,8 @@ def curve_points(method: str, lams: Sequence[float], *, between: int | None = No
     """
     trained = sorted({0.0, *lams})
     if between is None:
-        most = int(np.clip(MAX_STOPS // max(len(trained) - 1, 1) - 1, 0, MAX_BETWEEN))
-        between = 0 if method == FAIR_TARIFF else most
+        default = int(np.clip(MAX_STOPS // max(len(trained) - 1, 1) - 1, 0, MAX_BETWEEN))
+        between = 0 if method == FAIR_TARIFF else default
     points = []
     for low, high in itertools.pairwise(trained):
         points.append(ModelKey(method, low))
@@ -234,8 +234,8 @@ class _BlendVerdicts:
         if (j, model) not in self._shuffled:
             predictions = self._predictions[[model]]
             self._shuffled[j, model] = self._judge.tested(predictions, self._splits[j], "test")
-        at_hand = self._judge.tested(blended, self._splits[j], "test", permuted=False)
-        for cell, values in at_hand.items():
+        observed = self._judge.tested(blended, self._splits[j], "test", permuted=False)
+        for cell, values in observed.items():
             null = self._shuffled[j, model][cell][:, :, 0, 1:]
             if np.isnan(null).any():
                 # The sensitive column is constant in the rows, so no test is possible.
@@ -362,8 +362,8 @@ def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool
     points = np.column_stack([np.asarray(error, dtype=float), np.asarray(dependence, dtype=float)])
     no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
     better = (points[:, None, :] < points[None, :, :]).any(axis=2)
-    beaten = (no_worse & better).any(axis=0)
-    efficient: NDArray[np.bool_] = ~beaten & np.isfinite(points).all(axis=1)
+    dominated = (no_worse & better).any(axis=0)
+    efficient: NDArray[np.bool_] = ~dominated & np.isfinite(points).all(axis=1)
     return efficient
 
 

@@ -235,7 +235,7 @@ def edge_and_p(value: float, permuted: NDArray[np.float64]) -> tuple[float, floa
     """
     count = permuted.shape[1]
     allowed = math.floor(ALPHA * (count + 1) + 1e-9) - 1
-    falling = -np.sort(-permuted, axis=1)
-    edge = float(falling[:, allowed].max()) if allowed >= 0 else math.inf
-    reached = (permuted >= value).sum(axis=1).max()
-    return edge, float((1 + reached) / (1 + count))
+    descending = -np.sort(-permuted, axis=1)
+    edge = float(descending[:, allowed].max()) if allowed >= 0 else math.inf
+    n_reached = (permuted >= value).sum(axis=1).max()
+    return edge, float((1 + n_reached) / (1 + count))

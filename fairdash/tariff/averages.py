@@ -70,8 +70,8 @@ class AveragesPenalty:
         ends_flat: bool,
         fixed: Array | None = None,
     ) -> None:
-        every = np.arange(len(s))
-        v = side_by_side([of_column(column, every, weight, scaled_functions) for column in s.T])[rows]
+        all_rows = np.arange(len(s))
+        v = side_by_side([of_column(column, all_rows, weight, scaled_functions) for column in s.T])[rows]
         share = weight[rows] / weight[rows].sum()
         self._unit = max(float(share @ (premium - share @ premium) ** 2), _MIN_UNIT)
         self._spread = _SPREAD if ends_flat else 0.0

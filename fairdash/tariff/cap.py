@@ -103,12 +103,12 @@ def cap_premiums(
     p, e, share = prices["premiums"], prices["existing"], weight / weight.sum()
     low, high = max(1 - max_change, 0.0) * e, (1 + max_change) * e
     level = _level(p, low, high, share, max_change)
-    asked = level * p
+    uncapped = level * p
     return CappedPremiums(
-        premiums=np.clip(asked, low, high),
+        premiums=np.clip(uncapped, low, high),
         level=level,
-        at_lower=float(share @ (asked < low)),
-        at_upper=float(share @ (asked > high)),
+        at_lower=float(share @ (uncapped < low)),
+        at_upper=float(share @ (uncapped > high)),
     )
 
 
@@ -116,7 +116,7 @@ def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -
     """Return the level k at which the capped premiums have the income of `p`."""
     from scipy.optimize import brentq
 
-    income, least, most = (float(share @ amounts) for amounts in (p, low, high))
+    income, lowest, highest = (float(share @ amounts) for amounts in (p, low, high))
 
     def lacks(k: float) -> float:
         return float(share @ np.clip(k * p, low, high)) - income
@@ -128,11 +128,11 @@ def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -
     for k in ends:
         if abs(lacks(k)) <= _ROUNDING * income:
             return k
-    if not least < income < most:
+    if not lowest < income < highest:
         raise DataError.of(
             f"No common factor keeps the income: with changes of at most {100 * max_change:g} % it is "
             "between "
-            f"{amount(least)} and {amount(most)} per unit of weight, and the new premiums give "
+            f"{amount(lowest)} and {amount(highest)} per unit of weight, and the new premiums give "
             f"{amount(income)}",
             "Raise max_change, or scale the existing or the new premiums to the same income first.",
         )
@@ -147,8 +147,8 @@ def _check(given: dict[str, Array], weight: Array) -> None:
     """Return a DataError that names all invalid premiums and weights."""
     checks = Checks(DataError)
     shapes = {amounts.shape for amounts in (*given.values(), weight)}
-    one = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
-    checks.require(one, None, "Premiums and weights do not have one value per row", "Give as many of each.")
+    even = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
+    checks.require(even, None, "Premiums and weights do not have one value per row", "Give as many of each.")
     checks.finish()
     for name, amounts in given.items():
         rows = np.flatnonzero(~(np.isfinite(amounts) & (amounts > 0)))

@@ -126,9 +126,9 @@ def choose_terms(
 def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
     """Raise an OptionError that lists all options which cannot be used for these columns."""
     checks = Checks(OptionError)
-    least = "Give a whole number of at least 2."
-    checks.require(_is_count(options.n_breakpoints), "n_breakpoints", "A curve needs two breakpoints", least)
-    checks.require(_is_count(options.n_bands), "n_bands", "An interaction needs two bands", least)
+    at_two = "Give a whole number of at least 2."
+    checks.require(_is_count(options.n_breakpoints), "n_breakpoints", "A curve needs two breakpoints", at_two)
+    checks.require(_is_count(options.n_bands), "n_bands", "An interaction needs two bands", at_two)
     present = set(map(str, features.columns))
     paired = [name for pair in options.interactions for name in pair]
     for option in ("breakpoints", "bands", "categorical_features", "interactions", "base_levels", "fixed"):
@@ -145,9 +145,9 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
         for name in columns:
             is_number = _is_number(features[name], options)
             checks.require(is_number, option, f"“{name}” is not a number", "Leave the column out of it.")
-    both = ", ".join(sorted(set(options.breakpoints) & set(options.bands)))
+    in_both = ", ".join(sorted(set(options.breakpoints) & set(options.bands)))
     hint = "A number has a curve or bands: choose."
-    checks.require(not both, "bands", f"“{both}” has breakpoints too", hint)
+    checks.require(not in_both, "bands", f"“{in_both}” has breakpoints too", hint)
     for name, points in options.breakpoints.items():
         hint = "Give two numbers or more, each above the one before."
         checks.require(_ascend(points, least=2), "breakpoints", f"Those of “{name}” do not ascend", hint)
@@ -378,13 +378,13 @@ def _factor(
     missing: NDArray[np.bool_],
 ) -> Factor:
     """Return a factor, given the weights of its values, with an additional value if cells are missing."""
-    every = np.append(shares, weight[missing].sum()) if missing.any() else shares
+    all_shares = np.append(shares, weight[missing].sum()) if missing.any() else shares
     return Factor(
         column=name,
         kind=kind,
         cells=cells,
         base=base,
-        shares=tuple((every / weight.sum()).tolist()),
+        shares=tuple((all_shares / weight.sum()).tolist()),
         has_missing=bool(missing.any()),
     )
 

@@ -58,9 +58,9 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
     import xlsxwriter
 
     content = io.BytesIO()
-    book = xlsxwriter.Workbook(content, {"in_memory": True})
-    sheet = book.add_worksheet(SHEET)
-    bold = book.add_format({"bold": True, "bottom": 1})
+    workbook = xlsxwriter.Workbook(content, {"in_memory": True})
+    sheet = workbook.add_worksheet(SHEET)
+    bold = workbook.add_format({"bold": True, "bottom": 1})
     for column, name in enumerate(table.columns):
         sheet.write_string(0, column, name, bold)
     for row, cells in enumerate(_escaped(table).itertuples(index=False), start=1):
@@ -72,11 +72,11 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
     sheet.freeze_panes(1, 2)
     sheet.autofilter(0, 0, len(table), len(table.columns) - 1)
     sheet.set_column(0, len(table.columns) - 1, 14)
-    words = book.add_worksheet(WORDS)
-    words.set_column(0, 0, 100, book.add_format({"text_wrap": True, "valign": "top"}))
+    words = workbook.add_worksheet(WORDS)
+    words.set_column(0, 0, 100, workbook.add_format({"text_wrap": True, "valign": "top"}))
     for row, sentence in enumerate(in_words(table).splitlines()):
         words.write_string(row, 0, sentence[:_MAX_CHARACTERS])
-    book.close()
+    workbook.close()
     return content.getvalue()
 
 
@@ -134,16 +134,16 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
             what, f"Give a CSV in UTF-8 with commas, or a workbook with the sheet “{SHEET}”."
         ) from error
     names = [str(name) for name in header]
-    lacking = [name for name in ("factor", "kind") if name not in names]
-    if lacking or (RELATIVITY in names) == (POINTS in names) or not rows:
+    absent = [name for name in ("factor", "kind") if name not in names]
+    if absent or (RELATIVITY in names) == (POINTS in names) or not rows:
         raise StorageError.of(
             f"{what}: it has no columns “factor”, “kind” and either “{RELATIVITY}” or “{POINTS}” with rows",
             "Give a table as export() writes it.",
         )
-    twice = sorted({name for name in names if name and names.count(name) > 1})
-    if twice:
+    repeated = sorted({name for name in names if name and names.count(name) > 1})
+    if repeated:
         raise StorageError.of(
-            f"{what}: {few(twice)} appears twice in its header", "Keep one column per name."
+            f"{what}: {few(repeated)} appears twice in its header", "Keep one column per name."
         )
     return table_of_cells(names, rows)
 
@@ -201,10 +201,10 @@ def _written(text: str) -> str:
 def _read(text: str) -> str:
     if not text.startswith("\\"):
         return text
-    text_read = json.loads(text[1:])
-    if not isinstance(text_read, str):
+    parsed = json.loads(text[1:])
+    if not isinstance(parsed, str):
         raise TypeError("not a text")
-    return text_read
+    return parsed
 
 
 def _fitting(text: str) -> str:

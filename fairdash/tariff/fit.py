@@ -175,8 +175,8 @@ def fit_terms(
     x, fixed, smooth = design(terms, table), offset(terms, table), options.smooth
     shape = Shape.of(terms, alpha=options.alpha, smooth=0.0, monotone=options.monotone)
     if isinstance(smooth, str):
-        how = {"sample_weight": given["sample_weight"], "offset": fixed}
-        smooth = choose_smooth(terms, x, y, loss=options.loss, alpha=options.alpha, **how)
+        weights = {"sample_weight": given["sample_weight"], "offset": fixed}
+        smooth = choose_smooth(terms, x, y, loss=options.loss, alpha=options.alpha, **weights)
     smooth = smooth if isinstance(smooth, Mapping) else even(terms, smooth)
     if any(smooth.values()):
         shape = Shape.of(terms, alpha=options.alpha, smooth=smooth, monotone=options.monotone)
@@ -261,14 +261,14 @@ def fit_stack(
         )
         ends_flat = options.penalty == AVERAGES and offset is None
         tol = options.tol * (1.0 if ends_flat else np.maximum(stack.lams, 1.0))
-        how: dict[str, Any] = {"max_iter": options.max_iter, "tol": tol, "on_step": on_step}
+        settings: dict[str, Any] = {"max_iter": options.max_iter, "tol": tol, "on_step": on_step}
         if len(shape.rises):
-            x_found, *progress = minimise_monotone(stack, **how)
+            x_found, *progress = minimise_monotone(stack, **settings)
         else:
             begin = stack.start
             if stack.has_many_rows:
-                begin, *_ = minimise(stack.quadratic_start, begin, **how | {"on_step": None})
-            x_found, *progress = minimise(stack.value_and_slope, begin, **how)
+                begin, *_ = minimise(stack.quadratic_start, begin, **settings | {"on_step": None})
+            x_found, *progress = minimise(stack.value_and_slope, begin, **settings)
         beta[fair] = stack.coefficients(x_found)
         n_iter[fair], converged[fair] = progress
     beta = shape.exact(beta)

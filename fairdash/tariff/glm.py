@@ -75,10 +75,10 @@ def fit_glm(
     for _ in range(_NEWTON_STEPS):
         steps += 1
         nearer = beta - np.linalg.lstsq(curvature, slope)[0]
-        its_slope, its_curvature = derivatives(with_ones, y, weight, nearer, loss, shape)
-        if not np.abs(its_slope).max() < np.abs(slope).max():
+        new_slope, new_curvature = derivatives(with_ones, y, weight, nearer, loss, shape)
+        if not np.abs(new_slope).max() < np.abs(slope).max():
             break
-        beta, slope, curvature = nearer, its_slope, its_curvature
+        beta, slope, curvature = nearer, new_slope, new_curvature
     return beta, steps
 
 
@@ -114,7 +114,7 @@ def _fit_shape(
         with np.errstate(over="ignore", invalid="ignore"):
             return float(share @ loss.unit_deviance(x @ at, y) + shape.value_and_pull(at)[0]) / 2
 
-    least, steps, promised = value(beta), 0, np.inf
+    best, steps, decrease = value(beta), 0, np.inf
     curvature: Array | None = None
     for _ in range(_STEPS):
         steps += 1
@@ -125,17 +125,17 @@ def _fit_shape(
         else:
             slope = slope_of(x, y, weight, beta, loss, shape)
         way = np.linalg.solve(curvature, slope)
-        length, before, promised = 1.0, promised, float(slope @ way) / 2
-        while not (trial := value(beta - length * way)) <= least - 1e-4 * length * promised and length > 1e-6:
+        length, before, decrease = 1.0, decrease, float(slope @ way) / 2
+        while not (trial := value(beta - length * way)) <= best - 1e-4 * length * decrease and length > 1e-6:
             length /= 2
-        if not trial < least:
+        if not trial < best:
             break
-        beta, least = beta - length * way, trial
-        if promised < _DECREASE:
+        beta, best = beta - length * way, trial
+        if decrease < _DECREASE:
             break
         # The Hessian takes most of the time, and hardly changes once a step improves the fit by less than a
         # tenth.
-        if promised > before / 10 or len(shape.rises):
+        if decrease > before / 10 or len(shape.rises):
             curvature = None
     return beta, steps
 
@@ -171,5 +171,5 @@ def _along_eta(eta: Array, y: Array, loss: Loss) -> tuple[Array, Array]:
         return eta - y, np.ones_like(y)
     p = loss.power
     with np.errstate(over="ignore"):
-        mean, rest = np.exp((2 - p) * eta), y * np.exp((1 - p) * eta)
-    return mean - rest, (2 - p) * mean - (1 - p) * rest
+        mean, scaled_y = np.exp((2 - p) * eta), y * np.exp((1 - p) * eta)
+    return mean - scaled_y, (2 - p) * mean - (1 - p) * scaled_y

@@ -287,17 +287,17 @@ class FairTariff(RegressorMixin, BaseEstimator):
         # Rows of weight 0 are left out of the fit, but the row numbers in messages count all rows.
         used = None if np.ndim(weights := np.asarray(sample_weight)) == 0 else np.flatnonzero(weights)
         require_fixed(self.terms_, features, numbers=used)
-        how: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "s": s,
             "sample_weight": weight,
             "lams": [0.0, lam] if lam else [0.0],
             "options": options,
             "random_state": seed_to_fit(self.random_state),
         }
-        fitted = fit_terms(self.terms_, features, y, **how)
+        fitted = fit_terms(self.terms_, features, y, **settings)
         self.smooth_, self.claims_ = dict(fitted.smooth), fitted.claims
         self.monotone_cost_ = (
-            monotone_cost(fitted, self.terms_, features, y, **how) if options.monotone else None
+            monotone_cost(fitted, self.terms_, features, y, **settings) if options.monotone else None
         )
         self.intercept_, self.coef_ = float(fitted.intercept[-1]), fitted.coefficients[-1]
         self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
@@ -384,8 +384,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
     def formula(self) -> str:
         """Explain how to rate from the table, one sentence per line, including few claims and constraints."""
         words = in_words(self.relativities())
-        few = any((claims < MIN_CLAIMS).any() for claims in self.claims_)
-        if few and self.credibility:
+        has_few = any((claims < MIN_CLAIMS).any() for claims in self.claims_)
+        if has_few and self.credibility:
             words += f"\nEach gets {self.credibility:g} additional claims at the base's frequency."
         if self.monotone_cost_ is not None:
             words += f"\n{cost_in_words(self._fit_options().monotone, self.monotone_cost_)}"
@@ -418,10 +418,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
         get_entry(OBJECTIVES, self.objective, option="objective")
         checks = Checks(OptionError)
         options = {"lam": 0, "alpha": 0, "credibility": 0, "tol": 0, "max_iter": 1, "penalty_rows": 8}
-        for name, least in options.items():
+        for name, minimum in options.items():
             whole = name in ("max_iter", "penalty_rows")
-            fits = is_at_least(least, getattr(self, name), Integral if whole else Real)
-            hint = f"Give a {'whole ' if whole else ''}number of at least {least}."
+            fits = is_at_least(minimum, getattr(self, name), Integral if whole else Real)
+            hint = f"Give a {'whole ' if whole else ''}number of at least {minimum}."
             checks.require(fits, name, "It can't be used", hint)
         smooth: Any = self.smooth
         smooth = {str(name): v for name, v in smooth.items()} if isinstance(smooth, Mapping) else smooth

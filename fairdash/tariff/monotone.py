@@ -51,9 +51,9 @@ def monotone_cost(
     constrained = replace(options, smooth=fitted.smooth)
     free = replace(constrained, monotone={})
 
-    def premiums(rows: NDArray[np.int64], how: FitOptions) -> Array:
+    def premiums(rows: NDArray[np.int64], chosen: FitOptions) -> Array:
         part = {"s": None if s is None else s[rows], "sample_weight": weight[rows]}
-        fit = fit_terms(terms, table.iloc[rows], y[rows], options=how, **part, **given)
+        fit = fit_terms(terms, table.iloc[rows], y[rows], options=chosen, **part, **given)
         return fit.premiums(terms, table)[-1]
 
     def compared(both: Array, rows: NDArray[np.int64], train: NDArray[np.int64]) -> dict[str, float]:
@@ -62,17 +62,17 @@ def monotone_cost(
         with np.errstate(divide="ignore", invalid="ignore"):
             losses = options.loss.deviances(y[rows], both[:, rows]) * share
             losses /= share @ options.loss.deviances(y[rows], flat)
-        more = losses[0] - losses[1]
+        excess = losses[0] - losses[1]
         fit = {"monotone": losses[0].sum(), "free": losses[1].sum()}
-        return fit | {"cost": more.sum(), "noise": np.sqrt(len(rows)) * more.std()}
+        return fit | {"cost": excess.sum(), "noise": np.sqrt(len(rows)) * excess.std()}
 
-    every = np.arange(len(y))
-    both = np.stack([fitted.premiums(terms, table)[-1], premiums(every, free)])
-    costs = {TRAINING: compared(both, every, every)}
+    all_rows = np.arange(len(y))
+    both = np.stack([fitted.premiums(terms, table)[-1], premiums(all_rows, free)])
+    costs = {TRAINING: compared(both, all_rows, all_rows)}
     if len(y) >= MIN_ROWS:
         rows = drawn_rows(len(y))
         held_out, train = rows[::FOLDS], np.delete(rows, np.s_[::FOLDS])
-        both = np.stack([premiums(train, how) for how in (constrained, free)])
+        both = np.stack([premiums(train, chosen) for chosen in (constrained, free)])
         costs[HELD_OUT] = compared(both, held_out, train)
     return pd.DataFrame.from_dict(costs, orient="index")
 

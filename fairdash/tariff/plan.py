@@ -87,18 +87,18 @@ def fit_path(
         if plan.methods[0] != STANDARD:
             order = np.argsort(is_glm, kind="stable")
         members = found.members.assign(method=np.where(is_glm, STANDARD, FAIR_TARIFF))
-        going = int((~members.pop("converged")).sum())
-        notes = (f"{going} of {len(members)} tariffs had not converged after their last step.",)
+        n_unfinished = int((~members.pop("converged")).sum())
+        notes = (f"{n_unfinished} of {len(members)} tariffs had not converged after their last step.",)
         members = members.iloc[order].reset_index(drop=True)
         predictions = found.predictions[order]
-        return replace(found, members=members, predictions=predictions, notes=notes if going else ())
+        return replace(found, members=members, predictions=predictions, notes=notes if n_unfinished else ())
 
     check_groups(dataset)
     trained, aside, holdout = fitted(splits, unit), plan.set_aside(dataset), None
     if len(aside):
         if confirms:
-            rest = Split(np.setdiff1d(np.arange(dataset.n_rows), aside), aside[:0])
-            fit_of_rest = fitted((rest,), within(unit, "set-aside"))
+            open_rows = Split(np.setdiff1d(np.arange(dataset.n_rows), aside), aside[:0])
+            fit_of_rest = fitted((open_rows,), within(unit, "set-aside"))
             found, premiums = fit_of_rest.members, fit_of_rest.predictions
             holdout = SetAside.of(dataset, aside, members=found, predictions=premiums)
         trained.predictions[:, aside] = np.nan

@@ -394,11 +394,11 @@ def tune(
         which the comparison does not use.
     """
     parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
-    tried = [replace(settings, lr=LEARNING_RATE, weight_decay=decay) for decay in WEIGHT_DECAYS]
+    candidates = [replace(settings, lr=LEARNING_RATE, weight_decay=decay) for decay in WEIGHT_DECAYS]
     models = [
         StackedModel(STANDARD, 0.0, candidate, j, initial_seed(random_state, j))
         for j in range(len(parts))
-        for candidate in tried
+        for candidate in candidates
     ]
     trained = train_models(
         dataset,

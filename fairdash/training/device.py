@@ -150,11 +150,11 @@ class StackMemory:
         import torch
 
         if device == "cuda":
-            room = SHARE_OF_GPU * torch.cuda.mem_get_info()[0] - n_splits * self.rows
-            most = room / max(self.training, self.predicting)
+            memory = SHARE_OF_GPU * torch.cuda.mem_get_info()[0] - n_splits * self.rows
+            count = memory / max(self.training, self.predicting)
         else:
-            most = BYTES_PER_STACK_ON_CPU / self.training
-        return int(np.clip(most, 1, MAX_MODELS_PER_STACK))
+            count = BYTES_PER_STACK_ON_CPU / self.training
+        return int(np.clip(count, 1, MAX_MODELS_PER_STACK))
 
     def bytes_of(self, n_models: int, *, n_splits: int) -> float:
         """Return the peak memory, in bytes, of a stack with this number of models."""

@@ -273,9 +273,9 @@ def _scores(values: Array, share: Array) -> tuple[Array, Array]:
     chosen = np.minimum(np.searchsorted(middle, np.linspace(0, 1, _KNOTS) - 1e-9), len(values) - 1)
     knots = values[chosen]
     heights = ndtri(middle[chosen])
-    reached = np.interp(values, knots, heights)
-    mean = share @ reached
-    spread = (share @ (reached - mean) ** 2) ** 0.5
+    normal = np.interp(values, knots, heights)
+    mean = share @ normal
+    spread = (share @ (normal - mean) ** 2) ** 0.5
     return knots, ((heights - mean) / (spread if spread > 1e-9 else 1.0))[:, None]
 
 
@@ -285,8 +285,8 @@ def _bins(values: Array, share: Array) -> tuple[Array, Array]:
     knots = values[np.concatenate([[0], np.minimum(edges, len(values) - 1), [len(values) - 1]])]
     heights = (np.arange(_BINS + 1)[:, None] > np.arange(_BINS)).astype(float)
     # The functions jump at repeated knots, which separates many equal numbers from the numbers below them.
-    reached = np.stack([np.interp(values, knots, column) for column in heights.T], axis=1)
-    return knots, heights - share @ reached
+    at_values = np.stack([np.interp(values, knots, column) for column in heights.T], axis=1)
+    return knots, heights - share @ at_values
 
 
 #: Embeddings by name. Each function takes the distinct values (u,) of a column in ascending order and their

@@ -308,8 +308,8 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
     usable = judged[~judged["diverged"]]
     fair = usable[usable["lam"] > 0]
     if judged["diverged"].iloc[0] or fair.empty:
-        who = "The standard model" if judged["diverged"].iloc[0] else "Every weight"
-        raise OptionError.of(f"{who} diverged in training", "Try a smaller learning rate.", column="lr")
+        failed = "The standard model" if judged["diverged"].iloc[0] else "Every weight"
+        raise OptionError.of(f"{failed} diverged in training", "Try a smaller learning rate.", column="lr")
     if target.kind == ERROR:
         met = fair[fair["meets"]]
         if met.empty:
@@ -319,8 +319,8 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
                 f"{best['increase']:+.1%} relative to the standard model's. Try smaller weights."
             )
             return float(best["lam"]), False, words
-        noticed = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
-        best = met.assign(noticed=noticed).sort_values(["noticed", "loss"]).iloc[0]
+        detectable = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
+        best = met.assign(noticed=detectable).sort_values(["noticed", "loss"]).iloc[0]
         words = (
             f"λ = {best['lam']:g}: among the weights that meet {target.words}, it has the least dependence "
             f"by {symbol} ({best['dependence']:.3f}, floor {best['floor']:.3f}). Its error is "

@@ -166,14 +166,14 @@ class Loss:
         if not self.has_log_link:
             return None
         above_zero = self.power == 2
-        wrong = y <= 0 if above_zero else y < 0
-        if not wrong.any():
+        is_invalid = y <= 0 if above_zero else y < 0
+        if not is_invalid.any():
             return None
-        least = "above 0" if above_zero else "0 or more"
+        bound = "above 0" if above_zero else "0 or more"
         return Problem(
             column=column,
-            count=int(wrong.sum()),
-            what=f"The {self.title.lower()} needs a target that is {least}",
+            count=int(is_invalid.sum()),
+            what=f"The {self.title.lower()} needs a target that is {bound}",
             hint="Choose squared error, or leave these rows out.",
         )
 

@@ -307,8 +307,8 @@ def apart_in_words(method: str, n_attributes: int) -> str:
     if n_attributes <= path.together or method == STANDARD:
         return ""
     words = {1: "each sensitive attribute by itself", 2: "two attributes at a time"}
-    seen = words.get(path.together, f"{path.together} attributes at a time")
+    used = words.get(path.together, f"{path.together} attributes at a time")
     return (
-        f"“{path.title}” treats {seen}, so a link with their combination may remain. Audit the price along "
+        f"“{path.title}” treats {used}, so a link with their combination may remain. Audit the price along "
         "all of them. A repair (FairPostprocessor) lowers the link with all of them together."
     )

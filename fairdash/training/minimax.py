@@ -253,11 +253,11 @@ class MinimaxTrainer:
             self.descent.step(torch.autograd.grad(error.sum(), self.descent.parameters))
             return torch.stack([error.detach(), torch.full_like(error, torch.nan)])
         u = self.objective.audit(self.loss.prediction(eta), batch.y)
-        psi, push = self._play_adversary(u.detach(), batch)
+        psi, gradient_of_u = self._play_adversary(u.detach(), batch)
         # The gradient is ∂/∂φ of L(h(X), Y) + λ Ψ(U, V), in which the penalty depends on φ through u. The
         # code uses one sum, because passing output gradients to torch imports its symbolic shapes and sympy,
         # which takes a second in a new process.
-        total = error.sum() + (u * push).sum()
+        total = error.sum() + (u * gradient_of_u).sum()
         self.descent.step(torch.autograd.grad(total, self.descent.parameters))
         return torch.stack([error.detach(), psi])
 
@@ -308,9 +308,9 @@ class MinimaxTrainer:
         # If Ψ is below 0, the adversary lags behind the predictor, and a further decrease would only create
         # the opposite dependence, so the gradient of Ψ is omitted. The model with λ = 0 remains exactly the
         # standard model.
-        pushed = (self.lam > 0) & (psi.detach() > 0)
-        push = torch.where(pushed[:, None, None], self.lam[:, None, None] * slope, 0.0)
-        return psi.detach(), push
+        is_penalised = (self.lam > 0) & (psi.detach() > 0)
+        gradient_of_u = torch.where(is_penalised[:, None, None], self.lam[:, None, None] * slope, 0.0)
+        return psi.detach(), gradient_of_u
 
 
 class BestEpoch:

@@ -81,8 +81,8 @@ def find_lams(
         progress=None if progress is None else lambda at: progress(at.fraction),
     )
     trained.predictions[trained.members["diverged"].to_numpy()] = np.nan
-    how: dict[str, Any] = {"count": count, "objective": objective, "random_state": random_state}
-    return lams_by_dependence(dataset, trained.predictions, split.validation, lams, method=method, **how)
+    options: dict[str, Any] = {"count": count, "objective": objective, "random_state": random_state}
+    return lams_by_dependence(dataset, trained.predictions, split.validation, lams, method=method, **options)
 
 
 def seconds_of_pilot(settings: TrainingSettings, n_train: int, *, method: str) -> float:

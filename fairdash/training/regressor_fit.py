@@ -400,23 +400,23 @@ def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
         return []
     several = not isinstance(wanted, (str, Integral))
     matched: list[Hashable] = []
-    lacking = []
+    absent = []
     for column in wanted if several else [wanted]:
         if isinstance(column, str) and column in columns:
             matched.append(column)
         elif _is_whole(column) and 0 <= column < len(columns):
             matched.append(columns[int(column)])
         else:
-            lacking.append(str(column))
+            absent.append(str(column))
     checks = Checks(OptionError)
     checks.require(
-        not lacking,
+        not absent,
         "sensitive_columns",
-        f"X has no column {', '.join(lacking)}",
+        f"X has no column {', '.join(absent)}",
         "Name columns of the DataFrame, or count them from 0.",
     )
     checks.require(
-        lacking or len(set(matched)) < len(columns),
+        absent or len(set(matched)) < len(columns),
         "sensitive_columns",
         f"X has {len(columns)} feature(s), and all are sensitive",
         "The predictor never sees a sensitive column: add others to X.",

@@ -91,10 +91,10 @@ def draw_splits(
     draw = get_entry(SPLITS, checked_kind(dataset, kind), option="split").draw
     if set_aside is None or not len(set_aside):
         return draw(dataset, n_splits, random_state, validation_share)
-    rest = np.setdiff1d(np.arange(dataset.n_rows), set_aside)
+    open_rows = np.setdiff1d(np.arange(dataset.n_rows), set_aside)
     return tuple(
-        Split(rest[split.train], rest[split.test], rest[split.validation])
-        for split in draw(dataset.take(rest), n_splits, random_state, validation_share)
+        Split(open_rows[split.train], open_rows[split.test], open_rows[split.validation])
+        for split in draw(dataset.take(open_rows), n_splits, random_state, validation_share)
     )
 
 
@@ -117,8 +117,8 @@ def default_kind(dataset: Dataset) -> str:
 
 def kinds_for(dataset: Dataset) -> list[str]:
     """Return the kinds for which the data set has columns, with the default kind first."""
-    able = [kind.id for kind in SPLITS.values() if not kind.role or getattr(dataset, kind.role) is not None]
-    return sorted(able, key=lambda entry: entry != default_kind(dataset))
+    kinds = [kind.id for kind in SPLITS.values() if not kind.role or getattr(dataset, kind.role) is not None]
+    return sorted(kinds, key=lambda entry: entry != default_kind(dataset))
 
 
 def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
@@ -159,9 +159,9 @@ def _by_group(
 
     def divided(rows: Rows, share: float, seed: Sequence[int]) -> tuple[Rows, Rows]:
         number = int(np.random.SeedSequence(seed).generate_state(1)[0])
-        dealt = GroupShuffleSplit(n_splits=1, test_size=share, random_state=number)
-        remaining, held = next(dealt.split(rows, groups=groups[rows]))
-        return rows[remaining], rows[held]
+        splitter = GroupShuffleSplit(n_splits=1, test_size=share, random_state=number)
+        remaining, drawn = next(splitter.split(rows, groups=groups[rows]))
+        return rows[remaining], rows[drawn]
 
     splits = []
     for j in range(n_splits):
@@ -200,17 +200,17 @@ def _window(time: NDArray[np.float64], begin: float, validation_share: float) ->
     first = in_order[round(begin * n)]
     end = round((begin + TEST_SHARE) * n)
     inside = (time >= first) & (time < (in_order[end] if end < n else np.inf))
-    before = np.flatnonzero(time < first)
-    if not len(before) or not inside.any():
+    earlier = np.flatnonzero(time < first)
+    if not len(earlier) or not inside.any():
         return None
-    validation = before[:0]
+    validation = earlier[:0]
     if validation_share:
-        known = np.sort(time[before])
+        known = np.sort(time[earlier])
         since = known[min(round((1 - validation_share) * len(known)), len(known) - 1)]
-        before, validation = before[time[before] < since], before[time[before] >= since]
-        if not len(before):
+        earlier, validation = earlier[time[earlier] < since], earlier[time[earlier] >= since]
+        if not len(earlier):
             return None
-    return Split(before, np.flatnonzero(inside), validation)
+    return Split(earlier, np.flatnonzero(inside), validation)
 
 
 def _fault(option: str, what: str, hint: str) -> OptionError:
@@ -342,8 +342,8 @@ def draw_set_aside(dataset: Dataset, share: float, *, latest: bool) -> Rows:
         assert dataset.time is not None
         time = dataset.time.to_numpy()
         times, counts = np.unique(time, return_counts=True)
-        held = int((counts[::-1].cumsum() <= n_drawn).sum())
-        rows = np.flatnonzero(time >= times[-max(held, 1)])
+        n_times = int((counts[::-1].cumsum() <= n_drawn).sum())
+        rows = np.flatnonzero(time >= times[-max(n_times, 1)])
     elif (codes := as_groups(dataset.groups, n)) is not None:
         order = rng.permutation(codes.max() + 1)
         # Groups are drawn in random order until their rows would exceed the requested number.

@@ -137,8 +137,8 @@ def folds(
     OptionError
         Raised if there are fewer than 2 folds, or more folds than rows or groups.
     """
-    groups_of_rows = None if groups is None else np.asarray(groups)[rows]
-    most, what = (len(rows), "rows") if groups_of_rows is None else (len(pd.unique(groups_of_rows)), "groups")
+    group_of = None if groups is None else np.asarray(groups)[rows]
+    most, what = (len(rows), "rows") if group_of is None else (len(pd.unique(group_of)), "groups")
     if not 2 <= n_folds <= most:
         raise OptionError.of(
             f"The {what} can't be divided into that many folds",
@@ -146,14 +146,14 @@ def folds(
             column="n_folds",
         )
     parts: Sequence[NDArray[np.int64]]
-    if groups_of_rows is None:
+    if group_of is None:
         order = np.random.default_rng([random_state, len(rows)]).permutation(rows)
         parts = np.array_split(order, n_folds)
     else:
         from sklearn.model_selection import GroupKFold
 
-        dealt = GroupKFold(n_folds, shuffle=True, random_state=random_state)
-        parts = [rows[held] for _, held in dealt.split(rows, groups=groups_of_rows)]
+        splitter = GroupKFold(n_folds, shuffle=True, random_state=random_state)
+        parts = [rows[held] for _, held in splitter.split(rows, groups=group_of)]
     return tuple(
         Split(
             train=np.sort(np.concatenate([*parts[:j], *parts[j + 1 :]])),

@@ -312,14 +312,14 @@ def _train_epochs(
         totals.add_(trainer.step(batches.take(), fair=fair))
 
     device = trainer.lam.device.type
-    plays = {fair: Repeated(partial(play, fair), device=device) for fair in (False, True)}
+    step_of = {fair: Repeated(partial(play, fair), device=device) for fair in (False, True)}
     last, is_over = epochs.stop - 1, epochs.stop > settings.n_epochs
     with stream_of_its_own(device):
         for epoch in epochs:
             fair = epoch > settings.warm_up_epochs
             totals.zero_()
             for _ in batches.epoch():
-                plays[fair]()
+                step_of[fair]()
                 step += 1
                 if on_step is not None:
                     on_step(step / n_steps)
@@ -331,7 +331,7 @@ def _train_epochs(
                 if best.is_over_after(epoch):
                     last, is_over = epoch, True
                     break
-    is_refused = any(each.is_refused for each in plays.values())
+    is_refused = any(repeated.is_refused for repeated in step_of.values())
     return last, is_over, NOT_RECORDED if is_refused else ""
 
 
@@ -368,11 +368,11 @@ def _balance(
         rows = data.train[split].cpu().numpy()
         mass = weight[split, rows]
         target = np.average(y[split, rows], weights=mass)
-        reached = np.average(predictions[k, rows], weights=mass)
+        mean = np.average(predictions[k, rows], weights=mass)
         if loss.has_log_link:
-            factor[k] = target / reached
+            factor[k] = target / mean
         else:
-            shift[k] = target - reached
+            shift[k] = target - mean
     return factor, shift
 
 

@@ -141,7 +141,7 @@ class StackTrainer:
                 result |= {"factor": trained.factor, "shift": trained.shift}
             if self.permutations is None:
                 return result
-            leaning = importance_of_stack(
+            importance = importance_of_stack(
                 self.permutations,
                 self.dataset,
                 self.splits,
@@ -153,7 +153,7 @@ class StackTrainer:
                 # The completed share does not change, but the call lets the caller cancel the training.
                 on_feature=lambda: report.step(1.0),
             )
-        return {**result, **leaning}
+        return {**result, **importance}
 
     def network(self, model: StackedModel, result: Found, k: int) -> Predictor:
         """Return the k-th model of a stack, given the result of :meth:`train`."""
@@ -240,8 +240,8 @@ def work_of(models: Sequence[StackedModel]) -> float:
             continue  # All tariffs together take less time than one network.
         method = get_entry(METHODS, model.method, option="method")
         closed_form = 0.0 if method.penalty is None else 0.5
-        seen = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)
-        steps = 1 + (model.settings.adversary_steps - 1) * seen if method.adversarial else closed_form
+        share = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)
+        steps = 1 + (model.settings.adversary_steps - 1) * share if method.adversarial else closed_form
         # With large batches, an epoch uses the rows of a small table several times.
         passes = 4.0 if method.rows_a_step > model.settings.batch_size else 1.0
         total += model.settings.n_epochs * (1.0 + steps) * passes

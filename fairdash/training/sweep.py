@@ -335,7 +335,7 @@ def train_sweep(
         Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are under ``"tuning/"``,
         ``"train/"`` and ``"set-aside/"``.
     """
-    tell: OnProgress = (lambda _: None) if progress is None else progress
+    report: OnProgress = (lambda _: None) if progress is None else progress
     device = sweep.device_for(dataset.n_rows)
     check_groups(dataset)
     splits = reused(unit, "splits", lambda: sweep.splits(dataset))
@@ -347,7 +347,7 @@ def train_sweep(
             sweep.settings,
             random_state=sweep.random_state,
             device=device,
-            progress=lambda at: tell(replace(at, phase="tuning", curve=None)),
+            progress=lambda at: report(replace(at, phase="tuning", curve=None)),
             unit=within(unit, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
@@ -357,18 +357,18 @@ def train_sweep(
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
     is_known = standard is not None and brief and all(len(split.validation) for split in splits)
     models = sweep.models(settings)
-    rest = [model for model in models if not (is_known and model.method == STANDARD)] or models
+    to_train = [model for model in models if not (is_known and model.method == STANDARD)] or models
 
     def train() -> TrainedModels:
         return train_models(
             dataset,
             splits,
-            rest,
+            to_train,
             objective=sweep.objective,
             random_state=sweep.random_state,
             device=device,
             importance=importance,
-            progress=lambda at: tell(replace(at, fraction=share * at.fraction)),
+            progress=lambda at: report(replace(at, fraction=share * at.fraction)),
             unit=within(unit, "train"),
         )
 
@@ -378,7 +378,7 @@ def train_sweep(
             sweep if tuning is None else replace(sweep, settings=tuned_settings(tuning, sweep.settings)),
             aside,
             device,
-            lambda at: tell(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
+            lambda at: report(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
             within(unit, "set-aside"),
         )
 
@@ -388,7 +388,7 @@ def train_sweep(
         tasks["set-aside"] = predict_set_aside
     trained, *more = independent(unit, tasks)
     holdout = more[0] if more else None
-    if standard is not None and len(rest) < len(models):
+    if standard is not None and len(to_train) < len(models):
         trained = with_standard(trained, standard, [model.method == STANDARD for model in models])
     diverged = int(trained.members["diverged"].sum())
     notes = trained.notes

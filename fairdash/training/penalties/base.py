@@ -93,8 +93,8 @@ class BasePenalty(nn.Module):
 
     def adversary_gradients(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> list[Tensor]:
         """Return the gradients of :meth:`adversary_objective`, one per parameter, with no gradient into u."""
-        climbed = self.adversary_objective(u, v, sample_weight)
-        return list(torch.autograd.grad(climbed.sum(), list(self.parameters())))
+        objective = self.adversary_objective(u, v, sample_weight)
+        return list(torch.autograd.grad(objective.sum(), list(self.parameters())))
 
 
 Array = NDArray[np.float64]

@@ -41,9 +41,9 @@ class PearsonPenalty(BasePenalty):
         part = shares_of_rows(u, share)
         columns = standardise(v, share).transpose(1, 2)
         among = torch.bmm(columns * part.transpose(1, 2), columns.transpose(1, 2))
-        one = torch.eye(v.shape[2], dtype=v.dtype, device=v.device)
+        identity = torch.eye(v.shape[2], dtype=v.dtype, device=v.device)
         c = torch.bmm(columns, part * standardise(u, share))
-        among = torch.lerp(among, one.expand_as(among), _RIDGE_OF_COLUMNS)
+        among = torch.lerp(among, identity.expand_as(among), _RIDGE_OF_COLUMNS)
         # The function solve_ex skips the check for singular matrices, which would make the host wait; the
         # ridge prevents such matrices.
         weights, _ = torch.linalg.solve_ex(among, c.detach())
@@ -236,8 +236,8 @@ class Moments(NamedTuple):
     def slope(self, bumps: Bumps, of_bumps: Tensor) -> Tensor:
         """Return ∂Ψ/∂z (K, batch, 1), given the derivatives of Ψ by the bumps' values, for a share of 1."""
         # The derivative of a bump is φ′(z) = −(z − centre) / width² φ.
-        bend = bumps.distances(self.inside).mul_(self.values).mul_(of_bumps).sum(dim=1, keepdim=True)
-        slope = -self.part / bumps.width**2 * bend
+        weighted = bumps.distances(self.inside).mul_(self.values).mul_(of_bumps).sum(dim=1, keepdim=True)
+        slope = -self.part / bumps.width**2 * weighted
         # Values of U beyond the outermost bumps are clipped, so their derivative is 0.
         return torch.where(self.inside.abs() < bumps.reach, slope, 0.0).transpose(1, 2)
 

@@ -129,8 +129,8 @@ class GDPPenalty(BasePenalty):
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,), at least 0."""
         share = shares(sample_weight)
-        near, density = _along(v, share)
-        return (density * torch.bmm(near, standardise(u, share))[:, :, 0].abs()).sum(dim=1)
+        weights, density = _along(v, share)
+        return (density * torch.bmm(weights, standardise(u, share))[:, :, 0].abs()).sum(dim=1)
 
 
 class EIPMPenalty(GDPPenalty):
@@ -144,12 +144,12 @@ class EIPMPenalty(GDPPenalty):
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,), at least 0."""
         share = shares(sample_weight)
-        near, density = _along(v, share)
+        weights, density = _along(v, share)
         omega, weight = (torch.as_tensor(array).to(u) for array in _frequencies())
         angle = standardise(u, share) * omega
         waves = torch.cat([angle.cos(), angle.sin()], dim=2) * weight.sqrt().repeat(2)
         mean = waves.mean(dim=1, keepdim=True) if share is None else (share * waves).sum(dim=1, keepdim=True)
-        distance = (torch.bmm(near, waves) - mean).square().sum(dim=2)
+        distance = (torch.bmm(weights, waves) - mean).square().sum(dim=2)
         return (density * ((distance + _TINY).sqrt() - math.sqrt(_TINY))).sum(dim=1)
 
 

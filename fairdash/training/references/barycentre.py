@@ -171,8 +171,8 @@ class Barycentre:
             raise fault("strength", "A strength is not between 0 and 1", "Give a number from 0 to 1.")
         where = between(self.nodes, _scores(self._rank(sensitive)))
         shape = (y - interpolated(self.centres, where)) / interpolated(self.spreads, where)
-        level, beyond = self._level(shape, where)
-        full = np.interp(level, _LEVELS, self.common) + self.common_spread * beyond
+        level, excess = self._level(shape, where)
+        full = np.interp(level, _LEVELS, self.common) + self.common_spread * excess
         return np.asarray((1 - t) * y + t * full)
 
     def centre(self, s: ArrayLike) -> Array:
@@ -301,8 +301,8 @@ def fit_barycentre(
     fitted = Barycentre(
         values, cumulative, bandwidth, nodes, centres, spreads, shapes, common, float(mass @ spreads)
     )
-    drift = float(weight @ (fitted.predict(y, sensitive) - y))
-    return replace(fitted, common=common - drift)
+    bias = float(weight @ (fitted.predict(y, sensitive) - y))
+    return replace(fitted, common=common - bias)
 
 
 def price_of_independence(
@@ -366,12 +366,12 @@ class _Around:
         values = np.empty(len(self.nodes))
         scores, centres = _scores(self.rank), _scores(self.nodes)
         for g, node in enumerate(self.nodes):
-            near, kernel = self._kernel(node)
-            distance = scores[near] - centres[g]
+            nearby, kernel = self._kernel(node)
+            distance = scores[nearby] - centres[g]
             moment = kernel * distance
             mass, first = kernel.sum(), moment.sum()
             second = moment @ distance + _SLOPE_RIDGE * mass
-            total, cross = kernel @ y[near], moment @ y[near]
+            total, cross = kernel @ y[nearby], moment @ y[nearby]
             values[g] = (second * total - first * cross) / (mass * second - first**2)
         return values
 
@@ -380,11 +380,11 @@ class _Around:
         order = np.argsort(y, kind="stable")
         table = np.empty((len(self.nodes), N_LEVELS))
         for g, node in enumerate(self.nodes):
-            near, kernel = self._kernel(node)
-            rows = order[(order >= near.start) & (order < near.stop)]
+            nearby, kernel = self._kernel(node)
+            rows = order[(order >= nearby.start) & (order < nearby.stop)]
             points = y[rows]
             starts = np.flatnonzero(np.concatenate([[True], points[1:] != points[:-1]]))
-            mass = np.add.reduceat(kernel[rows - near.start], starts)
+            mass = np.add.reduceat(kernel[rows - nearby.start], starts)
             upper = np.cumsum(mass)
             table[g] = np.interp(_LEVELS, (upper - mass / 2) / upper[-1], points[starts])
         return table

@@ -61,10 +61,10 @@ class Cells:
         crossings, counts = np.unique(cells._codes(s), axis=0, return_counts=True)
         large = counts >= (FEWEST if s.shape[1] > 1 else 1)
         number = {tuple(codes): k for k, codes in enumerate(crossings[large].tolist())}
-        rest = len(number)
+        last = len(number)
         if number and counts[~large].sum() < FEWEST:
-            rest = int(np.argmin(counts[large]))
-        return replace(cells, number=number, rest=rest)
+            last = int(np.argmin(counts[large]))
+        return replace(cells, number=number, rest=last)
 
     def of(self, s: Array) -> Index:
         """Return the cell number of each row, (n,)."""
@@ -178,14 +178,14 @@ def fit_repair(
     crossed = Cells.fit(used, sets)
     several = [None] if len(np.unique(crossed.of(used))) > 1 else []
     for column in (*numbers * (PASSES if len(numbers) > 1 else 1), *several):
-        seen = moved if y is None else moved - np.asarray(y, dtype=float)
+        values = moved if y is None else moved - np.asarray(y, dtype=float)
         others = [k for k in numbers if k != column]
         cells = crossed if column is None or not others else Cells.fit(used, sets, others)
         cell = cells.of(columns)
         at = cell if column is None else columns[:, column]
         parts = [np.flatnonzero((cell == number) & (weight > 0)) for number in range(cell.max() + 1)]
         maps = tuple(
-            fit_barycentre(seen[rows], at[rows], sample_weight=weight[rows], classes=column is None)
+            fit_barycentre(values[rows], at[rows], sample_weight=weight[rows], classes=column is None)
             for rows in (parts if column is not None else [np.arange(len(price))])
         )
         fitted = replace(fitted, steps=(*fitted.steps, Step(column, maps, cells)))

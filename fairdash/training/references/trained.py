@@ -86,11 +86,11 @@ def train_references(
         Raised if there are several sensitive attributes, or the loss does not suit the target.
     """
     settings = TrainingSettings() if settings is None else settings
-    seen = _with_s_as_feature(dataset)
+    with_s = _with_s_as_feature(dataset)
 
     where = resolve_device(device)
     tuning, tuned = tune(
-        seen,
+        with_s,
         splits,
         settings,
         random_state=random_state,
@@ -109,7 +109,7 @@ def train_references(
             for k in range(len(parts))
         ]
         return train_models(
-            seen,
+            with_s,
             parts,
             models,
             objective="demographic_parity",
@@ -127,7 +127,7 @@ def train_references(
 
     def of_folds() -> NDArray[np.float64]:
         curves = barycentre_predictions(
-            seen,
+            with_s,
             splits,
             base=base.result().predictions,
             train=lambda _, parts: train(parts, "folds").predictions,
@@ -140,7 +140,7 @@ def train_references(
 
     def premium_of(j: int) -> Found:
         on_step(_BEGINS["premium"] + (1 - _BEGINS["premium"]) * j / len(splits))
-        predictor = _predictor_of_s(base.result().networks[j], seen)
+        predictor = _predictor_of_s(base.result().networks[j], with_s)
         return {"premium": discrimination_free_predictions(dataset, [splits[j]], predictors=[predictor])}
 
     def premiums() -> list[NDArray[np.float64]]:
@@ -192,16 +192,16 @@ def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
     return np.array([f"class {code:.0f}" for code in s], dtype=object)
 
 
-def _predictor_of_s(network: Predictor, seen: Dataset) -> SensitivePredictor:
+def _predictor_of_s(network: Predictor, with_s: Dataset) -> SensitivePredictor:
     """Return a network with s as its last feature as a function of these rows and any values of s."""
-    name, encoder = seen.features.columns[-1], network.encoder
+    name, encoder = with_s.features.columns[-1], network.encoder
     # The same rows are predicted for many values of s, so all other features are encoded once.
-    x, block = encoder.transform(seen.features).astype(np.float32), encoder.blocks[name]
+    x, block = encoder.transform(with_s.features).astype(np.float32), encoder.blocks[name]
 
     def predict(_: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
         values, which = np.unique(s, return_inverse=True)
-        first = seen.features.iloc[:1]
-        repeated = first.loc[first.index.repeat(len(values))].assign(**{name: _as_feature(values, seen)})
+        first = with_s.features.iloc[:1]
+        repeated = first.loc[first.index.repeat(len(values))].assign(**{name: _as_feature(values, with_s)})
         x[:, block] = encoder.transform(repeated)[which, block]
         return network.predict_encoded(x)
 
