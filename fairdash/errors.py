@@ -88,9 +88,9 @@ def _extent(lines: Sequence[int], count: int | None) -> str:
     if count is not None:
         parts.append(f"{count:,} {'place' if count == 1 else 'places'}")
     if lines:
-        shown = ", ".join(str(line) for line in lines[:5])
-        more = ", …" if (count or len(lines)) > 5 else ""
-        parts.append(f"{'line' if len(lines) == 1 else 'lines'} {shown}{more}")
+        numbers = ", ".join(str(line) for line in lines[:5])
+        rest = ", …" if (count or len(lines)) > 5 else ""
+        parts.append(f"{'line' if len(lines) == 1 else 'lines'} {numbers}{rest}")
     return f" ({'; '.join(parts)})" if parts else ""
 
 
@@ -225,9 +225,9 @@ def trace_of(error: BaseException) -> str:
     """
     parts: list[str] = []
     link: BaseException | None = error
-    seen: set[int] = set()
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
+    visited: set[int] = set()
+    while link is not None and id(link) not in visited:
+        visited.add(id(link))
         places = [
             f"  {place.filename}:{place.lineno} in {place.name}"
             for place in traceback.extract_tb(link.__traceback__)

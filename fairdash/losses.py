@@ -127,7 +127,7 @@ def pearson(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Ten
 def _term(method: str, u: Tensor, s: Tensor, sample_weight: Tensor | None) -> Tensor:
     import torch
 
-    one = METHODS[method]
+    entry = METHODS[method]
     checks = Checks(OptionError)
     columns = s.reshape(len(s), -1) if s.ndim in (1, 2) else s
     n = len(u)
@@ -137,7 +137,7 @@ def _term(method: str, u: Tensor, s: Tensor, sample_weight: Tensor | None) -> Te
         s.ndim in (1, 2) and len(s) == n and 0 not in s.shape, "s", "Not the rows of u", f"Give {n:,} rows."
     )
     checks.require(
-        columns.ndim != 2 or columns.shape[1] == 1 or one.multivariate,
+        columns.ndim != 2 or columns.shape[1] == 1 or entry.multivariate,
         "s",
         f"“{method}” takes one sensitive column",
         "Give one, or use hgr_spline or pearson.",
@@ -150,14 +150,14 @@ def _term(method: str, u: Tensor, s: Tensor, sample_weight: Tensor | None) -> Te
         checks.require(usable, "sample_weight", "Not one weight ≥ 0 per row", "Give (n,) weights.")
     checks.finish()
     weight = None if sample_weight is None else sample_weight.detach().to(u)[None, :, None]
-    penalty = one.penalty_class()
+    penalty = entry.penalty_class()
     assert penalty is not None
     rows = columns.detach().to(u)[None]
     encoded = penalty.encode(rows, [torch.arange(n, device=u.device)], weight)
-    built = penalty(
+    module = penalty(
         seeds=[0],
         s=encoded,
         which_split=torch.zeros(1, dtype=torch.long, device=u.device),
         settings=TrainingSettings(),
     )
-    return built(u.reshape(1, n, 1), encoded, weight)[0]
+    return module(u.reshape(1, n, 1), encoded, weight)[0]

@@ -365,9 +365,9 @@ class StackedAdam:
         grads = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
         # A sum is finite only if all its terms are finite, so one pass finds the diverged networks.
         self.alive &= grads.sum(dim=1).abs() < torch.inf
-        dead = None if self.asks and bool(self.alive.all()) else ~self.alive.unsqueeze(1)
-        if dead is not None:
-            grads.masked_fill_(dead, 0.0)
+        stopped = None if self.asks and bool(self.alive.all()) else ~self.alive.unsqueeze(1)
+        if stopped is not None:
+            grads.masked_fill_(stopped, 0.0)
         if self._decays:
             grads.addcmul_(self.weight_decay, self._weights)
         rate, spread = self._rates.index_select(0, self._taken).unbind(dim=1)
@@ -376,8 +376,8 @@ class StackedAdam:
         mean.lerp_(grads, 1 - beta1)
         square.mul_(beta2).addcmul_(grads, grads, value=1 - beta2)
         step_size = self.lr * rate
-        if dead is not None:
-            step_size = step_size.masked_fill(dead, 0.0)
+        if stopped is not None:
+            step_size = step_size.masked_fill(stopped, 0.0)
         denominator = square.sqrt().div_(spread).add_(_EPSILON)
         self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)
 

@@ -130,19 +130,19 @@ def over_stack(
         Completed share, measure, evaluation and ``values`` (K,), which are None in the middle of a slow
         measure.
     """
-    both = {"chi2_nn", "mi_mine"} <= set(ids)
-    jobs = [(id, OURS) for id in ids if not (both and id == "mi_mine")]
+    has_both = {"chi2_nn", "mi_mine"} <= set(ids)
+    jobs = [(id, OURS) for id in ids if not (has_both and id == "mi_mine")]
     if published:
         jobs += [(id, PUBLISHED) for id, _ in jobs if published_way(REGISTRY[id])]
     cost = np.array([1.0 if REGISTRY[id].quick else 40.0 for id, _ in jobs])
-    before = np.append(0.0, np.cumsum(cost)) / cost.sum()
+    done = np.append(0.0, np.cumsum(cost)) / cost.sum()
     for j, (id, evaluation) in enumerate(jobs):
         size = len(u) if REGISTRY[id].quick else _PIECE
         parts: list[dict[str, Array]] = []
         for start in range(0, len(u), size):
             rows = slice(start, start + size)
             # The two measures use the same network, which is trained once for both.
-            ids_together = ("chi2_nn", "mi_mine") if both and id == "chi2_nn" else (id,)
+            ids_together = ("chi2_nn", "mi_mine") if has_both and id == "chi2_nn" else (id,)
             parts.append(
                 {
                     one: values_of(one, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
@@ -151,9 +151,9 @@ def over_stack(
             )
             share = min((start + size) / len(u), 1.0)
             if share < 1:
-                yield before[j] + share * (before[j + 1] - before[j]), id, evaluation, None
+                yield done[j] + share * (done[j + 1] - done[j]), id, evaluation, None
         for one in parts[0]:
-            yield before[j + 1], one, evaluation, np.concatenate([part[one] for part in parts])
+            yield done[j + 1], one, evaluation, np.concatenate([part[one] for part in parts])
 
 
 def gathered(

@@ -167,10 +167,10 @@ def curve_sentence(points: Points) -> str:
     """Return a sentence about the two dials, in Markdown."""
     pearson, hgr = dials(points)
     euros = dict(points)
-    pays = " and ".join(
+    prices = " and ".join(
         f"{name} pays {MIDDLE + UNIT * euros[_place(age)]:.0f} €" for name, age in PEOPLE.items()
     )
-    values = f"**Pearson's correlation of age and price is {signed(pearson)}, HGR is {hgr:.2f}.** {pays}. "
+    values = f"**Pearson's correlation of age and price is {signed(pearson)}, HGR is {hgr:.2f}.** {prices}. "
     if hgr < 0.1:
         return values + "The price does not follow age, and neither measure finds a link."
     if abs(pearson) < 0.1:
@@ -307,13 +307,13 @@ def duel_sentence(frozen: bool, step: int) -> str:
     row = row_of(duel_states(frozen), "step", step)
     curve = duel_by_age(frozen, step)
     prices = curve["price"]
-    pays = " and ".join(
+    charges = " and ".join(
         f"{name} pays {np.interp(age, curve['age'], prices):.0f} €" for name, age in PEOPLE.items()
     )
     sentence = (
         f"**After {step} steps the adversary reports {signed(row['j'])}, and a new estimator "
         f"{signed(row['fresh'])}. The error is {row['mse']:.2f} of the variance.** "
-        f"Average prices differ by up to {prices.max() - prices.min():.0f} € across ages: {pays}."
+        f"Average prices differ by up to {prices.max() - prices.min():.0f} € across ages: {charges}."
     )
     if frozen and step > FROZEN_AT:
         return sentence + (

@@ -111,19 +111,19 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
     therefore receives F, ε and their shares at each noise level.
     """
     u, _ = scene.draw()
-    even = replace(scene, heavy_tails=False)
-    (f,), (once,) = (replace(even, noise=noise).draw()[1] for noise in (0.0, 1.0))
+    plain_scene = replace(scene, heavy_tails=False)
+    (f,), (once,) = (replace(plain_scene, noise=noise).draw()[1] for noise in (0.0, 1.0))
     # The grid omits the ends, which heavy tails would move to 0 and to infinity, and has at most as many
     # values as there are rows.
     grid = np.linspace(-10, 10, POINTS_OF_F)[1:-1]
     if scene.heavy_tails:
         grid = grid[scene.scale_u(grid) <= u.max()]
     curve = scene.named(grid)
-    shown = some_rows(scene.n)
+    sample = some_rows(scene.n)
     across = scene.scale_u(grid)
     figure = scatter_figure(
-        u[0][shown],
-        scene.scale_v(f + scene.noise * (once - f))[shown],
+        u[0][sample],
+        scene.scale_v(f + scene.noise * (once - f))[sample],
         (across, scene.scale_v(curve)),
         title=scene.named.title,
         subtitle=f"{scene.n:,} rows"
@@ -145,13 +145,13 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
 
     ends = np.stack([_ends(scene, f, once - f, curve, noise=noise) for noise in NOISES])
     reach = [float(min(u.min(), across.min())), float(max(u.max(), across.max()))]
-    room = 0.03 * (reach[1] - reach[0])
-    spec["layout"]["xaxis"]["range"] = [reach[0] - room, reach[1] + room]
+    margin = 0.03 * (reach[1] - reach[0])
+    spec["layout"]["xaxis"]["range"] = [reach[0] - margin, reach[1] + margin]
     spec["layout"]["yaxis"]["range"] = ends[NOISES.index(scene.noise)].tolist()
     last = [float(replace(scene, noise=noise).scale_v(curve[-1:])[0]) for noise in NOISES]
     moves: list[dict[str, Any]] = [
         {"kind": "scale", "part": 1, "range": lists(ends)},
-        {"kind": "trace", "part": 0, "mix": mixed(f[shown], (once - f)[shown])},
+        {"kind": "trace", "part": 0, "mix": mixed(f[sample], (once - f)[sample])},
     ]
     if scene.heavy_tails:
         moves.append({"kind": "trace", "part": 1, "mix": mixed(curve, np.zeros(len(curve)))})
@@ -162,8 +162,8 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
 def _ends(scene: Scene, f: Array, noise_of: Array, curve: Array, *, noise: float) -> Array:
     """Return the ends of the axis of V at a noise level."""
     values = replace(scene, noise=noise).scale_v(np.concatenate([f + noise * noise_of, curve]))
-    room = 0.05 * float(np.ptp(values)) or 1.0
-    return np.array([values.min() - room, values.max() + room])
+    margin = 0.05 * float(np.ptp(values)) or 1.0
+    return np.array([values.min() - margin, values.max() + margin])
 
 
 def _moving_bars(

@@ -173,10 +173,10 @@ def errors(values: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
         Columns ``id``, ``evaluation``, ``pattern``, ``bias`` and ``rmse``.
     """
     hgr = values[values["id"].str.startswith("hgr_")]
-    both = hgr.merge(exact[["pattern", "noise", "hgr"]], on=["pattern", "noise"])
-    both["bias"] = both["value"] - both["hgr"]
-    both["rmse"] = both["bias"] ** 2
-    means = both.groupby(["id", "evaluation", "pattern"])[["bias", "rmse"]].mean().reset_index()
+    merged = hgr.merge(exact[["pattern", "noise", "hgr"]], on=["pattern", "noise"])
+    merged["bias"] = merged["value"] - merged["hgr"]
+    merged["rmse"] = merged["bias"] ** 2
+    means = merged.groupby(["id", "evaluation", "pattern"])[["bias", "rmse"]].mean().reset_index()
     return means.assign(rmse=np.sqrt(means["rmse"]))
 
 
@@ -284,8 +284,8 @@ RHOS: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9
 def gaussian_pairs(rhos: Sequence[float], n: int, *, repeats: int, seed: int = 0) -> tuple[Array, Array]:
     """Draw standard normal pairs with correlation ρ, (len(rhos) · repeats, n) both, repeats innermost."""
     rng = np.random.default_rng(seed)
-    u, rest = rng.normal(size=(2, repeats, n))
-    v = np.concatenate([rho * u + np.sqrt(1 - rho**2) * rest for rho in rhos])
+    u, noise = rng.normal(size=(2, repeats, n))
+    v = np.concatenate([rho * u + np.sqrt(1 - rho**2) * noise for rho in rhos])
     return np.concatenate([u] * len(rhos)), v
 
 

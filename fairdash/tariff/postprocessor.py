@@ -279,8 +279,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         checks.require(in_range, "alpha", "It is not a strength", "Give a number from 0 to 1.")
         known = self.projection in PROJECTIONS
         checks.require(known, "projection", "This is not known", "Choose “trees”, “factors” or “network”.")
-        some = self.projection == "trees" or (in_range and self.alpha > 0)
-        checks.require(some, "alpha", "0 is no repair", "Give an alpha above 0, or take trees.")
+        repairs = self.projection == "trees" or (in_range and self.alpha > 0)
+        checks.require(repairs, "alpha", "0 is no repair", "Give an alpha above 0, or take trees.")
         is_of_price = self.projection != "network" or self.objective == "demographic_parity"
         checks.require(is_of_price, "objective", "A network repairs prices", "Take trees or factors.")
         checks.require(self.n_folds >= 2, "n_folds", "These are too few", "Give at least 2.")
@@ -324,12 +324,12 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
 
     def _price(self, seen: Any) -> Array:
         """Return the original prices of rows."""
-        maker = self.estimator_
-        if isinstance(maker, str):
-            if not isinstance(seen, pd.DataFrame) or maker not in seen.columns:
-                raise DataError.of("X has no such column of prices", "Name one of its columns.", column=maker)
-            return one_column(seen[maker], maker)
-        price_of: Callable[[Any], Any] = maker.predict if hasattr(maker, "predict") else maker
+        model = self.estimator_
+        if isinstance(model, str):
+            if not isinstance(seen, pd.DataFrame) or model not in seen.columns:
+                raise DataError.of("X has no such column of prices", "Name one of its columns.", column=model)
+            return one_column(seen[model], model)
+        price_of: Callable[[Any], Any] = model.predict if hasattr(model, "predict") else model
         price = one_column(price_of(seen), "estimator")
         if len(price) != len(seen):
             raise DataError.of("The estimator does not give one price per row", "Return an array (n,).")
@@ -381,8 +381,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
             self.projection_ = FairTariff(lam=0.0, random_state=seed).fit(
                 features, target / price, sample_weight=mass * price
             )
-            left = np.average((target - price * self.projection_.predict(features)) ** 2, weights=mass)
-            self.share_without_s_ = _share(left, np.average((target - price) ** 2, weights=mass))
+            error = np.average((target - price * self.projection_.predict(features)) ** 2, weights=mass)
+            self.share_without_s_ = _share(error, np.average((target - price) ** 2, weights=mass))
             return
         table = self._with_price(features, price)
         monotone = [0] * (table.shape[1] - 1) + [int(self.monotone)]
@@ -391,8 +391,8 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         self.offset_ = float(np.average(full - self._projected(table), weights=mass))
         # The score for early stopping is minus half the mean square of the residuals on a tenth of the rows.
         stopped = self.projection_.do_early_stopping_
-        left = -2 * self.projection_.validation_score_.max() if stopped else np.nan
-        self.share_without_s_ = _share(left, np.average((full - price) ** 2, weights=mass))
+        error = -2 * self.projection_.validation_score_.max() if stopped else np.nan
+        self.share_without_s_ = _share(error, np.average((full - price) ** 2, weights=mass))
 
     def _fit_network(
         self, features: pd.DataFrame, price: Array, s: Array, weight: Array | None, seed: int
@@ -437,9 +437,9 @@ class FairPostprocessor(RegressorMixin, BaseEstimator):
         return np.column_stack([self.encoder_.transform(features), price])
 
 
-def _share(left: float, change: float) -> float:
+def _share(error: float, change: float) -> float:
     """Return the share of a squared change that is reached, given the remaining change, in [0, 1]."""
-    return float(np.clip(1 - left / change, 0.0, 1.0)) if change > 0 else np.nan
+    return float(np.clip(1 - error / change, 0.0, 1.0)) if change > 0 else np.nan
 
 
 def _rows(table: Any, rows: NDArray[np.int64]) -> Any:

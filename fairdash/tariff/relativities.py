@@ -106,8 +106,8 @@ def _rows(term: Term) -> Iterator[dict[str, Any]]:
         for first in _parts(term.first):
             for second in _parts(term.second):
                 other = {f"by_{name}": cell for name, cell in second.items()}
-                both = {"factor": term.first.column, "kind": INTERACTION, "by": term.second.column}
-                yield both | first | other
+                names = {"factor": term.first.column, "kind": INTERACTION, "by": term.second.column}
+                yield names | first | other
         return
     for part in _parts(term):
         yield {"factor": term.column, "kind": term.kind} | part
@@ -142,41 +142,41 @@ def in_words(table: pd.DataFrame) -> str:
         f"“{name}”" for name in table.loc[~kinds.isin([BASE, INTERACTION]), "factor"].unique()
     )
     pairs = table.loc[kinds == INTERACTION, ["factor", "by"]].drop_duplicates()
-    says = [f"The premium is the base, {base:.6g}"]
+    sentences = [f"The premium is the base, {base:.6g}"]
     if factors:
-        says[0] += (
+        sentences[0] += (
             f", times one relativity for each of: {factors}"
             if multiplies
             else f", plus points for each of: {factors}"
         )
-    says[0] += (
+    sentences[0] += (
         "".join(f"; and one for the pair “{a}” and “{b}”" for a, b in pairs.itertuples(index=False)) + "."
     )
     fixed = ", ".join(f"“{name}”" for name in table.loc[kinds == FIXED, "factor"].unique())
     if fixed:
-        says.append(f"These relativities are fixed in advance, not fitted: {fixed}.")
+        sentences.append(f"These relativities are fixed in advance, not fitted: {fixed}.")
     if kinds.isin([LEVEL, FIXED]).any():
-        says.append("For a category, use the relativity of the row's level.")
+        sentences.append("For a category, use the relativity of the row's level.")
     if table[["from", "to", "by_from", "by_to"]].notna().any(axis=None):
-        says.append("A band includes its lower edge and excludes its upper edge.")
+        sentences.append("A band includes its lower edge and excludes its upper edge.")
     if (kinds == BREAKPOINT).any():
-        says.append(
+        sentences.append(
             "Between two breakpoints, a straight line joins "
             + ("the logarithms of their relativities" if multiplies else "their points")
             + ". Before the first and after the last breakpoint the value is constant."
         )
     if (kinds == MISSING).any():
-        says.append("A missing cell has the value of the row “missing”.")
+        sentences.append("A missing cell has the value of the row “missing”.")
     if len(pairs):
-        nothing = "relativity 1" if multiplies else "0 points"
-        says.append(f"A pair that is not in the table, or has a missing cell, has {nothing}.")
+        neutral = "relativity 1" if multiplies else "0 points"
+        sentences.append(f"A pair that is not in the table, or has a missing cell, has {neutral}.")
     if "claims" in table and len(rare := table[(table["claims"] < MIN_CLAIMS) & (kinds != FIXED)]):
         listed = ", ".join(map(_with_claims, rare.head(5).to_dict("records")))
-        more = f" and {len(rare) - 5} more rows" if len(rare) > 5 else ""
-        says.append(
-            f"Fewer than {MIN_CLAIMS} training rows have a claim at {listed}{more}. Review these values."
+        others = f" and {len(rare) - 5} more rows" if len(rare) > 5 else ""
+        sentences.append(
+            f"Fewer than {MIN_CLAIMS} training rows have a claim at {listed}{others}. Review these values."
         )
-    return "\n".join(says)
+    return "\n".join(sentences)
 
 
 def _with_claims(row: dict[Any, Any]) -> str:
@@ -343,26 +343,26 @@ def _with_kinds(table: pd.DataFrame) -> pd.DataFrame:
 def _check_values(table: pd.DataFrame, value: str) -> None:
     kinds = table["kind"]
     nameless = (kinds != BASE) & table["factor"].isna() | (kinds == INTERACTION) & table["by"].isna()
-    untold = kinds.isin([LEVEL, FIXED]) & table["level"].isna() | (kinds == BREAKPOINT) & table["at"].isna()
+    unnamed = kinds.isin([LEVEL, FIXED]) & table["level"].isna() | (kinds == BREAKPOINT) & table["at"].isna()
     above = " above 0" if value == RELATIVITY else ""
     no_number = ~np.isfinite(table[value]) | (table[value] <= 0 if above else False)
     checks = Checks(DataError)
     checks.require(
         (kinds == BASE).sum() == 1, "kind", "The tariff's table must have exactly one base", "Keep one row."
     )
-    for column, wrong, what, hint in (
+    for column, bad, what, hint in (
         ("kind", ~kinds.isin(KINDS), f"hold another kind than {', '.join(KINDS)}", "Correct them."),
         (value, no_number, f"hold no number{above}", "Correct them."),
         ("factor", nameless, "name none", "Name the column."),
-        ("level", untold, "do not name their level or breakpoint", _FILL_HINT),
+        ("level", unnamed, "do not name their level or breakpoint", _FILL_HINT),
     ):
-        checks.require(not wrong.any(), column, f"{_rows_in_words(wrong)} of the tariff's table {what}", hint)
+        checks.require(not bad.any(), column, f"{_rows_in_words(bad)} of the tariff's table {what}", hint)
     checks.finish()
 
 
-def _rows_in_words(wrong: pd.Series) -> str:
+def _rows_in_words(invalid: pd.Series) -> str:
     """Name invalid rows, such as “Rows 2, 5”, where the header is row 1."""
-    rows = np.flatnonzero(wrong)
+    rows = np.flatnonzero(invalid)
     return f"Rows {', '.join(str(row + 2) for row in rows[:5])}{', …' if len(rows) > 5 else ''}"
 
 

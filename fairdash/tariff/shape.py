@@ -98,8 +98,8 @@ class Shape:
                 # The value of missing cells is omitted from the values of each coefficient.
                 values = term.values(np.eye(term.width))[:, : term.n_places].T
                 if is_curve(term):
-                    bends = np.diff(values, 2, axis=0)
-                    square = smooth.get(term.column, 0.0) * bends.T @ bends
+                    differences = np.diff(values, 2, axis=0)
+                    square = smooth.get(term.column, 0.0) * differences.T @ differences
                 if term.column in monotone:
                     sign, order = _direction(term, monotone[term.column])
                     rise = sign * np.diff(values[order], axis=0)
@@ -130,14 +130,14 @@ class Shape:
 
     def value_and_pull(self, beta: Array) -> tuple[Array, Array]:
         """Return β'Qβ + κ ‖min(Gβ, 0)‖², (...), of β (..., P + 1), and half its slope, (..., P + 1)."""
-        wrong = np.minimum(beta @ self.rises.T, 0.0)
-        pull = beta @ self.quadratic + self.force * wrong @ self.rises
+        violations = np.minimum(beta @ self.rises.T, 0.0)
+        pull = beta @ self.quadratic + self.force * violations @ self.rises
         return (pull * beta).sum(axis=-1), pull
 
     def stiffness(self, beta: Array) -> Array:
         """Return the matrix κ G'G (P + 1, P + 1) of those steps that have the wrong sign at β (P + 1,)."""
-        wrong = self.rises[self.rises @ beta < 0]
-        return self.force * wrong.T @ wrong
+        violated = self.rises[self.rises @ beta < 0]
+        return self.force * violated.T @ violated
 
     def exact(self, beta: Array) -> Array:
         """Remove the small remaining violations from β (..., P + 1) by making neighbours equal."""

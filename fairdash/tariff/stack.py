@@ -186,12 +186,12 @@ class TariffStack:
         The parabola reflects all rows, but is computed only on the rows in the penalty, which gives a
         starting point for the descent.
         """
-        away = z - self.start[which]
+        difference = z - self.start[which]
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             seen = z.astype(self.number) @ self.z_seen + self.fixed_seen
             psi, slope = self._penalty_at(seen, np.minimum(self.lams[which], _MAX_START_LAM))
         slope = (slope @ self.z_seen.T).astype(np.float64)
-        return (away**2).sum(axis=1) / 2 + psi, away + slope
+        return (difference**2).sum(axis=1) / 2 + psi, difference + slope
 
     def _penalty_at(self, seen: Array, lam: Array) -> tuple[Array, Array]:
         """Return λ Ψ (M,) at η (M, m) of the rows in the penalty, and its slope by η, for λ (M,)."""
@@ -271,13 +271,13 @@ def minimise(
     Every accepted value is finite.
     """
     x = start.copy()
-    every = np.arange(len(x))
-    value, slope = objective(x, every)
+    problems = np.arange(len(x))
+    value, slope = objective(x, problems)
     settled = ~np.isfinite(value)
     failed = settled.copy()
-    n_iter = np.zeros_like(every)
+    n_iter = np.zeros_like(problems)
     moves: list[Array] = []
-    turns: list[Array] = []
+    changes: list[Array] = []
     values = [value]
     # Problems without a memory follow the gradient, whose length does not indicate the length of the step.
     blank = np.ones_like(settled)
@@ -285,18 +285,18 @@ def minimise(
         open_ = np.flatnonzero(~settled)
         if not len(open_):
             break
-        way = _direction(slope, moves, turns)
+        way = _direction(slope, moves, changes)
         length = np.where(blank, 1 / np.maximum(np.linalg.norm(slope, axis=1), 1.0), 1.0)
         new_x, new_value, new_slope, moved = _search(objective, x, value, slope, way, length, open_)
         moves = [*moves[1 - _MEMORY :], np.where(moved[:, None], new_x - x, 0.0)]
-        turns = [*turns[1 - _MEMORY :], np.where(moved[:, None], new_slope - slope, 0.0)]
+        changes = [*changes[1 - _MEMORY :], np.where(moved[:, None], new_slope - slope, 0.0)]
         x, value, slope = new_x, new_value, new_slope
         n_iter += moved
         values.append(value)
         settled |= ~moved & blank
         # If the gradient jumps, the memory may mislead, so the problem starts again without it.
         blank = ~moved
-        for remembered in (*moves, *turns):
+        for remembered in (*moves, *changes):
             remembered[blank] = 0.0
         if step >= 4:
             settled |= values[-6] - value < tol
@@ -353,11 +353,11 @@ def minimise_monotone(
     return x, n_iter, converged
 
 
-def _direction(slope: Array, moves: list[Array], turns: list[Array]) -> Array:
+def _direction(slope: Array, moves: list[Array], changes: list[Array]) -> Array:
     """Return the direction of the step, (K, P): minus the gradient times the approximate inverse Hessian."""
     q = slope.copy()
     known = []
-    for s, y in zip(reversed(moves), reversed(turns), strict=True):
+    for s, y in zip(reversed(moves), reversed(changes), strict=True):
         curvature = (s * y).sum(axis=1)
         sound = curvature > 1e-10 * np.linalg.norm(s, axis=1) * np.linalg.norm(y, axis=1)
         rho = np.where(sound, 1 / np.where(sound, curvature, 1.0), 0.0)
@@ -396,22 +396,22 @@ def _search(
     moved = np.zeros_like(value, dtype=bool)
     low, high = np.zeros_like(value), np.full_like(value, np.inf)
     downhill = (way * slope).sum(axis=1)
-    trying = open_
+    searching = open_
     for _ in range(_TRIALS):
-        tried = x[trying] + length[trying, None] * way[trying]
-        new, slope_there = objective(tried, trying)
-        enough = new <= value[trying] + _MIN_DECREASE * length[trying] * downhill[trying]
-        flat = (slope_there * way[trying]).sum(axis=1) >= _MAX_SLOPE_LEFT * downhill[trying]
-        good = trying[enough]
-        new_x[good], new_value[good], new_slope[good] = tried[enough], new[enough], slope_there[enough]
+        x_new = x[searching] + length[searching, None] * way[searching]
+        new, slope_there = objective(x_new, searching)
+        enough = new <= value[searching] + _MIN_DECREASE * length[searching] * downhill[searching]
+        flat = (slope_there * way[searching]).sum(axis=1) >= _MAX_SLOPE_LEFT * downhill[searching]
+        good = searching[enough]
+        new_x[good], new_value[good], new_slope[good] = x_new[enough], new[enough], slope_there[enough]
         moved[good] = True
         low[good] = length[good]
-        short = trying[~enough]
+        short = searching[~enough]
         high[short] = length[short]
-        trying = trying[~(enough & flat)]
-        if not len(trying):
+        searching = searching[~(enough & flat)]
+        if not len(searching):
             break
-        length[trying] = np.where(
-            np.isinf(high[trying]), 2 * length[trying], (low[trying] + high[trying]) / 2
+        length[searching] = np.where(
+            np.isinf(high[searching]), 2 * length[searching], (low[searching] + high[searching]) / 2
         )
     return new_x, new_value, new_slope, moved

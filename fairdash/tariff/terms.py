@@ -83,9 +83,9 @@ def extra_ridge(terms: Sequence[Term], claims: Sequence[Array], more: float, *, 
     """
     parts = [np.zeros(0)]
     for term, observed in zip(terms, claims, strict=True):
-        few = np.minimum(observed, total * np.array(term.shares)) < MIN_CLAIMS
+        has_few = np.minimum(observed, total * np.array(term.shares)) < MIN_CLAIMS
         # Each value with few claims is exactly one coefficient.
-        parts.append(term.values(np.eye(term.width)) @ few * more / max(total, 1))
+        parts.append(term.values(np.eye(term.width)) @ has_few * more / max(total, 1))
     return np.concatenate(parts)
 
 

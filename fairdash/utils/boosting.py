@@ -58,11 +58,11 @@ def bins_for(columns: Array, most: int) -> int:
     >>> bins_for(np.arange(300)[:, None] % [7, 9], 255)
     9
     """
-    room = columns.shape[1] * most
-    if len(columns) >= room and room <= _MAX_BINS_A_NODE:
+    n_bins = columns.shape[1] * most
+    if len(columns) >= n_bins and n_bins <= _MAX_BINS_A_NODE:
         return most
     values = max(len(np.unique(column)) for column in columns.T)
-    fewest = most if room <= _MAX_BINS_A_NODE else max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])
+    fewest = most if n_bins <= _MAX_BINS_A_NODE else max(_MIN_BINS, _MAX_BINS_A_NODE // columns.shape[1])
     return max(2, min(most, values, fewest))
 
 

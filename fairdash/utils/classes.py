@@ -60,11 +60,11 @@ class Classes(NamedTuple):
     def columns(self, name: str) -> dict[str, Array]:
         """Return columns of 0 and 1 by name, (n,) each: one per class, or one for two; NaN if missing."""
         missing = self.codes < 0
-        shown = (
+        coded = (
             {name: 1} if len(self.names) == 2 else {_of(name, level): k for k, level in enumerate(self.names)}
         )
         return {
-            column: np.where(missing, np.nan, (self.codes == k).astype(float)) for column, k in shown.items()
+            column: np.where(missing, np.nan, (self.codes == k).astype(float)) for column, k in coded.items()
         }
 
     def sentences(self, name: str) -> list[str]:

@@ -100,10 +100,10 @@ def _set_limit(limit: int) -> None:
     # The library allocates its working memory at the first product, and ends the process if this allocation
     # fails.
     np.ones((64, 64)) @ np.ones((64, 64))
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    if most != resource.RLIM_INFINITY:
-        limit = most if limit == resource.RLIM_INFINITY else min(limit, most)
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
+    _, maximum = resource.getrlimit(resource.RLIMIT_DATA)
+    if maximum != resource.RLIM_INFINITY:
+        limit = maximum if limit == resource.RLIM_INFINITY else min(limit, maximum)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, maximum))
 
 
 #: Messages of torch and Arrow in exceptions whose types also have other meanings.
@@ -112,9 +112,9 @@ _MEMORY_MESSAGES = ("can't allocate memory", "alloc of size", "Failed to launch 
 
 def is_out_of_memory(error: BaseException | None) -> bool:
     """Return whether an exception, or its cause, reports a lack of memory."""
-    seen = 0
-    while error is not None and seen < 20:
+    depth = 0
+    while error is not None and depth < 20:
         if isinstance(error, MemoryError) or any(sign in str(error) for sign in _MEMORY_MESSAGES):
             return True
-        error, seen = error.__cause__ or error.__context__, seen + 1
+        error, depth = error.__cause__ or error.__context__, depth + 1
     return False

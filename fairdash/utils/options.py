@@ -59,13 +59,13 @@ def option(
 
 def options_of(plan: type) -> Mapping[str, Field[Any]]:
     """Return the fields of a plan that are options, by their names in the library."""
-    return {one.metadata["name"] or one.name: one for one in fields(plan) if "help" in one.metadata}
+    return {entry.metadata["name"] or entry.name: entry for entry in fields(plan) if "help" in entry.metadata}
 
 
 def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
     """Record numbers in a plan's fields that are out of range."""
-    for name, one in options_of(plan).items():
-        value, within = values[one.name], one.metadata["within"]
+    for name, entry in options_of(plan).items():
+        value, within = values[entry.name], entry.metadata["within"]
         numbers = () if value is None else value if isinstance(value, Iterable) else (value,)
         if not within or all(_is_within(number, within) for number in numbers):
             continue
@@ -73,8 +73,8 @@ def check_ranges(plan: type, values: Mapping[str, Any], checks: Checks) -> None:
         words = f"{'above' if within[0] == '(' else 'of at least'} {low:g}"
         if math.isfinite(high):
             words += f" and {'below' if within[-1] == ')' else 'at most'} {high:g}"
-        default: Any = one.default
-        example = f", such as {default} for {100 * default:g} %" if one.metadata["unit"] else ""
+        default: Any = entry.default
+        example = f", such as {default} for {100 * default:g} %" if entry.metadata["unit"] else ""
         checks.require(False, name, "It is out of its range", f"Give a number {words}{example}.")
 
 

@@ -90,15 +90,15 @@ Between = tuple[Index, Index, Array]
 def between(nodes: Array, x: Array) -> Between:
     """Return the positions of numbers x (n,) among ascending nodes (m,), limited to the ends."""
     last = len(nodes) - 1
-    left = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, last)
-    right = np.minimum(left + 1, last)
-    gap = nodes[right] - nodes[left]
+    lower = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, last)
+    upper = np.minimum(lower + 1, last)
+    gap = nodes[upper] - nodes[lower]
     gap = np.where(gap > 0, gap, 1.0)
-    return left, right, np.clip((x - nodes[left]) / gap, 0, 1)
+    return lower, upper, np.clip((x - nodes[lower]) / gap, 0, 1)
 
 
 def interpolated(values: Array, where: Between) -> Array:
     """Return the interpolated values (n, …) from the values (m, …) at the nodes."""
-    left, right, share = where
+    lower, upper, share = where
     share = share.reshape(-1, *[1] * (values.ndim - 1))
-    return np.asarray(values[left] + share * (values[right] - values[left]))
+    return np.asarray(values[lower] + share * (values[upper] - values[lower]))

@@ -77,8 +77,8 @@ def counted(count: int, word: str) -> str:
     >>> counted(1, "row"), counted(2500, "row"), counted(2, "search")
     ('1 row', '2,500 rows', '2 searches')
     """
-    many = f"{word}es" if word.endswith("ch") else f"{word}s"
-    return f"{count:,} {word if count == 1 else many}"
+    plural = f"{word}es" if word.endswith("ch") else f"{word}s"
+    return f"{count:,} {word if count == 1 else plural}"
 
 
 def amount(value: float) -> str:
@@ -157,12 +157,12 @@ def error_change(before: float, after: float, *, of_average: float, unit: str) -
     """
     old, new = (with_unit(number(error), unit) for error in (before, after))
     shares = [f"{number(100 * error / of_average)} %" for error in (before, after)] if of_average > 0 else []
-    of_that = "of the error of predicting the average for everyone"
+    of_baseline = "of the error of predicting the average for everyone"
     if old == new:
-        beside = f" ({shares[1]} {of_that})" if shares else ""
-        return f"the root mean squared error stays at {new}{beside}"
-    beside = f" (from {shares[0]} to {shares[1]} {of_that})" if shares else ""
-    return f"the root mean squared error {'grows' if after > before else 'falls'} from {old} to {new}{beside}"
+        share = f" ({shares[1]} {of_baseline})" if shares else ""
+        return f"the root mean squared error stays at {new}{share}"
+    share = f" (from {shares[0]} to {shares[1]} {of_baseline})" if shares else ""
+    return f"the root mean squared error {'grows' if after > before else 'falls'} from {old} to {new}{share}"
 
 
 def few(names: Collection[object]) -> str:

@@ -218,14 +218,14 @@ def along_rho_figure(
     )
     notes = []
     for name, column, quantity, text, at, place in lines:
-        shown, colour = exact[exact[column] <= TOP * 1.05], quantity_colour(quantity, theme)
+        visible, colour = exact[exact[column] <= TOP * 1.05], quantity_colour(quantity, theme)
         look: Values = {
             "colour": colour,
             "width": 4,
             "opacity": 0.7,
             "hover": f"{name} at ρ = %{{x:.2f}}: %{{y:.3f}}",
         }
-        figure.add_trace(line(shown["rho"], shown[column], name=name, **look))
+        figure.add_trace(line(visible["rho"], visible[column], name=name, **look))
         value = float(np.interp(at, exact["rho"], exact[column]))
         label = coloured(f"<b>{text}</b>", colour)
         notes.append(note(label, x=at, y=min(value, TOP), colour=theme.text) | place)

@@ -223,7 +223,7 @@ def _lines_of_people(theme: Theme) -> list[Values]:
 def _names_of_people(theme: Theme) -> list[Values]:
     place: Values = {"y": 1, "yref": "paper", "xanchor": "left", "yanchor": "top", "xshift": 6}
     words = {f"{name}, {age}": age for name, age in PEOPLE.items()}
-    return [note(words_of, x=age, colour=theme.text, size=_SIZE, **place) for words_of, age in words.items()]
+    return [note(label, x=age, colour=theme.text, size=_SIZE, **place) for label, age in words.items()]
 
 
 def duel_path_figure(
@@ -296,7 +296,7 @@ def payers_front_figure(
         for axis, name in (("x", "hgr"), ("y", "rmse"))
     }
     traces = []
-    for rows, name, colour, symbol, size, more in (
+    for rows, name, colour, symbol, size, options in (
         (points, "weights", theme.quiet, "circle", 8, bars),
         (points[points["lam"] == 0], "standard", theme.standard, "circle", 14, {}),
         # Every state has the trace of the selected point, because the stage can only move existing traces.
@@ -306,7 +306,7 @@ def payers_front_figure(
         look: Values = {"colour": colour, "width": 1, "symbol": symbol, "size": size}
         words: Values = {"text": [f"{weight:g}" for weight in rows["lam"]]}
         words["hover"] = "λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €"
-        traces.append(line(rows["hgr"], heights, name=name, **look, **words, **more))
+        traces.append(line(rows["hgr"], heights, name=name, **look, **words, **options))
     beside = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
     return _picture(
         ("What it costs", _COSTS, "HGR, test rows", "Root mean squared error (€)"),
@@ -321,9 +321,9 @@ def payers_front_figure(
 
 def _range_including(low: pd.Series, high: pd.Series) -> list[float]:
     """Return the range of an axis that includes all of the values."""
-    least, most = float(low.min()), float(high.max())
-    room = 0.06 * (most - least)
-    return [least - room, most + room]
+    low_end, high_end = float(low.min()), float(high.max())
+    margin = 0.06 * (high_end - low_end)
+    return [low_end - margin, high_end + margin]
 
 
 def payers_age_figure(

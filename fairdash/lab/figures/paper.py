@@ -71,7 +71,7 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
         height=640,
     )
     j, error = to_decimals(values["j"], 3, sign=True), to_decimals(values["mse"], 3)
-    live = {
+    formulas = {
         "x": features,
         "s": "age",
         "h": f"mean {to_decimals(values['y_pred_mean'], sign=True)}, sd {values['y_pred_sd']:.2f}",
@@ -88,7 +88,7 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
         rect: Values = {"type": "rect", "line": {"color": colour, "width": 2}, "layer": "below"}
         rect |= {"x0": x - width / 2, "x1": x + width / 2, "y0": y - height / 2, "y1": y + height / 2}
         shapes.append(rect | {"fillcolor": faded(colour, 0.10)})
-        value = live[name] if name in ("x", "s") else f"<b>{live[name]}</b>"
+        value = formulas[name] if name in ("x", "s") else f"<b>{formulas[name]}</b>"
         notes.append(note(f"{formula}<br>{value}", x=x, y=y, colour=theme.text))
     notes += [_arrow(a, b, theme.quiet, 1.5, 0.0) for a, b in _FORWARD]
     for start, end, name, label, climbed, (x, y) in _BACK:

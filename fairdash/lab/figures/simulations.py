@@ -127,9 +127,9 @@ def scatter_figure(
         Name of the curve, written beside it.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
-    shown = some_rows(len(u))
+    sample = some_rows(len(u))
     look: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
-    rows = dots(u[shown], v[shown], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **look)
+    rows = dots(u[sample], v[sample], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **look)
     figure.add_traces([rows, line(*curve, name="F(U)", colour=REFERENCE, hover="")])
     beside = {"xanchor": "right", "yanchor": "bottom", "yshift": 4, "bgcolor": theme.veil}
     name = coloured(curve_name, REFERENCE)
@@ -179,13 +179,13 @@ def curves_figure(
     figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
     inside = y[(x >= reach[0]) & (x <= reach[1])]
     low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
-    room = max(high - low, 2.0)
+    height = max(high - low, 2.0)
     # A spline may diverge in the last few rows, so the exact curve determines the range of the axis. The
     # names are above the plot.
     across: dict[str, Any] = {"range": reach}
     if log:
         across = {"range": [math.log10(end) for end in reach], "type": "log", "dtick": 1}
-    return figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
+    return figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * height, high + 0.3 * height]})
 
 
 def _standardised_like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
@@ -372,11 +372,11 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
 
 
 def _label_half_way(figure: go.Figure, ends: list[tuple[float, float, str]], theme: Theme) -> None:
-    taken: list[tuple[float, float]] = []
+    used_places: list[tuple[float, float]] = []
     for x, y, label in sorted(ends, key=lambda end: (end[0], -end[1])):
         level = y
-        while any(abs(x - other) < 1e-9 and abs(level - used) < 6 for other, used in taken):
+        while any(abs(x - other) < 1e-9 and abs(level - used) < 6 for other, used in used_places):
             level -= 6
-        taken.append((x, level))
+        used_places.append((x, level))
         beside = {"xanchor": "left", "xshift": 8, "yanchor": "bottom"}
         figure.add_annotation(note(label, x=math.log10(x), y=level, colour=theme.text) | beside)
