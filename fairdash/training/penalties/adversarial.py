@@ -31,7 +31,7 @@ class HGRPenalty(BasePenalty):
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:
         """Return the number of values for the units of both networks and for their derivatives."""
-        return 3.5 * sum(settings.adversary_hidden)
+        return 3.2 * sum(settings.adversary_hidden)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return J of shape (K,), in [−1, 1], which is negative if the adversary lags behind."""
@@ -71,7 +71,7 @@ class RatioPenalty(BasePenalty):
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:
         """Return the number of values for the network's units at samples from joint law and product."""
-        return 2.5 * (1 + _PAIRS) * sum(settings.adversary_hidden)
+        return 2.2 * (1 + _PAIRS) * sum(settings.adversary_hidden)
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return the bound of Donsker and Varadhan, E_P[h] − ln E_Q[eʰ], (K,).
