@@ -261,7 +261,7 @@ def test_delete_it_now_removes_every_trace_of_the_data(home: Path, everything: U
 def test_deletion_kills_a_worker_process_that_ignores_the_stop_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cancellation.stop, "__kwdefaults__", {"seconds": 0.2})
+    monkeypatch.setattr(cancellation.end_process, "__kwdefaults__", {"seconds": 0.2})
     source = upload(table())
     run = create_run(source, PLAN)
     deaf = "from fairdash.runs import worker; import time; worker.WORK = {worker.Run: lambda *_: time.sleep(99)}; "

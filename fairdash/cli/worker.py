@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: How long a process stands by; someone who reads a page on data takes about so long.
 SECONDS_TO_WAIT = 180
-SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_HEARTBEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
+SECONDS_BETWEEN_CHECKS, SECONDS_BETWEEN_HEARTBEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
 #: A job whose process has died so often is given up.
 MAX_DEATHS = 20
 
@@ -56,10 +56,12 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
         seconds = SECONDS_FOR_THE_LOCK if parent is None else -1
         with FileLock(lock, timeout=seconds, is_singleton=False):
             _work(queue_name, parent)
+            if sys.platform != "win32":  # there it is deleted on release
+                lock.unlink(missing_ok=True)
     except Timeout:
         return 0
-    if parent is None and queue.has_jobs(queue_name):
-        # Asked for while this process was on its way out.
+    if parent is None and queue.active(queue_name):
+        # Requested while this process was ending.
         queue.ensure_worker(queue_name)
     return 0
 
@@ -79,7 +81,7 @@ def serve(queues: Sequence[str]) -> int:
                 begun[queue_name] = time.monotonic()
                 command = [sys.executable, "-m", "fairdash.cli.worker", queue_name, str(os.getpid())]
                 children[queue_name] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module)
-        if told.wait(SECONDS_BETWEEN_LOOKS):
+        if told.wait(SECONDS_BETWEEN_CHECKS):
             break
     for child in children.values():
         child.terminate()
@@ -105,9 +107,9 @@ def carry_out(place: str, part: str) -> int:
     if part == FIRST and isinstance(job, Run):
         if n_cores() > 1:
             # It imports beside the preview, which computes on one core; here all is imported.
-            queue.start_worker(queue.LONG)
+            queue.ensure_worker(queue.LONG)
         status = runs.work_at(job, runs.preview, ends=False)
-        queue.start_worker(queue.LONG)
+        queue.ensure_worker(queue.LONG)
         return status
     if isinstance(job, Run):
         _wait_for_preview(job)
@@ -116,7 +118,7 @@ def carry_out(place: str, part: str) -> int:
         if job.status_if_over is not None:
             break
         # Take over jobs of workers that stopped sending heartbeats.
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(SECONDS_BETWEEN_CHECKS)
     return status
 
 
@@ -206,11 +208,11 @@ def _stand_by(queue_name: str, parent: int | None) -> None:
     quiet_since = looked = there_since = time.monotonic()
     is_away = False
     while time.monotonic() - quiet_since < SECONDS_TO_WAIT:
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(SECONDS_BETWEEN_CHECKS)
         if parent is not None and os.getppid() != parent:
             return
         try:
-            if parent is not None or queue.has_jobs(queue_name):
+            if parent is not None or queue.active(queue_name):
                 quiet_since = time.monotonic()
             if not queue.is_shared() or time.monotonic() - looked < SECONDS_BETWEEN_HEARTBEATS:
                 continue
@@ -239,7 +241,7 @@ def _import_all(queue_name: str) -> None:
     if queue_name != queue.STUDIES:
         import fairdash.evaluation.execute_sweep
         import fairdash.training.stack  # noqa: F401
-    if queue_name == queue.QUICK and not queue.has_jobs(queue_name):
+    if queue_name == queue.QUICK and not queue.active(queue_name):
         _rehearse()
 
 

@@ -34,7 +34,7 @@ from fairdash.data.source import sources_folder
 from fairdash.data.uploads import check_sha256, delete_upload, forget_tables, holders_of
 from fairdash.errors import FairdashError, Problem, StorageError
 from fairdash.jobs import queue
-from fairdash.jobs.cancellation import LOCK, is_at_work, stop
+from fairdash.jobs.cancellation import LOCK, end_process, is_at_work
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
 from fairdash.runs.other_jobs import RepairJob, SearchJob, StudyJob
@@ -338,7 +338,7 @@ def _owner_in(spec: Path) -> str | None:
 
 def _delete(folder: Path) -> Iterator[Problem]:
     """Delete a folder of work; a problem if its process does not stop."""
-    if not stop(folder):
+    if not end_process(folder):
         yield Problem(
             what=f"a process is still running in {folder}",
             hint="End it, or restart the machine, then delete it once more.",

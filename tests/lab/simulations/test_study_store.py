@@ -12,7 +12,7 @@ from fairdash.jobs import cancellation, queue
 from fairdash.lab.estimates import Progress
 from fairdash.lab.scene import Scene
 from fairdash.lab.studies import KINDS, Study
-from fairdash.runs import other_jobs, state, worker
+from fairdash.runs import other_jobs, worker
 from fairdash.runs.launch import cancel, start_study
 from fairdash.runs.other_jobs import create_study
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING
@@ -44,7 +44,6 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
                 cancel(job)
 
     put(monkeypatch, slow)
-    monkeypatch.setattr(state, "SECONDS_BETWEEN_REPORTS", 0.0)
     monkeypatch.setattr(cancellation, "SECONDS_BETWEEN_CHECKS", 0.0)
     assert worker.main(job.id) == 1
     assert [look.state for look in looks] == [RUNNING, RUNNING, RUNNING]
