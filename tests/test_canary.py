@@ -28,9 +28,10 @@ from fairdash.runs import deletion, worker
 from fairdash.runs.deletion import delete_expired, delete_made_from
 from fairdash.runs.launch import start_model, start_run
 from fairdash.runs.models import create_model
-from fairdash.runs.other_jobs import create_search, create_study
+from fairdash.runs.searches import create_search
 from fairdash.runs.state import DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
+from fairdash.runs.studies import create_study
 from fairdash.storage import data_folder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep

@@ -7,7 +7,6 @@ If it is killed, the next page visit restarts it; DBOS then resumes its job afte
 from __future__ import annotations
 
 import logging
-import math
 import os
 import signal
 import subprocess
@@ -67,22 +66,18 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
 
 
 def serve(queues: Sequence[str]) -> int:
-    """Start a process for each of the queues until this process is told to stop; then return 0."""
-    told = threading.Event()
+    """Keep a process for each of the queues until this process has to stop; then return 0."""
+    stopped = threading.Event()
     for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: told.set())
+        signal.signal(one, lambda *_: stopped.set())
     children: dict[str, subprocess.Popen[bytes]] = {}
-    begun: dict[str, float] = {}
-    while True:
+    while not stopped.is_set():
         for queue_name in queues:
-            is_there = queue_name in children and children[queue_name].poll() is None
-            # Where the database is gone, each would end at once.
-            if not is_there and time.monotonic() - begun.get(queue_name, -math.inf) > SECONDS_BETWEEN_STARTS:
-                begun[queue_name] = time.monotonic()
+            if queue_name not in children or children[queue_name].poll() is not None:
                 command = [sys.executable, "-m", "fairdash.cli.worker", queue_name, str(os.getpid())]
                 children[queue_name] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module)
-        if told.wait(SECONDS_BETWEEN_CHECKS):
-            break
+        # While the database is away, each ends at once.
+        stopped.wait(SECONDS_BETWEEN_STARTS)
     for child in children.values():
         child.terminate()
     for child in children.values():

@@ -37,8 +37,10 @@ from fairdash.jobs import queue
 from fairdash.jobs.cancellation import LOCK, end_process, is_at_work
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
-from fairdash.runs.other_jobs import RepairJob, SearchJob, StudyJob
+from fairdash.runs.repairs import RepairJob
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import FIRST, SPEC, Job, Run
+from fairdash.runs.studies import StudyJob
 from fairdash.storage import LOCAL, data_folder, delete_unfinished, inside, make_parents, write_whole
 from fairdash.utils.text import counted
 

@@ -16,16 +16,11 @@ from fairdash.jobs.cancellation import request_stop, withdraw_stop
 from fairdash.lab.studies import Study
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.models import ModelJob, create_model
-from fairdash.runs.other_jobs import (
-    RepairJob,
-    SearchJob,
-    StudyJob,
-    create_repair,
-    create_search,
-    create_study,
-)
+from fairdash.runs.repairs import RepairJob, create_repair
+from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RunStatus, write_status
 from fairdash.runs.store import FIRST, SPEC, Job, Run, RunSpec, spec_text
+from fairdash.runs.studies import StudyJob, create_study
 from fairdash.storage import LOCAL, sha256, write_whole
 from fairdash.storage.log import LOG, note
 from fairdash.training.defaults import current_defaults

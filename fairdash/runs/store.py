@@ -163,7 +163,7 @@ class Job(Generic[Spec]):
     def create(
         cls, spec: Spec, *, id: str | None = None, files: Mapping[str, bytes] = MappingProxyType({})
     ) -> Self:
-        """Create and queue a job; `files` are further files that it needs, by name.
+        """Create a job; `files` are further files that it needs, by name.
 
         If a job with this `id` exists, it is returned, so simultaneous requests create only one.
         """
@@ -405,5 +405,5 @@ def _checked_name(name: str) -> str:
 
 
 def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:
-    """Create and queue a run."""
+    """Create a run."""
     return Run.create(RunSpec(source=source, plan=plan, first=first, defaults=current_defaults()))
