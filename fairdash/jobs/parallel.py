@@ -257,10 +257,10 @@ class QueueExecutor(Executor):
             ids = [id for id, future in list(self._futures.items()) if not future.done()]
             for step in queue.retry_until_available(partial(queue.steps_of, ids)):
                 if step.status not in queue.ACTIVE:
-                    _settle(self._futures[step.workflow_id], step)
+                    settle(self._futures[step.workflow_id], step)
 
 
-def _settle(future: Future[Any], step: WorkflowStatus) -> None:
+def settle(future: Future[Any], step: WorkflowStatus) -> None:
     """Pass on the result of a step, or its error."""
     if step.output is None:
         # Taken off the queue, or its workers have died too often.
