@@ -233,7 +233,7 @@ def _study(study: StudyJob, context: JobContext, _: Unit) -> None:
     forget_the_oldest()
 
 
-#: What each kind of job, which has a folder of the home, executes.
+#: Kind of job to the function that executes it; each kind has a folder in the home.
 WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
     {
         **{Run: _train, SearchJob: _search, ModelJob: _make, AuditJob: _audit},
