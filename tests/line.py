@@ -6,7 +6,7 @@ that it takes in a worker, from :func:`fairdash.cli.worker.carry_out` on. Work b
 """
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -40,23 +40,17 @@ class Line:
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def submit(
-        self, place: str, *, queue_name: str, owner: str, part: str = "", id: str | None = None, now: bool = True,
-        again: bool = False,
+        self, place: str, *, queue_name: str, owner: str, part: str = "", id: str | None = None, again: bool = False,
     ) -> None:  # fmt: skip
         id = id or place.rpartition("/")[2]
         with self.lock:
             if (at := self.state_of(id)) is None or again or not at.is_active:
                 self.jobs.pop(id, None)
                 self.jobs[id] = _Waiting(place, part, queue_name, data_folder(place))
-        if now:
-            queue.start_worker(queue_name)
 
     def state_of(self, id: str) -> QueueState | None:
-        return self.states_of([id]).get(id)
-
-    def states_of(self, ids: Collection[str]) -> dict[str, QueueState]:
         with self.lock:
-            return {id: QueueState(self.jobs[id].state, self._ahead(id)) for id in ids if id in self.jobs}
+            return QueueState(self.jobs[id].state, self._ahead(id)) if id in self.jobs else None
 
     def _ahead(self, id: str) -> tuple[str, ...]:
         mine = self.jobs[id]
@@ -81,10 +75,6 @@ class Line:
         with self.lock:
             for id in ids:
                 self.jobs.pop(id, None)
-
-    def start_worker(self, queue_name: str) -> None:
-        # Through the module, where a test may let nobody see to a queue.
-        queue.ensure_worker(queue_name)
 
     def ensure_worker(self, queue_name: str) -> None:
         self.called.add(queue_name)
@@ -144,7 +134,7 @@ class Line:
 
 #: What a line in memory does in the queue's place.
 REPLACED = (
-    "submit", "state_of", "states_of", "cancel", "forget", "start_worker", "ensure_worker", "ensure_workers",
+    "submit", "state_of", "cancel", "forget", "ensure_worker", "ensure_workers",
 )  # fmt: skip
 
 

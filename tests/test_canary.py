@@ -28,9 +28,10 @@ from fairdash.runs import deletion, worker
 from fairdash.runs.deletion import delete_expired, delete_made_from
 from fairdash.runs.launch import start_model, start_run
 from fairdash.runs.models import create_model
-from fairdash.runs.other_jobs import create_search, create_study
+from fairdash.runs.searches import create_search
 from fairdash.runs.state import DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
+from fairdash.runs.studies import create_study
 from fairdash.storage import data_folder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
@@ -261,7 +262,7 @@ def test_delete_it_now_removes_every_trace_of_the_data(home: Path, everything: U
 def test_deletion_kills_a_worker_process_that_ignores_the_stop_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cancellation.stop, "__kwdefaults__", {"seconds": 0.2})
+    monkeypatch.setattr(cancellation.end_process, "__kwdefaults__", {"seconds": 0.2})
     source = upload(table())
     run = create_run(source, PLAN)
     deaf = "from fairdash.runs import worker; import time; worker.WORK = {worker.Run: lambda *_: time.sleep(99)}; "

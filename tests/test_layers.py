@@ -12,7 +12,8 @@ import pytest
 
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
-from fairdash.runs.other_jobs import RepairJob, SearchJob
+from fairdash.runs.repairs import RepairJob
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Job, Run
 
 ROOT = Path(__file__).parent.parent

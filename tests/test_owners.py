@@ -19,7 +19,7 @@ from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.launch import cancel, resume, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model, find_model
-from fairdash.runs.other_jobs import SearchJob, create_search
+from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.store import Job, Run, RunSpec
 from fairdash.storage import LOCAL, check_owner, log

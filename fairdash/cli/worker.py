@@ -1,13 +1,12 @@
 """Worker process that runs the jobs of a queue one by one: ``python -m fairdash.cli.worker QUEUE``.
 
 The process starts when there is work, outlives the browser and the app, and ends after a while without work.
-If it is killed, the next page visit restarts it; DBOS then resumes its job after the last finished unit.
+If the process is killed, the next page visit restarts it, and DBOS resumes the job after its last step.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 import os
 import signal
 import subprocess
@@ -33,10 +32,10 @@ from fairdash.utils.memory import limit_memory
 if TYPE_CHECKING:
     from fairdash.runs.store import Run
 
-#: How long a process stands by; someone who reads a page on data takes about so long.
+#: Time in seconds for which an idle process waits for jobs, about as long as a user reads the Data page.
 SECONDS_TO_WAIT = 180
-SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_HEARTBEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
-#: A job whose process has died so often is given up.
+SECONDS_BETWEEN_CHECKS, SECONDS_BETWEEN_HEARTBEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
+#: Maximum number of times that a job's process may die before the job fails.
 MAX_DEATHS = 20
 
 log = logging.getLogger("fairdash.cli.worker")
@@ -48,7 +47,7 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
     Parameters
     ----------
     parent
-        Process during whose life this process keeps running, with or without work.
+        Id of a process; while it runs, this process also runs, even without jobs.
     """
     lock = queue.lock_of(queue_name)
     make_parents(lock)
@@ -56,31 +55,29 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
         seconds = SECONDS_FOR_THE_LOCK if parent is None else -1
         with FileLock(lock, timeout=seconds, is_singleton=False):
             _work(queue_name, parent)
+            if sys.platform != "win32":  # there it is deleted on release
+                lock.unlink(missing_ok=True)
     except Timeout:
         return 0
-    if parent is None and queue.has_jobs(queue_name):
-        # Asked for while this process was on its way out.
+    if parent is None and queue.active(queue_name):
+        # A job may be added to the queue while this process is ending.
         queue.ensure_worker(queue_name)
     return 0
 
 
 def serve(queues: Sequence[str]) -> int:
-    """Start a process for each of the queues until this process is told to stop; then return 0."""
-    told = threading.Event()
+    """Keep a process running for each of the queues until a signal stops this process; then return 0."""
+    is_stopping = threading.Event()
     for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: told.set())
+        signal.signal(one, lambda *_: is_stopping.set())
     children: dict[str, subprocess.Popen[bytes]] = {}
-    begun: dict[str, float] = {}
-    while True:
+    while not is_stopping.is_set():
         for queue_name in queues:
-            is_there = queue_name in children and children[queue_name].poll() is None
-            # Where the database is gone, each would end at once.
-            if not is_there and time.monotonic() - begun.get(queue_name, -math.inf) > SECONDS_BETWEEN_STARTS:
-                begun[queue_name] = time.monotonic()
+            if queue_name not in children or children[queue_name].poll() is not None:
                 command = [sys.executable, "-m", "fairdash.cli.worker", queue_name, str(os.getpid())]
                 children[queue_name] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module)
-        if told.wait(SECONDS_BETWEEN_LOOKS):
-            break
+        # Without a database, each process would end immediately, so the time between starts is limited.
+        is_stopping.wait(SECONDS_BETWEEN_STARTS)
     for child in children.values():
         child.terminate()
     for child in children.values():
@@ -89,14 +86,14 @@ def serve(queues: Sequence[str]) -> int:
 
 
 def carry_out(place: str, part: str) -> int:
-    """Run a job, or a part of it; return 0 if it is done.
+    """Run a job, or the preview of a run; return 0 if it is complete.
 
     Parameters
     ----------
     place
-        ``"<folder>/<id>"``.
+        Folder and id of the job, as ``"<folder>/<id>"``.
     part
-        ``"first"`` for a run's preview, else nothing.
+        ``"first"`` for a run's preview, otherwise ``""``.
     """
     from fairdash.runs import worker as runs
     from fairdash.runs.store import FIRST, Run
@@ -104,10 +101,10 @@ def carry_out(place: str, part: str) -> int:
     job = runs.open_job(place.rpartition("/")[2])
     if part == FIRST and isinstance(job, Run):
         if n_cores() > 1:
-            # It imports beside the preview, which computes on one core; here all is imported.
-            queue.start_worker(queue.LONG)
+            # The worker of the complete run imports its packages while the preview uses only one core.
+            queue.ensure_worker(queue.LONG)
         status = runs.work_at(job, runs.preview, ends=False)
-        queue.start_worker(queue.LONG)
+        queue.ensure_worker(queue.LONG)
         return status
     if isinstance(job, Run):
         _wait_for_preview(job)
@@ -115,8 +112,8 @@ def carry_out(place: str, part: str) -> int:
     while (status := runs.work_at(job, runs.WORK[type(job)], unit=unit)) == 0:
         if job.status_if_over is not None:
             break
-        # Take over jobs of workers that stopped sending heartbeats.
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        # Another process still runs this job; this worker waits, to continue the job if that process dies.
+        time.sleep(SECONDS_BETWEEN_CHECKS)
     return status
 
 
@@ -137,7 +134,7 @@ def _work(queue_name: str, parent: int | None) -> None:
     from fairdash.jobs.parallel import StepPool
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    # Stopping a job is no error; the log names who stopped it.
+    # A stopped job is not an error, and the run's log records who stopped the job.
     logging.getLogger("dbos").addFilter(
         lambda record: (
             not (record.exc_info and isinstance(record.exc_info[1], error.DBOSAwaitedWorkflowCancelledError))
@@ -152,15 +149,15 @@ def _work(queue_name: str, parent: int | None) -> None:
         try:
             status = carry_out(place, part)
         except Exception as fault:
-            # The boundary of the process; a job that was deleted meanwhile ends here too.
+            # No caller handles errors of the workflow; a job that was deleted while it ran also ends here.
             log.error("%s: %s", place, trace_of(fault))
             status = 1
         if status != 0:
-            # It was stopped, or has failed and said so: it can go on from here, which what has ended can't.
+            # The workflow is cancelled, because DBOS can't resume a workflow that has ended.
             queue.retry_until_available(lambda: queue.give_up(id, begun=begun))
             raise error.DBOSWorkflowCancelledError(place)
 
-    # More than one at once, each a process that has the table.
+    # Several steps run at the same time, each in a process that has loaded the table.
     pool = StepPool(compute_step, count=n_cores())
 
     @DBOS.workflow(name=queue.STEP, max_recovery_attempts=MAX_DEATHS)
@@ -187,7 +184,7 @@ def _work(queue_name: str, parent: int | None) -> None:
         queue.heartbeat(queue.worker_at(queue_name))
     DBOS.launch()
     if queue_name != queue.STUDIES:
-        # Where the app is not, terms hold too.
+        # Retention periods of uploads also apply on machines without the app.
         from fairdash.runs.deletion import keep_enforcing
 
         keep_enforcing()
@@ -201,16 +198,16 @@ def _work(queue_name: str, parent: int | None) -> None:
 def _stand_by(queue_name: str, parent: int | None) -> None:
     """Let DBOS work until the queue has been empty for a while, or the parent process has ended.
 
-    If the database can't be reached, DBOS lets each job wait for it, and this function waits, too.
+    If the database can't be reached, DBOS lets each job wait for the database, and this function also waits.
     """
     quiet_since = looked = there_since = time.monotonic()
     is_away = False
     while time.monotonic() - quiet_since < SECONDS_TO_WAIT:
-        time.sleep(SECONDS_BETWEEN_LOOKS)
+        time.sleep(SECONDS_BETWEEN_CHECKS)
         if parent is not None and os.getppid() != parent:
             return
         try:
-            if parent is not None or queue.has_jobs(queue_name):
+            if parent is not None or queue.active(queue_name):
                 quiet_since = time.monotonic()
             if not queue.is_shared() or time.monotonic() - looked < SECONDS_BETWEEN_HEARTBEATS:
                 continue
@@ -219,7 +216,7 @@ def _stand_by(queue_name: str, parent: int | None) -> None:
             if is_away:
                 log.warning("the database is back")
                 is_away = False
-            # No worker could report while it was away: they get the time to.
+            # While the database was away, no worker could send heartbeats, so workers get time to do so.
             if time.monotonic() - there_since > queue.SECONDS_TO_LIVE:
                 queue.take_over(queue_name)
         except queue.AwayError as error:
@@ -230,21 +227,21 @@ def _stand_by(queue_name: str, parent: int | None) -> None:
 
 
 def _import_all(queue_name: str) -> None:
-    """Load everything that a job of the queue needs before there is a job, and limit the memory beyond it."""
+    """Import all packages that jobs of the queue need before there is a job."""
     if queue_name == queue.LONG and not os.environ.get("FAIRDASH_NO_STANDBY"):
-        # It imports in a process of its own, beside this one.
+        # Packages are imported in a separate process at the same time.
         warm_up()
     import fairdash.runs.worker
 
     if queue_name != queue.STUDIES:
         import fairdash.evaluation.execute_sweep
         import fairdash.training.stack  # noqa: F401
-    if queue_name == queue.QUICK and not queue.has_jobs(queue_name):
+    if queue_name == queue.QUICK and not queue.active(queue_name):
         _rehearse()
 
 
 def _rehearse() -> None:
-    """Run the smallest preview: torch and others load much of themselves when it is first used."""
+    """Run a minimal preview, because torch and other packages load many parts only on first use."""
     from fairdash.data.source import CatalogueSource
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.training.sweep import default_plan, preview_of
@@ -256,6 +253,6 @@ def _rehearse() -> None:
 
 
 if __name__ == "__main__":
-    # A user waits for what is in the quick queue.
+    # Jobs in the quick queue have a higher priority, because a user waits for them.
     detached.lower_priority(by=5 if sys.argv[1] == queue.QUICK else 10)
     sys.exit(main(sys.argv[1], parent=int(sys.argv[2]) if len(sys.argv) > 2 else None))

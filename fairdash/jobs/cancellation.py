@@ -23,7 +23,7 @@ if sys.platform != "win32":
     import fcntl
 
 LOCK, PROCESS, CANCEL = "worker.lock", "process.json", "cancel"
-#: How often a step looks for a request to stop.
+#: How often a job looks for a request to stop and for finished steps, and reports its progress.
 SECONDS_BETWEEN_CHECKS = 0.2
 #: Only a worker keeps a lock this long; others take it for a moment.
 SECONDS_FOR_THE_LOCK = 3.0
@@ -64,12 +64,19 @@ class StopCheck:
     def __init__(self, folder: Path) -> None:
         self._folder, self._checked = folder, 0.0
 
-    def __call__(self, *, now: bool = False) -> None:
-        """Raise Cancelled if a stop was requested; `now` looks in any case."""
-        if now or time.monotonic() - self._checked > SECONDS_BETWEEN_CHECKS:
+    def __call__(self, *, now: bool = False) -> bool:
+        """Raise Cancelled if a stop was requested; return whether it looked, which `now` demands."""
+        is_due = now or time.monotonic() - self._checked > SECONDS_BETWEEN_CHECKS
+        if is_due:
             self._checked = time.monotonic()
             if is_stop_requested(self._folder):
                 raise Cancelled
+        return is_due
+
+
+def lock(folder: Path, *, seconds: float = 0.0) -> FileLock:
+    """Lock that the worker of a job holds; raises filelock.Timeout if it is held for `seconds`."""
+    return FileLock(folder / LOCK, timeout=seconds, is_singleton=False)
 
 
 def sign(folder: Path) -> None:
@@ -78,8 +85,8 @@ def sign(folder: Path) -> None:
     (folder / PROCESS).write_text(json.dumps(who), encoding="utf-8")
 
 
-def stop(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
-    """Ask the process that works in `folder` to stop, then end it if necessary; return whether none is left.
+def end_process(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
+    """Request that the process that works in `folder` stops, then end it; return whether none is left.
 
     Parameters
     ----------
@@ -88,7 +95,7 @@ def stop(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
     """
     if not folder.is_dir():
         return True
-    (folder / CANCEL).touch()
+    request_stop(folder)
     if _is_free(folder, seconds):
         return True
     # The holder of the lock has signed: the number can't be another process's by now.
@@ -98,7 +105,7 @@ def stop(folder: Path, *, seconds: float = SECONDS_TO_STOP) -> bool:
             os.kill(int(who["pid"]), signal.SIGTERM)
     except (OSError, ValueError, KeyError, TypeError):
         # It has ended by itself, or works elsewhere: the lock tells.
-        return _is_free(folder, 0.0)
+        return _is_free(folder)
     return _is_free(folder, SECONDS_TO_BE_GONE)
 
 
@@ -115,7 +122,7 @@ def is_locked(lock: Path) -> bool:
         return False
     try:
         if sys.platform == "win32":
-            return not _is_free(lock.parent, 0.0, name=lock.name)
+            return not _is_free(lock.parent, name=lock.name)
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
@@ -124,7 +131,7 @@ def is_locked(lock: Path) -> bool:
     return False
 
 
-def _is_free(folder: Path, seconds: float, *, name: str = LOCK) -> bool:
+def _is_free(folder: Path, seconds: float = 0.0, *, name: str = LOCK) -> bool:
     try:
         with FileLock(folder / name, timeout=seconds, is_singleton=False):
             return True

@@ -19,7 +19,6 @@ import logging
 import multiprocessing
 import os
 import threading
-import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from functools import partial
@@ -30,7 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairdash.errors import Cancelled, FairdashError, Problem, RunError, trace_of
 from fairdash.jobs import queue
-from fairdash.jobs.cancellation import StopCheck, is_stop_requested, request_stop
+from fairdash.jobs.cancellation import SECONDS_BETWEEN_CHECKS, StopCheck, is_stop_requested, request_stop
 from fairdash.jobs.steps import MissingSteps, Replay
 from fairdash.storage import data_folder, make_parents, sha256
 from fairdash.utils.memory import limit_memory
@@ -40,9 +39,6 @@ if TYPE_CHECKING:
     from dbos import WorkflowStatus
 
 
-#: How often the job's process looks for finished steps and a request to stop, and a step's for the latter.
-SECONDS_BETWEEN_LOOKS = 0.2
-SECONDS_BETWEEN_REPORTS = 0.5
 #: Steps that are given at once to an executor that does not say how many it computes.
 MAX_WIDTH = 10_000
 #: Number of pools that may break in a row without a finished step in between.
@@ -67,7 +63,6 @@ class StepProgress:
     def __init__(self, replay: Replay) -> None:
         self._replay, self._check = replay, StopCheck(replay.folder.parent)
         self._place = progress_of(replay.folder, replay.target)
-        self._written = 0.0
         self._first: float | None = None
         #: Share of the job's work that the step has done.
         self.share = 0.0
@@ -80,10 +75,7 @@ class StepProgress:
         if self._first is None:
             self._first = fraction
         self.share = max(fraction - self._first, 0.0)
-        self._check()
-        now = time.monotonic()
-        if now - self._written > SECONDS_BETWEEN_REPORTS:
-            self._written = now
+        if self._check():
             try:
                 self._place.write_text(json.dumps([doing, self.share]), encoding="utf-8")
             except OSError as error:
@@ -150,7 +142,7 @@ def compute_steps(
                     running[pool.submit(step, str(folder), name)] = name
                 done: set[Future[tuple[str, float]]] = set()
                 while not done:
-                    done, _ = wait(running, timeout=SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+                    done, _ = wait(running, timeout=SECONDS_BETWEEN_CHECKS, return_when=FIRST_COMPLETED)
                     doing, share = _progress(folder, running.values(), doing)
                     progress(doing, share + sum(each for _, each in replay.index.values()))
                 for future in done:
@@ -224,14 +216,10 @@ def _end_in_time(folder: Path) -> None:
     """Stop this process when its parent ends, for any reason, or when the job has to stop."""
     parent = multiprocessing.parent_process()
     while parent is not None and parent.exitcode is None:
-        parent.join(SECONDS_BETWEEN_LOOKS)
+        parent.join(SECONDS_BETWEEN_CHECKS)
         if is_stop_requested(folder.parent) or not folder.is_dir():
             break
     os._exit(1)
-
-
-SECONDS_BETWEEN_QUEUE_LOOKS = 0.3
-_CANCELLED = "cancelled"
 
 
 class QueueExecutor(Executor):
@@ -255,7 +243,7 @@ class QueueExecutor(Executor):
         """Put a step on the queue, unless an earlier process of this job did so."""
         _, name = args
         id = f"{self._job}-step-{sha256(name.encode())[:16]}"
-        queue.retry_until_available(lambda: queue.enqueue_step(id, self._place, name, owner=self._owner))
+        queue.retry_until_available(lambda: queue.submit_step(id, self._place, name, owner=self._owner))
         self._futures[id] = Future()
         return self._futures[id]
 
@@ -265,25 +253,25 @@ class QueueExecutor(Executor):
         queue.retry_until_available(lambda: queue.forget_steps(self._job))
 
     def _follow(self) -> None:
-        while not self._is_over.wait(SECONDS_BETWEEN_QUEUE_LOOKS):
+        while not self._is_over.wait(SECONDS_BETWEEN_CHECKS):
             ids = [id for id, future in list(self._futures.items()) if not future.done()]
-            for each in queue.retry_until_available(partial(queue.steps_of, ids)):
-                if each.status not in (queue.WAITING, queue.AT_WORK) and not self._is_over.is_set():
-                    _settle(self._futures[each.workflow_id], each)
+            for step in queue.retry_until_available(partial(queue.steps_of, ids)):
+                if step.status not in queue.ACTIVE:
+                    settle(self._futures[step.workflow_id], step)
 
 
-def _settle(future: Future[Any], found: WorkflowStatus) -> None:
-    """Pass on the result of a step, or its error message."""
-    digest, share, failure, problems = found.output or ("", 0.0, "", [])
+def settle(future: Future[Any], step: WorkflowStatus) -> None:
+    """Pass on the result of a step, or its error."""
+    if step.output is None:
+        # Taken off the queue, or its workers have died too often.
+        future.set_exception(BrokenExecutor(step.status))
+        return
+    digest, share, problems = step.output
     if digest:
         future.set_result((digest, share))
-    elif problems:
-        future.set_exception(RunError(*(from_plain(Problem, each) for each in problems)))
-    elif failure:
-        future.set_exception(Cancelled() if failure == _CANCELLED else RuntimeError(failure))
     else:
-        # Taken off the queue, or its workers have died too often.
-        future.set_exception(BrokenExecutor(found.status))
+        error = RunError(*(from_plain(Problem, each) for each in problems)) if problems else Cancelled()
+        future.set_exception(error)
 
 
 class StepPool:
@@ -304,27 +292,29 @@ class StepPool:
         self._lock = threading.Lock()
 
     def compute(self, place: str, name: str) -> list[Any]:
-        """Compute a step; return the hash of its result, its share, and any error in words."""
+        """Compute a step; return the hash of its result, its share, and problems, if any."""
         folder = data_folder(place) / "units"
         try:
             for _ in range(MAX_BROKEN):
                 pool = self._pool_for(folder)
                 try:
-                    return [*pool.submit(self._step, str(folder), name).result(), "", []]
+                    return [*pool.submit(self._step, str(folder), name).result(), []]
                 except BrokenExecutor:
                     if is_stop_requested(folder.parent) or not folder.is_dir():
                         raise Cancelled from None
                     with self._lock:
                         self._folder = None if self._pool is pool else self._folder
             raise RunError.of("The processes of a machine were stopped repeatedly", "Give it more memory.")
-        except FairdashError as error:
-            return ["", 0.0, str(error), [to_plain(each) for each in error.problems]]
         except Cancelled:
-            return ["", 0.0, _CANCELLED, []]
+            problems = []
+        except FairdashError as error:
+            problems = [*error.problems]
         except Exception as error:
             # The boundary of the process.
             log.error("a step of %s: %s", place, trace_of(error))
-            return ["", 0.0, f"a step has failed ({type(error).__name__}): see its worker's log", []]
+            what = f"a step of this job has failed ({type(error).__name__})"
+            problems = [Problem(what=what, hint="The log of the worker that computed it says why.")]
+        return ["", 0.0, [to_plain(each) for each in problems]]
 
     def _pool_for(self, folder: Path) -> ProcessPoolExecutor:
         with self._lock:

@@ -1,8 +1,8 @@
 """Queue of all jobs: a client of DBOS Transact.
 
 <home>/jobs.sqlite               waiting, running and ended jobs
-<home>/workers/<queue>.todo         exists while the queue may contain jobs
-<home>/workers/<queue>.lock         held by the process that runs a queue on this machine
+<home>/workers/<queue>.lock         held by the process that runs a queue on this machine; a process that ends
+                                    by itself deletes it, so that a lock held by no process reveals a dead one
 <home>/workers/<queue>.log          its output; with several machines the file name begins with that of the
                                     machine
 
@@ -18,7 +18,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from fairdash.errors import StorageError
 from fairdash.jobs.cancellation import is_locked
 from fairdash.jobs.process import n_cores, start_detached
-from fairdash.storage import cant_keep, data_folder, make_parents, write_whole
+from fairdash.storage import cant_keep, data_folder, make_parents
 
 if TYPE_CHECKING:
     from dbos import DBOSClient, WorkflowStatus
@@ -40,7 +40,7 @@ LONG, QUICK, STUDIES = QUEUES = ("long", "quick", "studies")
 #: several machines share the work.
 WORKFLOW, STEP, STEPS = "carry_out", "step", "steps"
 #: Version of the steps: a change that makes older results useless changes it; older jobs stay as they are.
-VERSION = "4"
+VERSION = "5"
 #: How often a queue's process asks for work, in seconds. It takes milliseconds, also at rest.
 POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 
@@ -49,6 +49,7 @@ SECONDS_BETWEEN_TRIES = 1.0
 
 #: As DBOS calls them. What has another state is broken: its processes have died too often.
 WAITING, AT_WORK, STOPPED = "ENQUEUED", "PENDING", "CANCELLED"
+ACTIVE = WAITING, AT_WORK
 
 #: Where several machines work at one database, each worker has a row; on one machine a lock tells.
 #: One that was not heard of for so long is dead; it beats several times in this.
@@ -94,7 +95,7 @@ class QueueState:
     @property
     def is_active(self) -> bool:
         """Return whether the job waits or is being processed."""
-        return self.state in (WAITING, AT_WORK)
+        return self.state in ACTIVE
 
 
 def database_url() -> str:
@@ -130,14 +131,7 @@ def client() -> DBOSClient:
 
 
 def submit(
-    place: str,
-    *,
-    queue_name: str,
-    owner: str,
-    part: str = "",
-    id: str | None = None,
-    now: bool = True,
-    again: bool = False,
+    place: str, *, queue_name: str, owner: str, part: str = "", id: str | None = None, again: bool = False
 ) -> None:
     """Add a job to the queue unless it is there; a finished or stopped job is added again.
 
@@ -146,87 +140,62 @@ def submit(
     place
         ``"<room>/<id>"``, as in :func:`fairdash.cli.worker.carry_out`.
     queue_name
-        One of QUEUES.
+        One of QUEUES. The caller must call :func:`ensure_worker`.
     owner
         Owner of the job.
     part
         Part of the job, for the process.
     id
         Name in the queue; by default that of the place.
-    now
-        Whether to start a process for it; otherwise the caller must call :func:`start_worker`.
     again
         Whether no process holds the job, so that a state of being at work is out of date.
     """
+    _submit(WORKFLOW, queue_name, id or place.rpartition("/")[2], place, part, owner=owner, again=again)
+
+
+def submit_step(id: str, place: str, name: str, *, owner: str) -> None:
+    """Add a step of a job to the queue of steps, replacing an earlier attempt that has ended."""
+    _submit(STEP, STEPS, id, place, name, owner=owner)
+
+
+def _submit(
+    workflow: str, queue_name: str, id: str, *arguments: str, owner: str, again: bool = False
+) -> None:
     from dbos import EnqueueOptions
 
-    id = id or place.rpartition("/")[2]
-    if (at := state_of(id)) is None or again or not at.is_active:
+    found = _workflows(workflow_ids=[id])
+    if again or not any(each.status in ACTIVE for each in found):
         options = EnqueueOptions(
-            workflow_name=WORKFLOW, queue_name=queue_name, workflow_id=id, authenticated_user=owner
+            workflow_name=workflow, queue_name=queue_name, workflow_id=id, authenticated_user=owner
         )
         with in_words():
-            if at is not None:
-                client().delete_workflow(id)
-            client().enqueue(options, place, part)
-    if now:
-        start_worker(queue_name)
+            client().delete_workflows([each.workflow_id for each in found])
+            client().enqueue(options, *arguments)
 
 
 def state_of(id: str) -> QueueState | None:
     """Return the state of a job; None if it was never in this home's queue."""
-    return states_of([id]).get(id)
-
-
-def states_of(ids: Collection[str]) -> dict[str, QueueState]:
-    """Return the states of the jobs that are, or were, in the queue."""
-    if not ids or (not is_shared() and not data_folder("jobs.sqlite").is_file()):
-        return {}
-    found = _workflows(workflow_ids=list(ids))
-    lines = {
-        queue_name: active(queue_name)
-        for queue_name in {each.queue_name for each in found if each.status == WAITING}
-    }
-
-    def ahead_of(job: WorkflowStatus) -> tuple[str, ...]:
-        line = sorted(lines.get(job.queue_name, []), key=_place) if job.status == WAITING else []
-        return tuple(each.workflow_id for each in line if _place(each) < _place(job))
-
-    return {each.workflow_id: QueueState(each.status, ahead_of(each)) for each in found}
+    for job in _workflows(workflow_ids=[id]):
+        line = sorted(active(job.queue_name), key=_place) if job.status == WAITING else []
+        return QueueState(job.status, tuple(each.workflow_id for each in line if _place(each) < _place(job)))
+    return None
 
 
 def active(queue_name: str | None) -> list[WorkflowStatus]:
     """Return the jobs that wait or run in a queue."""
-    return _workflows(queue_name=queue_name, status=[WAITING, AT_WORK])
-
-
-def enqueue_step(id: str, place: str, name: str, *, owner: str) -> None:
-    """Put a step of a job on the queue of steps, replacing an earlier attempt that has ended."""
-    from dbos import EnqueueOptions
-
-    found = steps_of([id])
-    if not found or found[0].status not in (WAITING, AT_WORK):
-        options = EnqueueOptions(
-            workflow_name=STEP, queue_name=STEPS, workflow_id=id, authenticated_user=owner
-        )
-        with in_words():
-            client().delete_workflows([each.workflow_id for each in found])
-            client().enqueue(options, place, name)
+    return _workflows(queue_name=queue_name, status=[*ACTIVE])
 
 
 def steps_of(ids: Collection[str]) -> list[WorkflowStatus]:
     """Return the states of steps, with their results."""
-    with in_words():
-        return client().list_workflows(workflow_ids=list(ids), load_input=False) if ids else []
+    return _workflows(workflow_ids=list(ids), load_output=True) if ids else []
 
 
 def forget_steps(job: str) -> None:
     """Take a job's steps off the queue."""
     ids = [each.workflow_id for each in _workflows(workflow_id_prefix=f"{job}-step-")]
-    if ids:
-        with in_words():
-            client().cancel_workflows(ids)
-            client().delete_workflows(ids)
+    cancel(ids)
+    forget(ids)
 
 
 def _place(workflow: WorkflowStatus) -> tuple[bool, int, str]:
@@ -245,18 +214,16 @@ def give_up(id: str, *, begun: int | None) -> None:
             client().cancel_workflows([id])
 
 
-def cancel(ids: Iterable[str]) -> None:
-    """Prevent further units of these jobs from starting."""
-    known = [id for id, at in states_of(list(ids)).items() if at.is_active]
-    if known:
+def cancel(ids: Collection[str]) -> None:
+    """Prevent further steps of these jobs from starting; ended jobs keep their state."""
+    if known := _known(ids):
         with in_words():
             client().cancel_workflows(known)
 
 
-def forget(ids: Iterable[str]) -> None:
+def forget(ids: Collection[str]) -> None:
     """Delete these jobs from the database."""
-    known = list(states_of(list(ids)))
-    if known:
+    if known := _known(ids):
         with in_words():
             client().delete_workflows(known)
 
@@ -273,36 +240,21 @@ def retry_until_available(ask: Callable[[], Answer]) -> Answer:
 
 def ensure_worker(queue_name: str) -> None:
     """Keep a process for a queue on this machine; it ends by itself when there is nothing to do."""
-    if not is_locked(lock_of(queue_name)):
-        log = lock_of(queue_name).with_suffix(".log")
-        make_parents(log)
-        start_detached("fairdash.cli.worker", queue_name, log=log)
-
-
-def start_worker(queue_name: str) -> None:
-    """Keep a process for a queue as long as there is work, even if processes die."""
-    write_whole(_todo(queue_name), b"")
-    ensure_worker(queue_name)
+    lock = lock_of(queue_name)
+    if not is_locked(lock):
+        make_parents(lock)
+        try:
+            lock.touch()
+        except OSError as error:
+            raise cant_keep(error) from error
+        start_detached("fairdash.cli.worker", queue_name, log=lock.with_suffix(".log"))
 
 
 def ensure_workers() -> None:
     """Restart dead processes; only files are read, so that any page visit can call this."""
     for queue_name in QUEUES:
-        if _todo(queue_name).exists():
+        if lock_of(queue_name).exists():
             ensure_worker(queue_name)
-
-
-def has_jobs(queue_name: str) -> bool:
-    """Return whether a queue holds a job; otherwise no process is started before the next one."""
-    if not _todo(queue_name).exists():
-        return False
-    if not active(queue_name):
-        _todo(queue_name).unlink(missing_ok=True)
-        if not active(queue_name):
-            return False
-        # Asked for in between.
-        _todo(queue_name).touch()
-    return True
 
 
 def lock_of(queue_name: str) -> Path:
@@ -320,13 +272,15 @@ def worker_at(queue_name: str) -> str:
     return f"{os.environ.get('FAIRDASH_MACHINE') or socket.gethostname()}-{queue_name}"
 
 
-def _todo(queue_name: str) -> Path:
-    return data_folder("workers") / f"{queue_name}.todo"
-
-
-def _workflows(**which: Any) -> list[WorkflowStatus]:
+def _workflows(*, load_output: bool = False, **which: Any) -> list[WorkflowStatus]:
+    if not is_shared() and not data_folder("jobs.sqlite").is_file():
+        return []
     with in_words():
-        return client().list_workflows(**which, load_input=False, load_output=False)
+        return client().list_workflows(**which, load_input=False, load_output=load_output)
+
+
+def _known(ids: Collection[str]) -> list[str]:
+    return [each.workflow_id for each in _workflows(workflow_ids=list(ids))] if ids else []
 
 
 @contextmanager

@@ -192,7 +192,7 @@ class Checkpoints:
         Called before each step; an exception from it stops the job.
     """
 
-    def __init__(self, folder: Path, *, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, folder: Path, *, check: Callable[[], object] = lambda: None) -> None:
         self.folder = folder
         self.check = check
         self.read_index()

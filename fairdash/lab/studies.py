@@ -2,7 +2,7 @@
 distributions (figure 1), and power.
 
 One further study ranks the features that predict a sensitive attribute. A hash of its definition names each
-:class:`Study`, and :mod:`fairdash.runs.other_jobs` runs it outside the app.
+:class:`Study`, and :mod:`fairdash.runs.studies` runs it outside the app.
 """
 
 from __future__ import annotations

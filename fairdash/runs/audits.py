@@ -104,7 +104,7 @@ def create_audit(
     model_output: str | None = None,
     check_column: str | None = None,
 ) -> AuditJob:
-    """Create and queue an audit, which records its plan before any process takes it.
+    """Create an audit, which records its plan before any process takes it.
 
     `model` is a model's file; this and the following parameters are as in :func:`fairdash.audit`.
     StorageError if it is too large, or can't be stored.

@@ -26,6 +26,7 @@ from __future__ import annotations
 import itertools
 import json
 import textwrap
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -59,91 +60,7 @@ CARD = "model_card.md"
 TESTED = "test_premiums.parquet"
 #: Counted up when the keys of a card change their meaning.
 _FORMAT = 1
-_README_OF_MODEL = """\
-A model made with fairdash {fairdash}
-
-What is in here
-  model.safetensors   the model: numbers and names, and nothing that can be executed
-  model.json          its data, method, expected accuracy and limits
-  model_card.md       the same in words, with fields for you to complete
-  load_model.py       predicts for the rows of a table
-
-How to use it
-  Install fairdash {fairdash} with Python 3.11 or newer, from the folder of its source code, the one with
-  pyproject.toml in it: it is not on PyPI. Ask the person who gave you this file for it.
-
-      python -m pip install "path/to/fairdash[readers,train]" -c path/to/fairdash/constraints.txt
-
-  Then:
-
-      python load_model.py table.csv
-
-  The table needs the columns that model.json names under "data", "roles", "features", under the same
-  names and in the same units, prepared as the notes there say. Columns may stand in any order, others may
-  be there too, and the sensitive ones are not needed. predictions.csv then has one number per row.
-
-How it was made
-  It was fitted on all {rows:,} rows of the data set{set_aside}, with the weight
-  lambda = {lam:g} on fairness. The figures in model.json are estimates: they come from models fitted in
-  the same way on a part of the rows and measured on the others.
-{confirmation}
-Before you use it or pass it on
-{limits}
-"""
-_README_OF_TARIFF = """\
-A tariff made with fairdash {fairdash}
-
-What is in here
-  tariff.xlsx, tariff.csv   the table of relativities: everything needed for rating
-  glm.csv                   the same factors at lambda = 0: a GLM, for comparison
-  tariff.json               its data, method, expected accuracy and limits
-  model_card.md             the same in words, with fields for you to complete
-
-How to rate with it
-{formula}
-
-With fairdash {fairdash}:
-
-    import fairdash as fd
-    premiums = fd.rate(fd.read_tariff("tariff.xlsx"), policies)
-
-How it was made
-  It was fitted on all {rows:,} rows of the data set, with the weight lambda = {lam:g} on fairness. The
-  figures in tariff.json are estimates: they come from tariffs fitted in the same way on a part of the rows
-  and measured on the others.
-
-Before you use it or file it
-{limits}
-"""
-_LIMITS = (
-    "This fit uses all rows, so none were left to test it. Measure its error and its dependence on the "
-    "sensitive columns on your own rows.",
-    "Training lowered the dependence on these sensitive columns over all rows together. Other attributes, "
-    "subsets of the rows and later years may show more.",
-)
-#: The same for every model: names of columns stand in the card's other parts alone.
-_LIMITS_OF_MODEL = (
-    *_LIMITS,
-    "It does not use the sensitive columns, but its features may still reveal them.",
-    "A missing number counts as the median. Missing text, and text not seen in the fit, count as none of "
-    "the known levels. It warns of the latter.",
-    "Rows unlike those it was fitted on get a prediction anyway.",
-    "model.safetensors holds averages and medians of the columns of numbers, and every value that occurs in "
-    "the columns of text. Make sure that none of them names a person.",
-)
-_LIMITS_OF_TARIFF = (
-    *_LIMITS,
-    "No factor is a sensitive column, but factors may still reveal them.",
-    "Levels with little exposure have uncertain relativities. See the column share.",
-    "It claims no compliance with any rule.",
-)
-_LIMITS_OF_REPAIR = (
-    "The repair of each row was fitted on other rows. To price new rows, fit fairdash.FairPostprocessor.",
-    "Without the sensitive attribute at pricing, the price follows it to the extent that other columns "
-    "reveal it.",
-    "It repairs the dependence on this attribute only. Other attributes and combinations may show more.",
-    "It claims no compliance with any rule.",
-)
+_TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 _ABOUT_FIGURES = (
     "Estimates from the splits, not for this fit: models fitted in the same way on the training rows of "
     "each split, measured on its test rows."
@@ -166,7 +83,8 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
         if included
         else ""
     )
-    readme = _README_OF_MODEL.format(
+    readme = str.format(
+        _TEXTS["readme_of_model"],
         fairdash=__version__,
         rows=card["data"]["rows"],
         set_aside=f" but {set_aside:,} used for early stopping" if set_aside else "",
@@ -214,7 +132,8 @@ def tariff_files(model: FairTariff, card: Mapping[str, Any]) -> dict[str, bytes]
 
     table = model.relativities()
     tables = {TARIFF: csv_of(table), GLM: csv_of(model.relativities(unpenalised=True))}
-    readme = _README_OF_TARIFF.format(
+    readme = str.format(
+        _TEXTS["readme_of_tariff"],
         fairdash=__version__,
         formula=_lines(model.formula().splitlines(), first="  "),
         rows=card["data"]["rows"],
@@ -260,7 +179,7 @@ def card_of(
             "epoch_kept": model.best_epoch_,
         },
         "figures": _about_figures(plan, run, figures, of=_figures_are_of(model.lam_, plan.lams)),
-        "limits": list(_LIMITS_OF_MODEL),
+        "limits": [*_TEXTS["limits_of_fit"], *_TEXTS["limits_of_model"]],
     }
 
 
@@ -293,7 +212,7 @@ def card_of_tariff(
             "notes": list(notes),
         },
         "figures": _about_figures(plan, run, figures),
-        "limits": list(_LIMITS_OF_TARIFF),
+        "limits": [*_TEXTS["limits_of_fit"], *_TEXTS["limits_of_tariff"]],
     }
 
 
@@ -331,7 +250,7 @@ def card_of_repair(
             "about": "Figures at full strength, on rows that the repair was not fitted on; HGR by splines",
             "values": {"dependence before": before, **values},
         },
-        "limits": [reach_in_words(figures), *_LIMITS_OF_REPAIR],
+        "limits": [reach_in_words(figures), *_TEXTS["limits_of_repair"]],
     }
 
 

@@ -34,11 +34,13 @@ from fairdash.data.source import sources_folder
 from fairdash.data.uploads import check_sha256, delete_upload, forget_tables, holders_of
 from fairdash.errors import FairdashError, Problem, StorageError
 from fairdash.jobs import queue
-from fairdash.jobs.cancellation import LOCK, is_at_work, stop
+from fairdash.jobs.cancellation import LOCK, end_process, is_at_work
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
-from fairdash.runs.other_jobs import RepairJob, SearchJob, StudyJob
+from fairdash.runs.repairs import RepairJob
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import FIRST, SPEC, Job, Run
+from fairdash.runs.studies import StudyJob
 from fairdash.storage import LOCAL, data_folder, delete_unfinished, inside, make_parents, write_whole
 from fairdash.utils.text import counted
 
@@ -338,7 +340,7 @@ def _owner_in(spec: Path) -> str | None:
 
 def _delete(folder: Path) -> Iterator[Problem]:
     """Delete a folder of work; a problem if its process does not stop."""
-    if not stop(folder):
+    if not end_process(folder):
         yield Problem(
             what=f"a process is still running in {folder}",
             hint="End it, or restart the machine, then delete it once more.",

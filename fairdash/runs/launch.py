@@ -16,16 +16,11 @@ from fairdash.jobs.cancellation import request_stop, withdraw_stop
 from fairdash.lab.studies import Study
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.models import ModelJob, create_model
-from fairdash.runs.other_jobs import (
-    RepairJob,
-    SearchJob,
-    StudyJob,
-    create_repair,
-    create_search,
-    create_study,
-)
+from fairdash.runs.repairs import RepairJob, create_repair
+from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RunStatus, write_status
 from fairdash.runs.store import FIRST, SPEC, Job, Run, RunSpec, spec_text
+from fairdash.runs.studies import StudyJob, create_study
 from fairdash.storage import LOCAL, sha256, write_whole
 from fairdash.storage.log import LOG, note
 from fairdash.training.defaults import current_defaults
@@ -107,16 +102,15 @@ def start_study(study: Study) -> StudyJob:
         Its folder can't be written.
     """
     job = create_study(study)
-    # A process that has not yet seen the request to stop may continue.
-    withdraw_stop(job.folder)
     state = job.status.state
     if state in (CANCELLED, FAILED):
         # Its file may be what was damaged.
         write_whole(job.folder / SPEC, spec_text(study).encode())
         resume(job)
-    elif state == QUEUED:
-        enqueue(job)
-    return job
+        return job
+    # A process that has not yet seen the request to stop continues.
+    withdraw_stop(job.folder)
+    return enqueue(job) if state == QUEUED else job
 
 
 def _facts_of(source: DatasetSource) -> dict[str, Any]:
@@ -147,10 +141,11 @@ def enqueue(job: SomeJob, *, again: bool = False) -> SomeJob:
         if isinstance(job, Run) and spec.first is not None and not job.available_result
         else None
     )
-    # The process of the preview starts the rest: two processes that start would share its cores.
-    queue.submit(place, queue_name=job.queue_name, owner=spec.owner, now=first is None, again=again)
+    queue.submit(place, queue_name=job.queue_name, owner=spec.owner, again=again)
     if first is not None:
         queue.submit(place, queue_name=queue.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
+    # The process of the preview starts the rest: two processes that start would share its cores.
+    queue.ensure_worker(job.queue_name if first is None else queue.QUICK)
     return job
 
 

@@ -246,14 +246,11 @@ class ModelJob(Job[ModelSpec]):
 
 
 def create_model(source: DatasetSource, plan: Sweep, *, method: str, lam: float, **asked: Any) -> ModelJob:
-    """Create and queue a refit. Parameters as in :class:`ModelSpec`."""
+    """Create a refit. Parameters as in :class:`ModelSpec`."""
     return ModelJob.create(ModelSpec(source=source, plan=plan, point=ModelKey(method, lam), **asked))
 
 
 def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:
     """Return the newest model that its owner requested at a point of a run; None if none is readable."""
-
-    def is_it(spec: ModelSpec) -> bool:
-        return (spec.run, spec.point) == (run, ModelKey(method, lam))
-
-    return newest(ModelJob, is_it, owner=owner)
+    point = run, ModelKey(method, lam)
+    return newest(ModelJob, lambda spec: (spec.run, spec.point) == point, owner=owner)

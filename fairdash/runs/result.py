@@ -29,7 +29,7 @@ from fairdash.utils.records import from_plain, to_plain
 PARTS = ("train", "test", "validation")
 _TRAIN, _TEST, _VALIDATION, NONE = 0, 1, 2, 3
 _NAME = re.compile(r"[a-z_]+")
-#: Older results hold a "price" of independence for a base that was not told s: that is no bound.
+#: Array of the price of independence in each split.
 PRICE = "price_of_independence"
 #: The training curves' file, and what a line of it says.
 CURVES, CURVE_COLUMNS = "curves.jsonl", ("method", "lam", "epoch", "mse", "dependence")
@@ -60,13 +60,6 @@ class About:
         if not all(_NAME.fullmatch(each) for each in self.objectives):
             # They become parts of paths.
             raise ValueError("no ids of objectives")
-
-    @classmethod
-    def known(cls, values: Any) -> dict[str, Any]:
-        """Return the values of a file that this version knows."""
-        if not isinstance(values, dict):
-            raise ValueError("not a JSON object")
-        return {each.name: values[each.name] for each in fields(cls) if each.name in values}
 
 
 #: Fields of a result that ``about.json`` has under the same name.
@@ -153,7 +146,7 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
 
     try:
         arrays = load_file(folder / "rows.safetensors")
-        about = from_plain(About, About.known(_json(folder / "about.json")))
+        about = from_plain(About, _json(folder / "about.json"))
         members = _table(folder, "members")
         frames, paths = (
             {each: _table(folder, f"{kind}-{each}") for each in about.objectives}

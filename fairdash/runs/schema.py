@@ -171,7 +171,7 @@ class _Result:
         return frame
 
     def _about(self, content: bytes) -> About:
-        about = _record(About, About.known(read_json(content, most_bytes=MAX_JSON, may_lack=True)))
+        about = _record(About, read_json(content, most_bytes=MAX_JSON, may_lack=True))
         named, roles = set(about.objectives), self.spec.source.roles
         require(about.objective == self.plan.objective, "its objective is not the plan's")
         require(about.objective in named <= OBJECTIVES.keys(), "its objectives are unknown")
@@ -192,7 +192,6 @@ class _Result:
     def _rows(self, content: bytes) -> list[dict[str, int]]:
         """Parts of each split, with the number of their rows."""
         about, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
-        price = Array(dtype="float64", shape=(n_splits,), may_lack=True, is_needed=False)
         arrays = read_arrays(
             content,
             {
@@ -202,9 +201,7 @@ class _Result:
                 "part": Array(dtype="uint8", shape=(n_splits, None), high=NONE),
                 "weight": Array(dtype="float64", shape=(None,), low=0, is_needed=False),
                 "groups": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
-                PRICE: price,
-                # Its name from before references were given s.
-                "price": price,
+                PRICE: Array(dtype="float64", shape=(n_splits,), may_lack=True, is_needed=False),
                 "rows": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
             },
         )
@@ -396,7 +393,7 @@ def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ..
 def _are_of_rows(arrays: Mapping[str, Any], n: int) -> None:
     """Raise a SchemaError unless each array has one entry per row, and weights are above 0."""
     for name, values in arrays.items():
-        if name not in (PRICE, "price"):
+        if name != PRICE:
             of_rows = -1 if name in ("predictions", "part") else 0
             require(values.shape[of_rows] == n, f"{name} has another length")
     require("weight" not in arrays or (arrays["weight"] > 0).all(), "a weight is not above 0")

@@ -26,7 +26,6 @@ from fairdash.utils.text import counted
 if TYPE_CHECKING:
     from fairdash.runs.store import Job
 
-SECONDS_BETWEEN_REPORTS = 0.2
 #: Time left follows the paces of so many last seconds, once so many and such a share have been worked. An
 #: estimate from the plan alone may be off by such a share.
 SECONDS_OF_PACE, SECONDS_THAT_TELL, SHARE_THAT_TELLS, UNSURE = (60.0, 180.0), 3.0, 0.1, 0.3
@@ -155,7 +154,6 @@ class JobContext:
         self.started = time.monotonic() - before.seconds
         #: Estimate of the time left at that share of the work, until the pace is known.
         self.estimate, self.estimated_at = before.seconds_left, before.fraction
-        self.last = 0.0
         self.fraction = 0.0
         #: When which share of the work was done, in the last minutes.
         self.paced: list[tuple[float, float]] = []
@@ -175,12 +173,9 @@ class JobContext:
 
     def progress(self, doing: str, fraction: float) -> None:
         """Report that `fraction` of the work is completed; raise Cancelled if the user wants to stop."""
-        self.check()
-        if time.monotonic() - self.last < SECONDS_BETWEEN_REPORTS:
-            return
-        left = self._seconds_left(fraction)
-        self.last, self.fraction = time.monotonic(), fraction
-        self._write(doing, fraction, left)
+        if self.check():
+            self.fraction = fraction
+            self._write(doing, fraction, self._seconds_left(fraction))
 
     def _seconds_left(self, fraction: float) -> tuple[float, float] | None:
         """Range of the time left; None in the first seconds without an estimate.

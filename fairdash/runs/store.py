@@ -22,7 +22,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -31,7 +31,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
-from filelock import FileLock
 
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
@@ -39,7 +38,7 @@ from fairdash.data.source import DatasetSource
 from fairdash.errors import Checks, FairdashError, OptionError, RunError, StorageError
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import queue
-from fairdash.jobs.cancellation import LOCK, is_stop_requested
+from fairdash.jobs.cancellation import is_stop_requested, lock
 from fairdash.runs.result import (
     CURVES,
     UnreadableError,
@@ -164,7 +163,7 @@ class Job(Generic[Spec]):
     def create(
         cls, spec: Spec, *, id: str | None = None, files: Mapping[str, bytes] = MappingProxyType({})
     ) -> Self:
-        """Create and queue a job; `files` are further files that it needs, by name.
+        """Create a job; `files` are further files that it needs, by name.
 
         If a job with this `id` exists, it is returned, so simultaneous requests create only one.
         """
@@ -225,9 +224,9 @@ class Job(Generic[Spec]):
         except (OSError, ValueError, RecursionError) as error:
             raise self.damaged(STATUS) from error
 
-    def lock(self, *, seconds: float = 0.0) -> FileLock:
+    def lock(self, *, seconds: float = 0.0) -> AbstractContextManager[Any]:
         """Lock that the worker holds; raises filelock.Timeout if it is held for `seconds`."""
-        return FileLock(self.folder / LOCK, timeout=seconds, is_singleton=False)
+        return lock(self.folder, seconds=seconds)
 
     def is_cancelled(self) -> bool:
         """Return whether the user asked to stop the job."""
@@ -406,5 +405,5 @@ def _checked_name(name: str) -> str:
 
 
 def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:
-    """Create and queue a run."""
+    """Create a run."""
     return Run.create(RunSpec(source=source, plan=plan, first=first, defaults=current_defaults()))

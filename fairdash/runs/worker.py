@@ -25,10 +25,12 @@ from fairdash.jobs.process import n_cores
 from fairdash.jobs.steps import Checkpoints, Unit, at_once
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
-from fairdash.runs.other_jobs import RepairJob, SearchJob, StudyJob, forget_the_oldest
+from fairdash.runs.repairs import RepairJob
 from fairdash.runs.result import CURVES
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.state import CANCELLED, DONE, FAILED, UNSURE, JobContext
 from fairdash.runs.store import SPEC, Job, Run
+from fairdash.runs.studies import StudyJob, forget_the_oldest
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.methods import FAIR_TARIFF
 from fairdash.training.search import search_settings
@@ -89,13 +91,9 @@ def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bo
         return 0
 
 
-#: A folder of the home each.
-KINDS: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob, RepairJob, StudyJob)
-
-
 def open_job(job_id: str, *, owner: str | None = None) -> Job[Any]:
     """Return the owner's job with this id, of the kind given by its folder; RunError if there is none."""
-    return next((kind for kind in KINDS if (kind.home() / job_id).is_dir()), Run)(job_id, owner=owner)
+    return next((kind for kind in WORK if (kind.home() / job_id).is_dir()), Run)(job_id, owner=owner)
 
 
 def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, context: JobContext) -> int:
@@ -235,6 +233,7 @@ def _study(study: StudyJob, context: JobContext, _: Unit) -> None:
     forget_the_oldest()
 
 
+#: Kind of job to the function that executes it; each kind has a folder in the home.
 WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
     {
         **{Run: _train, SearchJob: _search, ModelJob: _make, AuditJob: _audit},

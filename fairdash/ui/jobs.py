@@ -11,9 +11,9 @@ import streamlit as st
 
 from fairdash.lab.studies import Study
 from fairdash.runs.launch import cancel, resume, start_study
-from fairdash.runs.other_jobs import StudyJob, find_study
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Job
+from fairdash.runs.studies import StudyJob, find_study
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import duration, safe

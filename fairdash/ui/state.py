@@ -11,7 +11,7 @@ import streamlit as st
 from fairdash.data.source import CatalogueSource, DatasetSource, load_source, save_source
 from fairdash.errors import FairdashError, StorageError
 from fairdash.runs.audits import AuditJob
-from fairdash.runs.other_jobs import SearchJob
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Run
 from fairdash.ui.access import current_owner
 from fairdash.ui.frame import show_problems

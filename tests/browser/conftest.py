@@ -14,7 +14,8 @@ from fairdash.runs.audits import AuditJob
 from fairdash.runs.launch import cancel
 from fairdash.runs.listing import jobs_of
 from fairdash.runs.models import ModelJob
-from fairdash.runs.other_jobs import RepairJob, SearchJob
+from fairdash.runs.repairs import RepairJob
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Job, Run
 from fairdash.ui.access import _id_of
 from tests.serving import ROOT, served

@@ -1,11 +1,13 @@
 """Steps computed by other processes: the same bits with any number of them, and whatever happens to one."""
 
+import json
 import os
 import pickle
 import signal
-from concurrent.futures import BrokenExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ import fairdash as fd
 from fairdash.errors import Cancelled, OptionError, RunError
 from fairdash.evaluation.parallel_sweep import execute_in_parallel
 from fairdash.evaluation.result import SweepResult
-from fairdash.jobs.parallel import compute_steps
+from fairdash.jobs.parallel import StepPool, compute_steps, settle
 from fairdash.jobs.steps import (
     Branch,
     Checkpoints,
@@ -131,6 +133,32 @@ def test_an_executor_that_always_breaks_ends_the_run_with_a_clear_error(tmp_path
         compute_steps(
             lambda job: program(job, []), tmp_path / "units", step=step, executor=lambda: Breaking(0)
         )
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (
+            OptionError.of("It can't be fitted", "Take another."),
+            RunError,
+            "It can't be fitted. Take another.",
+        ),
+        (KeyError("x"), RunError, "has failed .KeyError.. The log of the worker"),
+        (Cancelled(), Cancelled, None),
+    ],
+)
+def test_an_error_in_a_step_of_another_machine_reaches_the_job_in_words(
+    error: Exception, kind: type[Exception], words: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> tuple[str, float]:
+        raise error
+
+    monkeypatch.setattr(StepPool, "_pool_for", lambda *_: ThreadPoolExecutor(1))
+    future = Future()
+    output = json.loads(json.dumps(StepPool(fail, count=1).compute("runs/x", "train/0")))
+    settle(future, SimpleNamespace(output=output))
+    with pytest.raises(kind, match=words):
+        future.result()
 
 
 @pytest.mark.usefixtures("in_parallel")

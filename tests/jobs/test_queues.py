@@ -191,6 +191,7 @@ def test_a_queue_process_starts_even_while_a_page_checks_the_lock(monkeypatch: p
     fcntl.flock(handle, fcntl.LOCK_SH)
     threading.Timer(0.3, os.close, [handle]).start()
     assert (queue_worker.main("long"), begun) == (0, ["long"])
+    assert not lock.exists(), "a lock that stays is of a process that died"
 
 
 @pytest.mark.processes

@@ -15,7 +15,7 @@ from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs import worker
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.confirmations import CONFIRMATIONS, confirm_run, read_confirmations
-from fairdash.runs.other_jobs import create_search
+from fairdash.runs.searches import create_search
 from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text

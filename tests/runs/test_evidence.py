@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fairdash.errors import RunError, StorageError
+from fairdash.jobs import cancellation
 from fairdash.runs import launch, state, store, worker
 from fairdash.runs.launch import cancel, start_run
 from fairdash.runs.listing import list_runs
@@ -95,7 +96,7 @@ def failing(times: int, write: Callable[..., None]) -> tuple[list[int], Callable
 def test_a_run_retries_and_finishes_after_the_disk_was_full(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither while it tells how far it is, nor while it writes what it has found."""
     monkeypatch.setattr(state, "SECONDS_BETWEEN_TRIES", 0.0)
-    monkeypatch.setattr(state, "SECONDS_BETWEEN_REPORTS", 0.0)
+    monkeypatch.setattr(cancellation, "SECONDS_BETWEEN_CHECKS", 0.0)
     run = create_run(SOURCE, LEAST)
     told, tell = failing(5, state.write_status)
     monkeypatch.setattr(state, "write_status", tell)

@@ -16,7 +16,7 @@ from fairdash.runs.audits import create_audit
 from fairdash.runs.launch import start_search
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
-from fairdash.runs.other_jobs import SearchJob, create_search
+from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.state import DONE, FAILED, QUEUED
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.storage import data_folder

@@ -27,7 +27,7 @@ from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.launch import cancel
 from fairdash.runs.listing import finished_audits
 from fairdash.runs.model_card import HEADINGS
-from fairdash.runs.other_jobs import RepairJob, create_repair, find_repair
+from fairdash.runs.repairs import RepairJob, create_repair, find_repair
 from fairdash.storage import LOCAL
 from fairdash.tables.readers.report import ReadingOptions
 from fairdash.tables.roles import Roles

@@ -18,7 +18,7 @@ from fairdash.data.source import load_source
 from fairdash.dependence import measure
 from fairdash.lab.studies import PROXIES, Study
 from fairdash.runs import worker
-from fairdash.runs.other_jobs import create_study
+from fairdash.runs.studies import create_study
 from fairdash.training.sweep import default_plan
 from fairdash.ui import cached
 from fairdash.ui.cached import link_of

@@ -23,7 +23,7 @@ from fairdash.runs import worker
 from fairdash.runs.audits import create_audit
 from fairdash.runs.launch import cancel
 from fairdash.runs.listing import list_runs
-from fairdash.runs.other_jobs import SearchJob, create_search
+from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.state import CANCELLED
 from fairdash.storage import LOCAL
 from fairdash.training.lam_search import LamSearch, Target

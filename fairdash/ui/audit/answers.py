@@ -19,7 +19,7 @@ from fairdash.errors import Fix, RunError
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.launch import start_repair
 from fairdash.runs.listing import finished_audits, list_runs
-from fairdash.runs.other_jobs import RepairJob, find_repair
+from fairdash.runs.repairs import RepairJob, find_repair
 from fairdash.runs.state import DONE
 from fairdash.runs.store import RESULT, Run
 from fairdash.tables.exposure import AS_THEY_ARE

@@ -11,7 +11,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, Problem
 from fairdash.runs.launch import start_run
-from fairdash.runs.other_jobs import SearchJob
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.state import DONE
 from fairdash.runs.store import Run
 from fairdash.training import defaults

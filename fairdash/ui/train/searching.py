@@ -13,7 +13,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import FairdashError, OptionError
 from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.runs.launch import start_search
-from fairdash.runs.other_jobs import SearchJob
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.state import DONE
 from fairdash.training.defaults import LAMS
 from fairdash.training.lam_search import ERROR, EXCESS, MEASURE, LamSearch, Target

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from fairdash.dependence import REGISTRY, measure_many
 from fairdash.lab import SCENES, Progress, Scene, scene_estimates, truth_of
 from fairdash.lab.studies import Study, noise_axis_study, power_study
-from fairdash.runs.other_jobs import create_study
 from fairdash.runs.state import DONE, RunStatus, write_status
+from fairdash.runs.studies import create_study
 from tests.tiers import few
 from tests.ui.conftest import calm, charts, open_page, stage
 

@@ -12,10 +12,10 @@ from fairdash.jobs import cancellation, queue
 from fairdash.lab.estimates import Progress
 from fairdash.lab.scene import Scene
 from fairdash.lab.studies import KINDS, Study
-from fairdash.runs import other_jobs, state, worker
+from fairdash.runs import studies, worker
 from fairdash.runs.launch import cancel, start_study
-from fairdash.runs.other_jobs import create_study
 from fairdash.runs.state import CANCELLED, DONE, FAILED, QUEUED, RUNNING
+from fairdash.runs.studies import create_study
 from fairdash.storage import cache_folder
 from tests.tiers import few
 
@@ -44,7 +44,6 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
                 cancel(job)
 
     put(monkeypatch, slow)
-    monkeypatch.setattr(state, "SECONDS_BETWEEN_REPORTS", 0.0)
     monkeypatch.setattr(cancellation, "SECONDS_BETWEEN_CHECKS", 0.0)
     assert worker.main(job.id) == 1
     assert [look.state for look in looks] == [RUNNING, RUNNING, RUNNING]
@@ -83,10 +82,10 @@ def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.Monkey
 
 
 def test_the_oldest_studies_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(other_jobs, "_KEPT", 2)
+    monkeypatch.setattr(studies, "MAX_STUDIES", 2)
     for k in range(4):
         folder = cache_folder("studies") / f"{k}"
         folder.mkdir(parents=True)
         os.utime(folder, (k, k))
-    other_jobs.forget_the_oldest()
+    studies.forget_the_oldest()
     assert sorted(folder.name for folder in cache_folder("studies").iterdir()) == ["2", "3"]

@@ -1,0 +1,92 @@
+"""Stored repairs of audited prices.
+
+<home>/repairs/<id>/spec.json   which audit's price, along which attribute
+<home>/repairs/<id>/result/     the figures by strength, and the bundle to download
+
+The other files are a run's; see :mod:`fairdash.runs.store`.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import pandas as pd
+
+from fairdash.runs.audits import AuditJob, AuditSpec
+from fairdash.runs.bundle import BUNDLE, REPAIR, card_of_repair, repair_files
+from fairdash.runs.listing import kept_answers, newest
+from fairdash.runs.store import Job
+from fairdash.storage import LOCAL
+
+if TYPE_CHECKING:
+    from fairdash.auditing.data import Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepairSpec(AuditSpec):
+    """Specification of a repair.
+
+    Parameters
+    ----------
+    audit
+        Id of the audit.
+    plan
+        Plan of the audit, with one sensitive attribute.
+    source, created
+        As in :class:`fairdash.runs.audits.AuditSpec`.
+    """
+
+    audit: str
+
+
+class RepairJob(Job[RepairSpec]):
+    """Stored repair."""
+
+    folder_name: ClassVar[str] = "repairs"
+    label: ClassVar[str] = "repair"
+    spec_kind: ClassVar[type] = RepairSpec
+
+    def files(self, *, progress: Progress) -> Mapping[str, bytes]:
+        """Repair the price; return the figures, and the bundle with prices and model card, by name."""
+        from fairdash.auditing.models.averages import repaired
+        from fairdash.auditing.models.model_answers import priced
+        from fairdash.auditing.table import AuditTable
+
+        spec = self.spec
+        audit = AuditJob(spec.audit, owner=spec.owner)
+        frame, model = spec.source.table(owner=spec.owner), audit.model
+        if model:
+            frame, *_ = priced(
+                frame, model["model"], columns=model["model_columns"], name=spec.plan.columns.price,
+                link=model["model_link"], output=model["model_output"], check_column=model["check_column"],
+            )  # fmt: skip
+        table = AuditTable.of(frame, spec.plan.columns, **spec.plan.of_table)
+        figures, prices = repaired(table, random_state=spec.plan.random_state, progress=progress)
+        card = card_of_repair(table, spec.plan, figures, audit=spec.audit, title=spec.source.title)
+        answers = kept_answers(owner=spec.owner, first=audit)
+        return repair_files(figures, prices, {**card, "governance": answers})
+
+    def figures(self) -> pd.DataFrame:
+        """Read the figures by strength; RunError if they are missing or damaged."""
+        return pd.read_csv(io.BytesIO(self.read_file(REPAIR)))
+
+    def bundle(self) -> bytes:
+        """Return the zip to download; RunError if it is missing or damaged."""
+        return self.read_file(BUNDLE)
+
+
+def create_repair(audit: AuditJob, sensitive: str) -> RepairJob:
+    """Create a repair of an audit's price along one of its sensitive attributes."""
+    spec = audit.spec
+    (columns,) = (each for each in spec.plan.columns.each if each.sensitive == sensitive)
+    plan = replace(spec.plan, columns=columns)
+    return RepairJob.create(RepairSpec(source=spec.source, plan=plan, owner=spec.owner, audit=audit.id))
+
+
+def find_repair(audit: AuditJob, sensitive: str, *, owner: str = LOCAL) -> RepairJob | None:
+    """Return the newest repair of an audit's price along an attribute; None if none is readable."""
+    point = audit.id, sensitive
+    return newest(RepairJob, lambda spec: (spec.audit, spec.plan.columns.sensitive) == point, owner=owner)

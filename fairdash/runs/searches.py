@@ -1,0 +1,86 @@
+"""Stored searches for settings or weights.
+
+<home>/searches/<id>/spec.json   target and data of the search
+<home>/searches/<id>/result/     its result
+
+The other files are a run's; see :mod:`fairdash.runs.store`. Searches are separate from runs, because they
+leave no models to inspect.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pandas as pd
+
+from fairdash.data.source import DatasetSource
+from fairdash.jobs import queue
+from fairdash.runs.store import Job, JobSpec
+from fairdash.storage import LOCAL, write_whole
+from fairdash.training.lam_search import LamSearch
+from fairdash.training.search import SearchResult, SettingsSearch
+from fairdash.training.settings import TrainingSettings
+from fairdash.utils.records import from_plain, to_plain
+
+#: Fields of a result that are stored as they are.
+_PLAIN = ("rule", "lam", "reached", "measure", "seconds", "device", "notes")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSpec(JobSpec):
+    """Specification of a search.
+
+    Parameters
+    ----------
+    kind
+        Object of the search: ``"settings"`` or ``"lam"``.
+    plan
+        Plan of the search.
+    source, created
+        As in :class:`fairdash.runs.store.JobSpec`.
+    """
+
+    kind: str
+    plan: SettingsSearch | LamSearch
+
+
+class SearchJob(Job[SearchSpec]):
+    """Stored search."""
+
+    folder_name: ClassVar[str] = "searches"
+    label: ClassVar[str] = "search"
+    spec_kind: ClassVar[type] = SearchSpec
+    queue_name = queue.LONG
+
+    def write_result(self, result: SearchResult) -> None:
+        """Store the result completely or not at all."""
+        about = {name: getattr(result, name) for name in _PLAIN}
+        about["settings"] = None if result.best is None else to_plain(result.best)
+        with self._result_folder() as folder:
+            write_whole(folder / "frame.parquet", result.frame.to_parquet())
+            write_whole(folder / "about.json", json.dumps(about).encode())
+
+    def read_result(self) -> SearchResult:
+        """Read the stored result; RunError if it is missing or can't be read."""
+        folder = self._checked()
+        try:
+            about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+            settings = about["settings"]
+            plain = {name: about[name] for name in _PLAIN if name in about}
+            return SearchResult(
+                **plain | {"notes": tuple(plain["notes"])},
+                frame=pd.read_parquet(folder / "frame.parquet"),
+                best=None if settings is None else from_plain(TrainingSettings, settings),
+            )
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise self.damaged() from error
+
+
+def create_search(
+    source: DatasetSource, plan: SettingsSearch | LamSearch, *, owner: str = LOCAL
+) -> SearchJob:
+    """Create a search."""
+    kind = "lam" if isinstance(plan, LamSearch) else "settings"
+    return SearchJob.create(SearchSpec(source=source, kind=kind, plan=plan, owner=owner))

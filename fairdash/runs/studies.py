@@ -1,0 +1,79 @@
+"""Stored studies of simulations.
+
+<cache>/studies/<key>/spec.json       definition of the study
+<cache>/studies/<key>/<table>.parquet results so far
+
+The other files are a run's; see :mod:`fairdash.runs.store`. Everything here can be computed again.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+import pandas as pd
+
+from fairdash.errors import RunError
+from fairdash.jobs import queue
+from fairdash.lab.studies import Study
+from fairdash.runs.state import CANCELLED, RunStatus
+from fairdash.runs.store import Job
+from fairdash.storage import cache_folder, write_whole
+
+#: Number of studies that are kept.
+MAX_STUDIES = 300
+
+
+class StudyJob(Job[Study]):
+    """Study in the cache."""
+
+    folder_name: ClassVar[str] = "studies"
+    label: ClassVar[str] = "background computation"
+    spec_kind: ClassVar[type] = Study
+
+    @classmethod
+    def home(cls) -> Path:
+        return cache_folder(cls.folder_name)
+
+    @property
+    def queue_name(self) -> str:  # type: ignore[override]
+        """Queue of the study: a scene takes seconds and a user waits for it; others take longer."""
+        return queue.QUICK if self.spec.kind == "scene" else queue.STUDIES
+
+    def stored_status(self) -> RunStatus:
+        """Read the stored status; an unreadable study is computed again."""
+        try:
+            return super().stored_status()
+        except RunError:
+            return RunStatus(state=CANCELLED)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the results so far, by name."""
+        paths = self.folder.glob("*.parquet")
+        return {path.stem: pd.read_parquet(io.BytesIO(path.read_bytes())) for path in paths}
+
+    def save(self, name: str, table: pd.DataFrame) -> None:
+        """Write a table of the results so far."""
+        write_whole(self.folder / f"{name}.parquet", table.to_parquet(index=False))
+
+
+def create_study(study: Study) -> StudyJob:
+    """Return the study's job, created if it is new."""
+    return StudyJob.create(study, id=study.key)
+
+
+def find_study(study: Study) -> StudyJob | None:
+    """Return the study if someone has requested it, else None."""
+    try:
+        return StudyJob(study.key)
+    except RunError:
+        return None
+
+
+def forget_the_oldest() -> None:
+    """Delete the oldest studies beyond the number to keep."""
+    folders = sorted(StudyJob.home().iterdir(), key=lambda folder: folder.stat().st_mtime)
+    for folder in folders[:-MAX_STUDIES]:
+        shutil.rmtree(folder, ignore_errors=True)
