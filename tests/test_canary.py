@@ -258,9 +258,7 @@ def test_delete_it_now_removes_every_trace_of_the_data(home: Path, everything: U
     assert (with_canary(home), len(list_uploads())) == (set(), 1)
 
 
-def test_deletion_kills_a_worker_process_that_ignores_the_stop_request(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_deletion_kills_a_worker_process_that_ignores_the_stop_request(monkeypatch) -> None:
     monkeypatch.setattr(cancellation.stop, "__kwdefaults__", {"seconds": 0.2})
     source = upload(table())
     run = create_run(source, PLAN)
@@ -321,9 +319,7 @@ def test_a_browser_window_that_still_holds_a_deleted_file_does_not_restore_it() 
     assert [each.sha256 for each in list_uploads()] == [kept.sha256]
 
 
-def test_expiry_of_the_retention_term_deletes_everything_made_from_the_file(
-    home: Path, everything: UploadSource
-) -> None:
+def test_expiry_of_the_retention_term_deletes_everything_made_from_the_file(home, everything) -> None:
     (kept,) = list_uploads()
     assert (delete_expired(), with_canary(home)) == (0, {"uploads", "runs", "models"})
     assert (delete_expired(now=kept.kept_at + timedelta(days=31)), with_canary(home)) == (1, set())

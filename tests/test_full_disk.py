@@ -104,9 +104,7 @@ WRITERS: Mapping[str, Callable[[Run, Run], object]] = {
 
 @pytest.mark.processes
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_write_to_a_full_disk_is_reported_and_leaves_stored_files_unchanged(
-    name: str, runs: tuple[Run, Run]
-) -> None:
+def test_a_write_to_a_full_disk_is_reported_and_leaves_stored_files_unchanged(name, runs) -> None:
     before = contents()
     with full_disk(), pytest.raises(StorageError, match=r"(?i)free some space|can be written") as said:
         WRITERS[name](*runs)
@@ -128,9 +126,7 @@ def test_a_run_can_be_stopped_and_deleted_when_the_disk_is_full(runs: tuple[Run,
     assert not done.folder.exists()
 
 
-def test_training_continues_without_curves_when_the_disk_is_full(
-    runs: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_continues_without_curves_when_the_disk_is_full(runs, monkeypatch) -> None:
     _, stopped = runs
     write_status(stopped.folder, RunStatus(state=RUNNING))
     add = Run.add_curve

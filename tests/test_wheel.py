@@ -176,9 +176,7 @@ def server(commands: Path, elsewhere: Path, tmp_path: Path) -> Iterator[str]:
         yield address
 
 
-def test_the_installed_app_opens_from_any_folder_and_contacts_no_other_host(
-    server: str, tmp_path: Path
-) -> None:
+def test_the_installed_app_opens_from_any_folder_and_contacts_no_other_host(server, tmp_path) -> None:
     port = int(server.rsplit(":", 1)[1])
     for path in ("/", "/_stcore/health"):
         assert _status(port, path, "localhost") == 200

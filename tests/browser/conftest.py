@@ -1,7 +1,5 @@
 """One real server and one real browser for all tests of a process; each test is somebody of its own there."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path

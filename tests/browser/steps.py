@@ -1,7 +1,5 @@
 """What several paths through the app share: steps, a chart's traces, screenshots."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

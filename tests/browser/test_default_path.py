@@ -4,8 +4,6 @@ Data → "See what fairness costs" → the refined front → the slider → ever
 zip → its own script in another process → predictions. On a small table, and where nothing can be learned.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -133,9 +131,7 @@ def predictions(bundle: Path, table: Path, folder: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize("make", few([costs, noise], costs))
-def test_an_uploaded_table_leads_with_all_defaults_to_a_downloaded_model_that_predicts(
-    page: Page, tmp_path, make
-):
+def test_an_uploaded_table_leads_with_all_defaults_to_a_downloaded_model_that_predicts(page, tmp_path, make):
     frame, path = make(), tmp_path / "own.csv"
     upload(page, frame, path, target="cost", sensitive="age")
     lam = to_the_front(page)

@@ -1,7 +1,5 @@
 """The lesson in a real browser: guesses, hand, keys, play, steps, addresses, the lab, a phone, axe."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -101,9 +99,7 @@ def expect_sentence(page: Page, scene: Moving) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", few(SCENES, "5"))
-def test_a_lesson_scene_follows_the_slider_and_updates_address_and_text_on_release(
-    page: Page, name: str
-) -> None:
+def test_a_lesson_scene_follows_the_slider_and_updates_address_and_text_on_release(page, name) -> None:
     scene = SCENES[name]
     title, trace = scene.drawn
     page.goto(f"/lesson?scene={name}&{scene.address}")

@@ -1,7 +1,5 @@
 """With networking cut, the app works from end to end and makes no attempt to reach anything."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -61,9 +59,7 @@ def test_connection_attempts_with_networking_cut_are_refused_and_logged(log: Pat
 
 
 @pytest.mark.variant
-def test_the_household_data_can_be_trained_and_viewed_without_network_access(
-    page: Page, server: str, log: Path
-) -> None:
+def test_the_household_data_can_be_trained_and_viewed_without_network_access(page, server, log) -> None:
     attempts: list[str] = []
 
     def refuse(route: Route) -> None:

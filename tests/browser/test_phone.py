@@ -1,7 +1,5 @@
 """Every page on a phone, the tour, and the simulations, in a browser."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

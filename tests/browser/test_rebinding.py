@@ -1,7 +1,5 @@
 """A browser for which a web site's name has come to mean 127.0.0.1 gets nothing from the app."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from urllib.parse import urlsplit
 

@@ -1,7 +1,5 @@
 """Runs and audits in a browser: by keyboard, to files and back in, on a phone, and offline."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from dataclasses import replace
@@ -95,9 +93,7 @@ def to_the_form(page: Page, path: Path) -> None:
     come_to_rest(page)
 
 
-def test_an_uploaded_table_is_audited_and_the_evidence_report_opens_offline(
-    page: Page, browser: Browser, tmp_path: Path
-):
+def test_an_uploaded_table_is_audited_and_the_evidence_report_opens_offline(page, browser, tmp_path):
     to_the_form(page, tmp_path / "policies.csv")
     assert violations(page) == []
     take_screenshots(page, "audit-form")

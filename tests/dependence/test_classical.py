@@ -1,7 +1,5 @@
 """Classical, distance, kernel, neighbour, table and random-sine measures, KDE and FairQuant, by others' code."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Dependence among rows alike in given columns, against cases whose truth is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Spline HGR and its correction for noise, HGR_KDE of normal scores, and the rank correlation on all rows."""
 
-from __future__ import annotations
-
 from statistics import NormalDist
 
 import numpy as np

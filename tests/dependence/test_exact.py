@@ -1,7 +1,5 @@
 """Exact values against independent calculations, neural measures against them, and what cross-fitting is for."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import quad

@@ -1,7 +1,5 @@
 """p-values, intervals and their honesty; rows that belong together are exchanged, resampled and folded as whole groups."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One test of several measures: exact by enumeration, blind to no link of the table, and never in a hurry."""
 
-from __future__ import annotations
-
 import doctest
 import itertools
 

@@ -1,7 +1,5 @@
 """The protocol that compares methods, and the two simple repairs by bands."""
 
-from __future__ import annotations
-
 import json
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Classes, their crossings, and rows of one policy: standard formulas, cells, and intervals that count a policy once."""
 
-from __future__ import annotations
-
 import doctest
 
 import numpy as np

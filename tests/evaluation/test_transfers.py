@@ -1,7 +1,5 @@
 """Who pays, how predictions are spread, and what a cap costs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """One verdict from one test: of the mean over splits, with s permuted once over all rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

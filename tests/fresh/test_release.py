@@ -1,7 +1,5 @@
 """The dry run of a release, as docs/releasing.md has it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Every call gives its options in words, so that no default can move a number: an 
 the frames of two runs, and what every command prints with ``--json``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Stacked networks and their optimiser: K as one equals one by one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

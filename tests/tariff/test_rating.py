@@ -264,9 +264,7 @@ def rated(rates: pd.DataFrame, name: str, cells: list[object], **options: str) -
         (["18-24", "25+"], [18, 24, 25, 99], [200, 200, 100, 100]),
     ],
 )
-def test_interval_levels_include_numbers_according_to_their_open_or_closed_ends(
-    levels: list[str], ages: list, premiums: list
-) -> None:
+def test_interval_levels_include_numbers_according_to_their_open_or_closed_ends(levels, ages, premiums):
     rates = table("age", levels, [2.0, 1.0])
     assert (rated(rates, "age", ages), rated(rates, "age", levels)) == (premiums, [200, 100])
 

@@ -49,9 +49,7 @@ def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
 
 @pytest.mark.parametrize("shape", few(SHAPES, "as a run", "many columns"))
 @pytest.mark.parametrize("method", few_methods(METHODS))
-def test_the_predicted_memory_of_a_stack_is_close_to_what_the_allocator_hands_out(
-    method: str, shape: str
-) -> None:
+def test_the_predicted_memory_of_a_stack_is_close_to_what_the_allocator_hands_out(method, shape) -> None:
     settings, n_inputs, n_rows = SHAPES[shape]
     model = StackedModel(method, 1.0, settings, 0, seed=1)
     foretold = StackMemory.of(method, settings, n_inputs=n_inputs, n_rows=n_rows, n_sensitive=1)

@@ -1,7 +1,5 @@
 """The lesson's sentences say the library's numbers, and its committed values can be made again."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """The paper made again: its protocol, the choice of λ and of models, cells, sentences, and small runs."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Simulated studies, the scenes that show an estimator fail, and what is true of their patterns."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Studies that run beside the app: started, followed, stopped, found again."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 
@@ -54,9 +52,7 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
     assert start_study(STUDY).status.state == QUEUED
 
 
-def test_a_cancelled_study_that_is_requested_again_is_queued_and_not_cancelled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_cancelled_study_that_is_requested_again_is_queued_and_not_cancelled(monkeypatch) -> None:
     monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
     cancel(create_study(STUDY))
     job = start_study(STUDY)
