@@ -34,20 +34,6 @@ def rng():
     return np.random.default_rng(0)
 
 
-@pytest.fixture
-def pair(rng):
-    u = rng.normal(size=257)
-    return u, np.round(u**2 + rng.normal(size=257), 1)
-
-
-def test_distance_correlation_with_three_columns_equals_its_definition(pair, rng):
-    three = rng.normal(size=(257, 3))
-    of = [x.reshape(257, -1) / x.std(axis=0) for x in (pair[0], three)]
-    a, b = (centre(np.sqrt(np.square(x[:, None] - x).sum(axis=-1))) for x in of)
-    by_hand = np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean()))
-    assert measure("distance_correlation", pair[0], three) == pytest.approx(by_hand, abs=1e-10)
-
-
 @pytest.mark.parametrize("name", referees.pairs())
 def test_distance_correlation_equals_that_of_the_dcor_package(name):
     said = json.loads(referees.VALUES.read_text(encoding="utf-8"))["distance_correlation"]
