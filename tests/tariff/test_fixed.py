@@ -209,25 +209,6 @@ def test_capped_premiums_keep_the_total_income_and_lie_within_the_limits(max_cha
     assert [found.at_lower, found.at_upper] == pytest.approx(held)
 
 
-def test_capping_with_weights_equals_capping_repeated_rows():
-    premiums, existing, _ = portfolio(60)
-    times = np.random.default_rng(1).integers(0, 4, size=60)
-    existing = existing * (times @ premiums) / (times @ existing)
-    weighted = fd.cap_premiums(premiums, existing, max_change=0.1, sample_weight=times)
-    repeated = fd.cap_premiums(premiums.repeat(times), existing.repeat(times), max_change=0.1)
-    assert weighted.premiums.repeat(times) == pytest.approx(repeated.premiums, rel=1e-9)
-    numbers = [(each.level, each.at_lower, each.at_upper) for each in (weighted, repeated)]
-    assert numbers[0] == pytest.approx(numbers[1])
-
-
-def test_capped_premiums_equal_the_closed_form_where_two_of_three_reach_a_limit():
-    # The first is held at 80, the second at 120; the third has what is left of 300.
-    found = fd.cap_premiums([50.0, 160.0, 90.0], [100.0, 100.0, 100.0], max_change=0.2)
-    assert found.premiums == pytest.approx([80.0, 120.0, 100.0], rel=1e-12)
-    assert found.level == pytest.approx(100 / 90, rel=1e-12)
-    assert (found.at_lower, found.at_upper) == pytest.approx((1 / 3, 1 / 3))
-
-
 def test_a_cap_of_zero_returns_the_existing_premiums_if_their_income_is_the_same():
     premiums, existing, years = portfolio()
     found = fd.cap_premiums(premiums, existing, max_change=0, sample_weight=years)

@@ -59,14 +59,6 @@ def test_default_methods_for_several_attributes_are_those_that_take_several():
     assert default_methods(several) == ("standard", "hgr_spline", "hgr_nn")
 
 
-def test_members_share_seeds_within_a_split_only():
-    members = Sweep(lams=(0.5, 1.0), n_splits=3).models()
-    assert len(members) == 3 + 3 * 2
-    seeds = {split: {m.seed for m in members if m.split == split} for split in range(3)}
-    assert all(len(found) == 1 for found in seeds.values())
-    assert len(set.union(*seeds.values())) == 3
-
-
 @pytest.mark.parametrize(
     ("options", "column"),
     [
@@ -81,12 +73,6 @@ def test_invalid_sweep_options_are_refused_by_name(options, column):
     with pytest.raises(OptionError) as caught:
         Sweep(**options)
     assert caught.value.problems[0].column == column
-
-
-@pytest.mark.parametrize("options", [{"hidden": ()}, {"lr": float("nan")}, {"warm_up_epochs": 60}])
-def test_settings_that_make_no_sense_are_refused(options):
-    with pytest.raises(OptionError):
-        TrainingSettings(**options)
 
 
 def test_nothing_is_learned_from_test_rows():
@@ -189,16 +175,6 @@ def test_a_loss_that_does_not_suit_the_target_is_refused_by_name():
     with pytest.raises(DataError, match="cost"):
         train_sweep(replace(dataset, target=dataset.target - 100), plan)
     assert (train_sweep(dataset, plan).predictions > 0).all()
-
-
-def test_exposure_weighs_the_rows():
-    """With all weight on some rows, the model is theirs."""
-    dataset = small_dataset()
-    heavy = np.where(np.arange(200) < 100, 1.0, 1e-6)
-    target, weight = dataset.target.where(heavy == 1, 1000.0), pd.Series(heavy, name="exposure")
-    weighted = replace(dataset, target=target, weight=weight)
-    plan = Sweep(methods=("standard",), lams=(), n_splits=1, settings=QUICK)
-    assert train_sweep(weighted, plan).predictions.max() < 500
 
 
 def test_progress_grows_to_one_and_may_cancel():
