@@ -140,39 +140,11 @@ def test_the_installed_commands_print_help_measure_and_train(commands: Path, els
     assert {row["method"] for row in trained["rows"]} >= {"standard", "hgr_spline"}
 
 
-TRAIN_AS_THE_APP_DOES = """
-import time
-from fairdash.data.source import CatalogueSource
-from fairdash.runs.launch import start_run
-from fairdash.training.settings import TrainingSettings
-from fairdash.training.sweep import Sweep
-settings = TrainingSettings(hidden=(8,), n_epochs=2, warm_up_epochs=1)
-plan = Sweep(methods=("standard", "hgr_spline"), lams=(1.0,), n_splits=1, settings=settings, device="cpu")
-run = start_run(CatalogueSource(dataset="household", options={"n": 200}), plan)
-while not run.status.is_over:
-    time.sleep(0.1)
-print(run.status.state, [path.read_text() for path in run.folder.parents[1].glob("lanes/*.log")])
-"""
-
-
-@pytest.mark.variant
-def test_the_apps_worker_trains(commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PYTHONPATH", raising=False)
-    asked = [commands / "python", "-P", "-c", TRAIN_AS_THE_APP_DOES]
-    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("done "), done.stdout + done.stderr
-
-
 @pytest.fixture
 def server(commands: Path, elsewhere: Path, tmp_path: Path) -> Iterator[str]:
     """The installed app, started in the other app's folder; its every way out is noted and refused."""
-    with served(
-        tmp_path / "home",
-        environment=cut(tmp_path / "watched.log"),
-        program=(str(commands / "fairdash"),),
-        command=("app", "--port"),
-        folder=elsewhere,
-    ) as address:
+    start = {"program": (str(commands / "fairdash"),), "command": ("app", "--port"), "folder": elsewhere}
+    with served(tmp_path / "home", environment=cut(tmp_path / "watched.log"), **start) as address:
         yield address
 
 
@@ -214,14 +186,8 @@ def _pip(*arguments: str | Path) -> None:
 
 
 def _run(commands: Path, folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [commands / "fairdash", *arguments],
-        cwd=folder,
-        env=os.environ | {"FAIRDASH_HOME": str(folder / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    own = {"cwd": folder, "env": os.environ | {"FAIRDASH_HOME": str(folder / "home")}}
+    done = subprocess.run([commands / "fairdash", *arguments], capture_output=True, text=True, **own)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -202,18 +202,6 @@ def test_presentation_mode_fits_its_screen_and_works_by_keyboard(page: Page) -> 
     expect(page.get_by_role("heading", name=lesson.SCENES["5"].question)).to_be_visible()
 
 
-@pytest.mark.variant
-def test_the_lecturer_notes_and_exercises_open_in_separate_windows(page: Page) -> None:
-    page.goto("/lesson")
-    for title, last in (("Notes for the lecturer", "5 Who pays?"), ("Exercises", "Solutions")):
-        with page.expect_popup() as opened:
-            page.get_by_role("link", name=title).click()
-        expect(opened.value.get_by_role("heading", name=last)).to_be_visible()
-        opened.value.emulate_media(media="print")
-        expect(opened.value.get_by_test_id("stSidebar")).to_be_hidden()
-        opened.value.close()
-
-
 #: Puts a stage into each of its states and gives what stands outside a frame, or is hidden though it has a value.
 STRAYED = """() => {
     const stage = [...document.querySelectorAll('*')].map(each => each.shadowRoot?.querySelector('.stage')?.stage)

@@ -193,17 +193,6 @@ def test_the_hand_written_gradients_of_hgr_nn_equal_those_of_autograd(weighted):
     assert max(float(each.abs().max()) for each in wanted) > 0.01
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_spline_penalty_of_a_constant_prediction_is_exactly_zero(weighted):
-    _, s = _gaussian(0.0, 256, dtype=torch.float32)
-    penalty, v = _penalty("hgr_spline", s, [1, 2, 3])
-    u = torch.full_like(s, 0.7).requires_grad_()
-    psi = penalty(u, v, _weights(s) if weighted else None)
-    (slope,) = torch.autograd.grad(psi.sum(), u)
-    assert (psi == 0).all()
-    assert (slope == 0).all()
-
-
 @every_penalty
 def test_penalties_are_zero_for_a_batch_with_one_value_of_the_attribute(method):
     """A rare group may be missing from a batch, though not from the training rows."""
