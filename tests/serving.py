@@ -21,14 +21,19 @@ SECONDS_THAT_HANG = 600
 MAKE_APP = ("-m", "fairdash", "app", "--port")
 
 
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 @contextmanager
 def served(
     home: Path, *, environment=MappingProxyType({}), program=(sys.executable,), command=MAKE_APP, folder=ROOT
 ) -> Iterator[str]:
     """Address of the app with a home of its own; it is stopped on the way out."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     log = home.with_suffix(".log")
     with log.open("wb") as out:
         own = {"cwd": folder, "env": os.environ | {"FAIRDASH_HOME": str(home)} | environment}

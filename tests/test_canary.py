@@ -76,14 +76,6 @@ def files_with_canary(home: Path) -> set[str]:
     return {str(path.relative_to(home)) for path in files if any(map(holds_canary, decoded(path)))}
 
 
-def test_the_canary_search_finds_planted_values_in_csv_parquet_and_binary_files(home: Path) -> None:
-    upload(table())
-    assert len(files_with_canary(home)) == 1
-    table().to_parquet(home / "x.parquet", compression="zstd")
-    (home / "y.bin").write_bytes(table()["cost"].to_numpy().tobytes())
-    assert len(files_with_canary(home)) == 3
-
-
 def test_a_planted_value_appears_only_in_data_files_from_upload_to_export(home: Path) -> None:
     source = upload(table())
     study = Study(PROXIES, source=source.to_json(), sensitive="age")

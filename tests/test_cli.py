@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.cli import UNEXPECTED, command_line, help_of_every_verb, main
+from fairdash.cli import UNEXPECTED, command_line, main
 from fairdash.cli.training import DataOptions
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
@@ -299,15 +299,6 @@ def printed_in(encoding: str, arguments: list[str], monkeypatch: pytest.MonkeyPa
         for stream in streams:
             stream.flush()
     return "".join(stream.buffer.getvalue().decode(encoding) for stream in streams)
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_help_of_every_verb_is_written_in_any_encoding(encoding, monkeypatch):
-    for verbs, text in help_of_every_verb(command_line("python -m fairdash")):
-        said = printed_in(encoding, [*verbs, "--help"], monkeypatch)
-        assert "?" not in said.replace("\n", ""), verbs
-        assert ("lambda" in said) == ("λ" in text and encoding != "utf-8"), verbs
 
 
 @pytest.mark.every_case

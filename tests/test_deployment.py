@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from fairdash.ui.access import _id_of
-from tests.serving import ROOT, served, until
+from tests.serving import ROOT, free_port, served, until
 from tests.websocket import run_page
 
 SAMPLE = (ROOT / "docs" / "deployment" / "nginx.conf").read_text(encoding="utf-8")
@@ -26,12 +26,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (NGINX and shutil.which("openssl")), reason="no nginx, or no openssl"),
 ]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")

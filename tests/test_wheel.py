@@ -1,6 +1,5 @@
 """The built package, installed where there is no checkout: commands, training and the app all work."""
 
-import http.client
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from packaging.requirements import Requirement
 from fairdash import __version__
 from tests.browser.test_networking_cut import cut, noted
 from tests.serving import ROOT, served
+from tests.test_guard import ask
 from tests.websocket import complaints, run_page, session
 
 pytestmark = [pytest.mark.slow, pytest.mark.fresh, pytest.mark.wheel]
@@ -150,10 +150,9 @@ def server(commands: Path, elsewhere: Path, tmp_path: Path) -> Iterator[str]:
 
 def test_the_installed_app_opens_from_any_folder_and_contacts_no_other_host(server, tmp_path) -> None:
     port = int(server.rsplit(":", 1)[1])
-    for path in ("/", "/_stcore/health"):
-        assert _status(port, path, "localhost") == 200
-        for name in ("other.example", "evil.example"):
-            assert _status(port, path, name) == 403
+    for road in ("a page", "health"):
+        for name, wanted in (("localhost", 200), ("other.example", 403), ("evil.example", 403)):
+            assert ask(server, road, host=f"{name}:{port}")[0] == wanted
     # Only a server that listens on every address of this machine answers at another of its own.
     with pytest.raises(OSError), socket.create_connection(("127.0.0.2", port), timeout=3):  # noqa: PT011
         pass
@@ -190,11 +189,3 @@ def _run(commands: Path, folder: Path, *arguments: str) -> str:
     done = subprocess.run([commands / "fairdash", *arguments], capture_output=True, text=True, **own)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def _status(port: int, path: str, host: str) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    connection.request("GET", path, headers={"Host": f"{host}:{port}"})
-    status = connection.getresponse().status
-    connection.close()
-    return status

@@ -132,16 +132,6 @@ def test_spline_functions_of_zero_inflated_values_are_uncorrelated(share_of_zero
         assert np.abs(products - np.diag(live.astype(float))).max() < 1e-5
 
 
-DRAWS, N = 600, 400
-
-
-def weights(u: np.ndarray, rng: np.random.Generator, kind: str) -> np.ndarray | None:
-    if kind == "none":
-        return None
-    drawn = rng.choice([0.05, 0.3, 1.0], len(u))
-    return drawn if kind == "drawn" else np.where(u > 0, 1.0, drawn)
-
-
 def test_the_rank_correlation_equals_the_spearman_correlation() -> None:
     rng = np.random.default_rng(0)
     u, w = rng.poisson(1.0, 300).astype(float), rng.uniform(0.1, 1, 300)
@@ -149,20 +139,10 @@ def test_the_rank_correlation_equals_the_spearman_correlation() -> None:
     assert rank_link(u, v).value == pytest.approx(spearmanr(u, v).statistic)
     assert rank_link(u, v, w).value == pytest.approx(measure("spearman", u, v, sample_weight=w))
     assert rank_link(u, v, 7 * w).stays_within == pytest.approx(rank_link(u, v, w).stays_within)
+    half = rank_link(u, v, np.repeat([0.3, 0.0], 150))
+    assert half.stays_within == pytest.approx(rank_link(u[:150], v[:150]).stays_within)
     found = rank_link(np.ones(50), np.arange(50.0))
     assert (found.value, found.stays_within, found.smallest, found.n) == (0, 1, 1, 50), "a constant"
-
-
-@pytest.mark.parametrize("kind", ["none", "drawn", "with u"])
-def test_the_rank_correlation_exceeds_its_limit_in_five_percent_of_independent_samples(kind: str) -> None:
-    rng = np.random.default_rng(1)
-    over = 0
-    for _ in range(DRAWS):
-        u, v = rng.normal(size=N), rng.poisson(0.5, N).astype(float)
-        found = rank_link(u, v, weights(u, rng, kind))
-        over += abs(found.value) > found.stays_within
-    # Five standard errors of a share of 600.
-    assert over / DRAWS == pytest.approx(0.05, abs=0.045)
 
 
 def test_hgr_kde_scores_equals_hgr_kde_of_normal_scores_and_ignores_increasing_maps():

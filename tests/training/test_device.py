@@ -142,11 +142,3 @@ def test_no_step_reads_a_number_from_the_device(method, objective, loss):
     settings = replace(ON_META, loss=loss, dropout=0.2 * has_log_link)
     data = stack_data(96, held_out=32, positive=True, weighted=has_log_link)
     train_on_meta(data, settings, method=method, objective=objective)
-
-
-def test_the_check_of_devices_detects_mixed_operations():
-    here, there = torch.ones(1, 2, 2), torch.ones(1, 2, 2, device="meta")
-    with pytest.raises(AssertionError, match=r"bmm on"), OneDevice():
-        torch.bmm(here, there)
-    with pytest.raises(RuntimeError, match=r"meta"):
-        bool(there.sum() > 0)

@@ -14,7 +14,6 @@ from fairdash.errors import DataError, OptionError
 from fairdash.evaluation import gain_over_mean
 from fairdash.evaluation.execute_sweep import with_lams_found
 from fairdash.runs.result import UnreadableError, read_result, write_result
-from fairdash.training import baselines
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES, train_baselines
 from fairdash.training.crossvalidation import WEIGHT_DECAYS, settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import LAMS, default_settings, training_rows
@@ -24,7 +23,6 @@ from fairdash.training.pilot import PILOT_LAMS, rows_of_pilot, spread
 from fairdash.training.settings import STEPS, TrainingSettings, budget_of
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, default_plan
-from fairdash.utils.boosting import BoostedTrees
 from fairdash.utils.records import from_plain, to_plain
 from tests.data.tables import dataset_of
 from tests.tiers import few
@@ -115,22 +113,6 @@ def test_baselines_follow_the_loss_and_trees_fit_a_nonlinear_effect(name):
     price = predictions[members["method"] == PRICE][0]
     (in_money,) = train_baselines(dearer, splits, loss=loss)[1][members["method"] == PRICE]
     assert np.allclose(in_money, price if loss.has_log_link else 500 * price)
-
-
-def test_boosted_trees_stop_early_with_the_result_of_training_to_the_end(monkeypatch):
-    rng = np.random.default_rng(3)
-    x, noise = rng.normal(size=(2, 600))
-    dataset = dataset_of({"x": x}, {"y": x + 2 * noise}, {"age": rng.normal(size=600)})
-    splits = random_splits(600, n_splits=1, random_state=0, validation_share=0.2)
-    loss = LOSSES["squared_error"]
-    fitted, fit = [], BoostedTrees.fit
-    monkeypatch.setattr(
-        BoostedTrees, "fit", lambda self, *x, **more: (fitted.append(self.max_iter), fit(self, *x, **more))[1]
-    )
-    brief = train_baselines(dataset, splits, loss=loss)[1]
-    assert max(fitted) < baselines.MAX_TREES
-    monkeypatch.setattr(baselines, "TREES_AT_ONCE", baselines.MAX_TREES)
-    assert np.array_equal(train_baselines(dataset, splits, loss=loss)[1], brief)
 
 
 def test_an_existing_price_without_a_defined_deviance_is_refused_before_training():
