@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 from benchmarks.grouped_null import policies
-from fairdash.dependence import REGISTRY, assess_dependence, independence_floor, measure, measure_many
+from fairdash.dependence import REGISTRY, assess_dependence, independence_floor, measure
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.grouping import Blocks
 from fairdash.dependence.inference import permutation_p_value
@@ -149,19 +149,6 @@ def test_groups_of_unequal_size_exchange_attribute_values_with_groups_of_similar
     rng = np.random.default_rng([3, 1])
     slow = [abs(measure("spearman", u, s[blocks.draw(rng)])) for _ in range(20)]
     assert floor.mean[0] == pytest.approx(np.mean(slow))
-
-
-def test_folds_by_group_do_not_learn_what_a_policy_repeats():
-    policy = np.repeat(np.arange(100), 5)
-    u, s = np.random.default_rng(0).normal(size=(2, 20, 100))[:, :, policy]
-    assert measure_many("hgr_spline", u, s).mean() > 0.3
-    assert abs(measure_many("hgr_spline", u, s, groups=policy).mean()) < 0.1
-    u, s = u[0], s[0]
-    stack = measure_many("hgr_spline", np.stack([u, u + s]), s, groups=policy)
-    assert stack[0] == measure("hgr_spline", u, s, groups=policy)
-    # What has no folds reads the same.
-    for id, options in (("hgr_kde", {}), ("hgr_spline", {"evaluation": "in_sample"})):
-        assert measure(id, u, s, groups=policy, **options) == measure(id, u, s, **options)
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,7 @@ def test_the_command_prints_what_the_api_gives(dataset, tmp_path, capsys, monkey
     pd.concat([dataset.features, dataset.target, dataset.sensitive], axis=1).to_csv(path, index=False)
     (tmp_path / "mine.py").write_text("from tests.evaluation.test_bench import Line\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("fairdash.training.settings._MAX_EPOCHS", 15)
     asked = ["bench", "--file", str(path), "--predict", "y", "--sensitive", "age", "--splits", "1"]
     assert main([*asked, "--method", "band_ratio,mine:Line", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)

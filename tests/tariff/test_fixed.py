@@ -231,9 +231,8 @@ def test_an_income_unreachable_under_the_cap_is_refused_with_the_reachable_range
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        ({"premiums": [1.0, 0.0]}, "“premiums”: there is no number above 0 in row 2"),
+        ({"premiums": [np.inf, 0.0]}, "“premiums”: there is no number above 0 in rows 1, 2"),
         ({"existing": [np.nan, -1.0]}, "“existing”: there is no number above 0 in rows 1, 2"),
-        ({"premiums": [np.inf, 1.0]}, "“premiums”: there is no number above 0 in row 1"),
         ({"sample_weight": [0.0, 0.0]}, "“sample_weight”: these weights can't be used"),
         ({"sample_weight": [-1.0, 2.0]}, "“sample_weight”: these weights can't be used"),
         ({"existing": [1.0]}, "do not have one value per row"),
