@@ -83,10 +83,6 @@ def test_parameters_without_an_exact_value_are_refused():
         exact.pattern_hgr("circle", noise=1)
 
 
-def test_custom_points_of_a_pattern_are_joined_by_lines():
-    assert pattern_from_points([5, -5], [1, 0])([-10, -5, 0, 10]).tolist() == [0, 0, 0.5, 1]
-
-
 def test_draws_follow_the_pattern_and_the_seed():
     u, v = draw("parabola", 0.5, 2000, repeats=2, random_state=1)
     assert u.shape == v.shape == (2, 2000)

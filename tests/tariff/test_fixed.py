@@ -76,14 +76,19 @@ def test_fixed_relativities_are_the_offset_of_a_glm_at_lambda_zero(loss):
         assert model.predict(table) == pytest.approx(unit * given * glm.predict(x), rel=1e-4)
 
 
-@pytest.mark.parametrize("base", ["level", "average"])
-@pytest.mark.parametrize("way", ["csv", "xlsx"])
-def test_an_exported_tariff_marks_fixed_relativities_and_gives_the_same_premiums(way, base, tmp_path):
+@pytest.fixture(scope="module")
+def filed():
+    """Policies of which one lacks its region, their years, and a tariff with a relativity for it."""
     table, claims, years, age = fixed_policies()
     table.loc[3, "region"] = None
-    given = {"region": {**REGION, None: 1.7}, "class": CLASS}
-    model = fd.FairTariff(lam=0.3, fixed=given, **OPTIONS)
-    model.fit(table, claims, sensitive_features=age, sample_weight=years)
+    model = fd.FairTariff(lam=0.3, fixed={"region": {**REGION, None: 1.7}, "class": CLASS}, **OPTIONS)
+    return table, years, model.fit(table, claims, sensitive_features=age, sample_weight=years)
+
+
+@pytest.mark.parametrize("base", ["level", "average"])
+@pytest.mark.parametrize("way", ["csv", "xlsx"])
+def test_an_exported_tariff_marks_fixed_relativities_and_gives_the_same_premiums(way, base, filed, tmp_path):
+    table, years, model = filed
     own = model.relativities(base=base)
     fixed = own[own["kind"] == "fixed"]
     # To the last digit as they were given, whatever the others are relative to, unseen levels too.

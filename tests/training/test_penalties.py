@@ -249,12 +249,6 @@ def test_penalties_detect_dependence_on_two_columns_jointly(method):
     assert seen > 2 * alone
 
 
-def test_the_spline_encoding_adds_no_products_between_classes_of_one_attribute():
-    region = torch.nn.functional.one_hot(torch.arange(300) % 4).float()[None]
-    _, v = _penalty("hgr_spline", region, [0])
-    assert v.shape == (1, 300, 4)
-
-
 # The formulas of the other two adversaries are held by test_penalties_values.py.
 def test_the_adversary_alone_recovers_the_gaussian_truth():
     rhos, repeats = [0.0, 0.3, 0.6, 0.9], 3
