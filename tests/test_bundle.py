@@ -100,9 +100,7 @@ def test_a_record_survives_a_round_trip_through_json(record: object) -> None:
 def test_values_that_do_not_fit_the_record_type_are_refused(values: object) -> None:
     with pytest.raises(ValueError, match="not the values of a Fix"):
         from_plain(Fix, values)
-
-
-def test_a_record_validation_error_is_passed_on_unchanged() -> None:
+    # The record's own words are passed on.
     with pytest.raises(OptionError, match="n_splits"):
         from_plain(Sweep, {"lams": [1.0], "n_splits": 0})
 

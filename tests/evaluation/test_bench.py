@@ -98,17 +98,10 @@ def test_a_method_with_constant_predictions_has_no_dependence(dataset):
 def test_lambda_is_chosen_on_validation_rows_and_the_error_read_on_test_rows():
     columns = {"test_to_train": 0.25, "needs_s": False, "cpu_s": 1.0}
     columns |= {f"{reading}_{part}": 1.0 for reading in READINGS for part in ("validation", "test")}
-    rows = pd.DataFrame(
-        [
-            {"method": "standard", "lam": 0.0, "split": 0, "error": 0.3},
-            {"method": "standard", "lam": 0.0, "split": 1, "error": 0.5},
-            *(
-                {"method": "m", "lam": lam, "split": split, "error": 0.3 + lam / 10 + split / 5}
-                for split in (0, 1)
-                for lam in (2.0, 0.0, 1.0)
-            ),
-        ]
-    ).assign(**columns)
+    standard = pd.DataFrame({"method": "standard", "lam": 0.0, "split": [0, 1], "error": [0.3, 0.5]})
+    own = pd.DataFrame({"method": "m", "lam": [2.0, 0.0, 1.0] * 2, "split": np.repeat([0, 1], 3)})
+    own["error"] = 0.3 + own["lam"] / 10 + own["split"] / 5
+    rows = pd.concat([standard, own], ignore_index=True).assign(**columns)
     own = rows["method"] == "m"
     rows.loc[own, "gap_validation"] = 1 - 0.4 * rows["lam"]
     rows.loc[own, "gap_test"] = 0.9 - 0.2 * rows["lam"]

@@ -146,11 +146,9 @@ def _degenerate(kind, s):
     """Predictions that follow s as far as they vary."""
     one = torch.full_like(s, 0.7)
     return {
-        "constant at 1e12": 1.1e12 * one,
-        "rounding": torch.where(s > 0, one.nextafter(2 * one), one),
-        "two values": (s > 0).to(s),
-        "1e12": 1e12 * (1 + s),
-    }[kind]
+        "constant at 1e12": 1.1e12 * one, "rounding": torch.where(s > 0, one.nextafter(2 * one), one),
+        "two values": (s > 0).to(s), "1e12": 1e12 * (1 + s),
+    }[kind]  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

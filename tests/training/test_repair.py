@@ -188,11 +188,8 @@ def test_monotone_repaired_prices_never_fall_with_the_original_price():
 def test_unusable_options_and_tables_of_a_repair_are_refused_by_name():
     table, age, _ = priced(300)
     for options in (
-        {"alpha": 1.5},
-        {"projection": "lines"},
-        {"alpha": 0.0, "projection": "factors"},
-        NETWORK,
-    ):
+        {"alpha": 1.5}, {"projection": "lines"}, {"alpha": 0.0, "projection": "factors"}, NETWORK,
+    ):  # fmt: skip
         with pytest.raises(OptionError, match=next(iter(options))):
             fd.FairPostprocessor("price", **options).fit(table, sensitive_features=age)
     with pytest.raises(OptionError, match="sensitive_features"):
