@@ -148,7 +148,7 @@ def test_a_repair_without_the_attribute_lowers_dependence_as_far_as_the_features
 
 @pytest.mark.parametrize(("loss", "shift"), [("poisson", 0.0), ("squared_error", -200.0)])
 def test_a_network_projection_repairs_without_the_attribute_to_any_level(loss, shift):
-    table, age, _ = priced(1_000, follows=0.8)
+    table, age, _ = priced(600, follows=0.8)
     table = table.assign(price=table["price"] + shift)
     new, new_age, _ = priced(seed=1, follows=0.8)
     new["price"] += shift
