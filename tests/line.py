@@ -53,17 +53,16 @@ class Line:
             return QueueState(self.jobs[id].state, self._ahead(id)) if id in self.jobs else None
 
     def _ahead(self, id: str) -> tuple[str, ...]:
-        mine = self.jobs[id]
-        if mine.state != WAITING:
-            return ()
-        names = list(self.jobs)
-        of_queue = [name for name in names if self.jobs[name].queue_name == mine.queue_name]
-        return tuple(
-            name
-            for state, until in ((AT_WORK, len(names)), (WAITING, names.index(id)))
-            for name in of_queue
-            if self.jobs[name].state == state and names.index(name) < until
-        )
+        """Jobs of its queue that come before a job that waits: what is at work, and what has waited longer."""
+        at, mine = list(self.jobs).index(id), self.jobs[id]
+        own = [
+            (k, name, each)
+            for k, (name, each) in enumerate(self.jobs.items())
+            if each.queue_name == mine.queue_name
+        ]
+        ahead = [name for _, name, each in own if each.state == AT_WORK]
+        ahead += [name for k, name, each in own if each.state == WAITING and k < at]
+        return tuple(ahead) if mine.state == WAITING else ()
 
     def cancel(self, ids: Iterable[str]) -> None:
         with self.lock:
@@ -84,20 +83,17 @@ class Line:
         with self.lock:
             for queue_name in self.called - self.threads.keys():
                 if self._next(queue_name) is not None:
-                    self.threads[queue_name] = threading.Thread(
-                        target=self._work, args=(queue_name,), daemon=True
-                    )
-                    self.threads[queue_name].start()
+                    thread = threading.Thread(target=self._work, args=(queue_name,), daemon=True)
+                    self.threads[queue_name] = thread
+                    thread.start()
 
     def ensure_workers(self) -> None:
         for queue_name in queue.QUEUES:
             queue.ensure_worker(queue_name)
 
     def _next(self, queue_name: str) -> _Waiting | None:
-        waiting = (
-            each for each in self.jobs.values() if each.queue_name == queue_name and each.state == WAITING
-        )
-        return next(waiting, None)
+        own = (each for each in self.jobs.values() if each.queue_name == queue_name)
+        return next((each for each in own if each.state == WAITING), None)
 
     def _work(self, queue_name: str) -> None:
         from fairdash.cli.worker import carry_out

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -17,33 +17,27 @@ import pytest
 ROOT = Path(__file__).parents[1]
 #: No test looks at a clock: beside enough other work a process takes minutes to start.
 SECONDS_THAT_HANG = 600
-_NOTHING: Mapping[str, str] = MappingProxyType({})
 #: How `make app` starts it, up to the port.
 MAKE_APP = ("-m", "fairdash", "app", "--port")
 
 
-@contextmanager
-def served(
-    home: Path,
-    *,
-    environment: Mapping[str, str] = _NOTHING,
-    program: Sequence[str] = (sys.executable,),
-    command: Sequence[str] = MAKE_APP,
-    folder: Path = ROOT,
-) -> Iterator[str]:
-    """Address of the app with a home of its own; it is stopped on the way out."""
+def free_port() -> int:
+    """A port of this machine that nobody listens at."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def served(
+    home: Path, *, environment=MappingProxyType({}), program=(sys.executable,), command=MAKE_APP, folder=ROOT
+) -> Iterator[str]:
+    """Address of the app with a home of its own; it is stopped on the way out."""
+    port = free_port()
     log = home.with_suffix(".log")
     with log.open("wb") as out:
-        process = subprocess.Popen(
-            [*program, *command, str(port)],
-            cwd=folder,
-            env=os.environ | {"FAIRDASH_HOME": str(home)} | environment,
-            stdout=out,
-            stderr=out,
-        )
+        own = {"cwd": folder, "env": os.environ | {"FAIRDASH_HOME": str(home)} | environment}
+        process = subprocess.Popen([*program, *command, str(port)], stdout=out, stderr=out, **own)
         try:
             wait_until_up(f"http://127.0.0.1:{port}", process, log)
             yield f"http://127.0.0.1:{port}"

@@ -23,17 +23,8 @@ from fairdash.errors import StorageError
 from fairdash.jobs import queue
 from fairdash.jobs.steps import save
 from fairdash.lab.studies import Study
-from fairdash.runs import worker
+from fairdash.runs import launch, worker
 from fairdash.runs.deletion import delete_run
-from fairdash.runs.launch import (
-    cancel,
-    resume,
-    start_audit,
-    start_model,
-    start_run,
-    start_search,
-    start_study,
-)
 from fairdash.runs.result import write_arrays
 from fairdash.runs.state import CANCELLED, DONE, RUNNING, RunStatus, write_status
 from fairdash.runs.store import Run, create_run
@@ -88,25 +79,25 @@ def runs(template: Path) -> tuple[Run, Run]:
 WRITERS: Mapping[str, Callable[[Run, Run], object]] = {
     "an upload": lambda *_: keep_upload(b"age,price\n40,1\n", name="prices.csv"),
     "a recipe": lambda *_: save_source(CatalogueSource(dataset="crime")),
-    "a run": lambda *_: start_run(SOURCE, replace(PLAN, random_state=7)),
-    "a run again": lambda _, stopped: resume(stopped),
+    "a run": lambda *_: launch.start_run(SOURCE, replace(PLAN, random_state=7)),
+    "a run again": lambda _, stopped: launch.resume(stopped),
     "a name": lambda done, _: done.rename("of the committee"),
     "how far it is": lambda _, stopped: write_status(stopped.folder, RunStatus(state=RUNNING)),
     "a result": lambda done, stopped: stopped.write_result(done.read_result()),
     "a training curve": lambda _, stopped: stopped.add_curve(pd.DataFrame({"epoch": [1]})),
     "a unit": lambda _, stopped: save(stopped.units, {"found.json": b"1"}),
-    "a search": lambda *_: start_search(SOURCE, SettingsSearch()),
-    "a model": lambda done, _: start_model(SOURCE, PLAN, run=done.id, method="pearson", lam=1.0),
-    "an audit": lambda *_: start_audit(SOURCE, AuditPlan(columns=Columns(price="cost", sensitive="age"))),
-    "a study": lambda *_: start_study(Study("fig2")),
+    "a search": lambda *_: launch.start_search(SOURCE, SettingsSearch()),
+    "a model": lambda done, _: launch.start_model(SOURCE, PLAN, run=done.id, method="pearson", lam=1.0),
+    "an audit": lambda *_: launch.start_audit(
+        SOURCE, AuditPlan(columns=Columns(price="cost", sensitive="age"))
+    ),
+    "a study": lambda *_: launch.start_study(Study("fig2")),
 }
 
 
 @pytest.mark.processes
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_write_to_a_full_disk_is_reported_and_leaves_stored_files_unchanged(
-    name: str, runs: tuple[Run, Run]
-) -> None:
+def test_a_write_to_a_full_disk_is_reported_and_leaves_stored_files_unchanged(name, runs) -> None:
     before = contents()
     with full_disk(), pytest.raises(StorageError, match=r"(?i)free some space|can be written") as said:
         WRITERS[name](*runs)
@@ -121,16 +112,14 @@ def test_a_run_can_be_stopped_and_deleted_when_the_disk_is_full(runs: tuple[Run,
     write_status(stopped.folder, RunStatus(state=RUNNING))
     with full_disk():
         with pytest.raises(StorageError):
-            cancel(stopped)
+            launch.cancel(stopped)
         with pytest.raises(StorageError):
             delete_run(done)
     assert stopped.is_cancelled()
     assert not done.folder.exists()
 
 
-def test_training_continues_without_curves_when_the_disk_is_full(
-    runs: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_continues_without_curves_when_the_disk_is_full(runs, monkeypatch) -> None:
     _, stopped = runs
     write_status(stopped.folder, RunStatus(state=RUNNING))
     add = Run.add_curve

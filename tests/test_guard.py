@@ -63,9 +63,7 @@ def server(log: Path) -> Iterator[str]:
     ["evil.example:{port}", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:{port}",
      "evil.example@127.0.0.1", "192.0.2.1:{port}", "127.0.0.1:x", "[::1"],
 )  # fmt: skip
-def test_requests_with_a_foreign_host_name_are_refused_on_every_endpoint(
-    server: str, road: str, host: str
-) -> None:
+def test_requests_with_a_foreign_host_name_are_refused_on_every_endpoint(server, road, host) -> None:
     # As a browser sends it whose page was loaded from that name.
     for origin in (None, f"http://{host}"):
         status, headers = ask(server, road, host=host, origin=origin)
@@ -81,9 +79,7 @@ def test_requests_with_a_foreign_host_name_are_refused_on_every_endpoint(
      "http://x@127.0.0.1:{port}"],
 )  # fmt: skip
 @pytest.mark.bad_input(56)
-def test_requests_from_a_foreign_origin_are_refused_without_dns_lookups(
-    server: str, log: Path, origin: str
-) -> None:
+def test_requests_from_a_foreign_origin_are_refused_without_dns_lookups(server, log, origin) -> None:
     for road in ROADS:
         assert ask(server, road, origin=origin)[0] == 403, road
     assert noted(log, "attempt") == []

@@ -1,6 +1,7 @@
 """Layers: which package may import which, what an import must not load, and docs/architecture.md names them."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -66,11 +67,6 @@ def test_a_package_imports_only_lower_layers_and_permitted_heavy_libraries(layer
         assert "torch" not in packages or layer not in WITHOUT_TORCH, path
 
 
-def test_pages_do_not_import_each_other():
-    for path in (ROOT / "pages").rglob("*.py"):
-        assert not any(name.split(".")[0] == "pages" for name in _imports(path)), path
-
-
 PAGES = sorted((ROOT / "pages").rglob("*.py"))
 #: What a page has no need of: whatever computes, repeats or defines is a part of it and has its place in ui/.
 NOT_IN_A_PAGE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.For, ast.While)
@@ -93,19 +89,10 @@ def test_the_page_layout_check_finds_at_least_seven_pages():
 
 def _loaded_after(code: str) -> set[str]:
     program = f"import sys\n{code}\nprint(' '.join(sorted({{name.split('.')[0] for name in sys.modules}})))"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
-    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     return set(done.stdout.split())
-
-
-def test_importing_fairdash_loads_no_heavy_library():
-    assert not {"torch", "streamlit", "pandas", "sklearn", "plotly"} & _loaded_after("import fairdash")
-
-
-def test_command_line_help_loads_no_heavy_library():
-    code = "import fairdash.data\nfrom fairdash.cli import main\nassert main(['--help']) == 0"
-    assert not {"torch", "streamlit", "numpy", "pandas", "pyarrow", "scipy", "plotly"} & _loaded_after(code)
 
 
 def test_every_exported_name_of_the_data_package_can_be_imported():
@@ -117,22 +104,29 @@ def test_every_exported_name_of_the_data_package_can_be_imported():
         _ = fairdash.data.no_such
 
 
-def test_closed_form_measures_on_the_command_line_load_neither_torch_nor_the_app(tmp_path):
-    table = tmp_path / "prices.csv"
-    rows = "".join(f"{i % 7},{i * i % 11}\n" for i in range(60))
-    table.write_text(f"price,age\n{rows}", encoding="utf-8")
-    options = [str(table), "--u", "price", "--v", "age", "--permutations", "19", "--bootstrap", "0"]
-    code = "from fairdash.cli import main\n"
-    for measure in ("pearson", "hgr_spline", "hgr_kde", "hgr_rdc"):
-        code += f"assert main({['measure', measure, *options]!r}) == 0\n"
-    assert not {"torch", "streamlit", "starlette", "plotly"} & _loaded_after(code)
+#: Name to a program and the libraries that it has no need of.
+LIGHT = {
+    "fairdash": ("import fairdash", "torch streamlit pandas sklearn plotly"),
+    "help": ("import fairdash.data\nfrom fairdash.cli import main\nassert main(['--help']) == 0",
+             "torch streamlit numpy pandas pyarrow scipy plotly"),
+    "closed forms": (
+        "from pathlib import Path\nfrom fairdash.cli import main\n"
+        "Path('t.csv').write_text('price,age\\n' + ''.join(f'{i % 7},{i * i % 11}\\n' for i in range(60)))\n"
+        "for id in ('pearson', 'hgr_spline', 'hgr_kde', 'hgr_rdc'):\n"
+        "    told = f'measure {id} t.csv --u price --v age --permutations 19 --bootstrap 0'\n"
+        "    assert main(told.split()) == 0", "torch streamlit starlette plotly"),
+    "the app's pages and all names": (
+        "import fairdash, fairdash.api, fairdash.runs.launch, fairdash.ui.cached, fairdash.views.figures.front\n"
+        "assert 'sklearn' not in sys.modules\nfor name in fairdash.__all__: getattr(fairdash, name)", "torch"),
+}  # fmt: skip
 
 
-def test_app_imports_and_public_names_load_without_torch():
-    code = "import fairdash.api, fairdash.runs.launch, fairdash.ui.cached, fairdash.views.figures.front\n"
-    code += "assert not {'torch', 'sklearn'} & sys.modules.keys()\n"
-    code += "import fairdash\nfor name in fairdash.__all__: getattr(fairdash, name)"
-    assert "torch" not in _loaded_after(code)
+@pytest.mark.every_case
+@pytest.mark.parametrize("name", LIGHT)
+def test_a_program_loads_no_heavy_library_that_it_does_not_need(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, heavy = LIGHT[name]
+    assert not {*heavy.split()} & _loaded_after(code)
 
 
 ROOT = Path(__file__).parent.parent

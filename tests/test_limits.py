@@ -91,9 +91,7 @@ def test_gzip_of_several_parts_is_read_whole() -> None:
 
 
 @limited
-def test_reading_a_file_beyond_the_memory_limit_is_refused_and_the_process_survives(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_reading_a_file_beyond_the_memory_limit_is_refused_and_the_process_survives(monkeypatch) -> None:
     # Columns of 40 MB: smaller ones may fit into memory that the process has taken and freed before.
     n = 5 * 10**6
     content = pd.DataFrame({"a": np.arange(n), "b": 0.5}).to_parquet()
@@ -152,18 +150,14 @@ def test_a_worker_survives_a_run_that_exceeds_the_memory_limit(monkeypatch) -> N
     assert most_memory() <= int(most) <= most_memory() + 8e9
 
 
-def test_memory_is_not_limited_on_machines_with_a_gpu(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_memory_is_not_limited_on_machines_with_a_gpu(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("fairdash.utils.memory._GPUS", (tmp_path,))
     assert not can_limit()
     with limited_memory():
         pass
 
 
-def test_the_memory_limit_follows_the_container_limit(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_memory_limit_follows_the_container_limit(monkeypatch, tmp_path) -> None:
     (tmp_path / "max").write_text("1000000000\n")
     (tmp_path / "none").write_text("max\n")
     monkeypatch.delenv("FAIRDASH_MEMORY", raising=False)

@@ -1,6 +1,5 @@
 """The built package, installed where there is no checkout: commands, training and the app all work."""
 
-import http.client
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from packaging.requirements import Requirement
 from fairdash import __version__
 from tests.browser.test_networking_cut import cut, noted
 from tests.serving import ROOT, served
+from tests.test_guard import ask
 from tests.websocket import complaints, run_page, session
 
 pytestmark = [pytest.mark.slow, pytest.mark.fresh, pytest.mark.wheel]
@@ -140,50 +140,19 @@ def test_the_installed_commands_print_help_measure_and_train(commands: Path, els
     assert {row["method"] for row in trained["rows"]} >= {"standard", "hgr_spline"}
 
 
-TRAIN_AS_THE_APP_DOES = """
-import time
-from fairdash.data.source import CatalogueSource
-from fairdash.runs.launch import start_run
-from fairdash.training.settings import TrainingSettings
-from fairdash.training.sweep import Sweep
-settings = TrainingSettings(hidden=(8,), n_epochs=2, warm_up_epochs=1)
-plan = Sweep(methods=("standard", "hgr_spline"), lams=(1.0,), n_splits=1, settings=settings, device="cpu")
-run = start_run(CatalogueSource(dataset="household", options={"n": 200}), plan)
-while not run.status.is_over:
-    time.sleep(0.1)
-print(run.status.state, [path.read_text() for path in run.folder.parents[1].glob("lanes/*.log")])
-"""
-
-
-@pytest.mark.variant
-def test_the_apps_worker_trains(commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PYTHONPATH", raising=False)
-    asked = [commands / "python", "-P", "-c", TRAIN_AS_THE_APP_DOES]
-    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.startswith("done "), done.stdout + done.stderr
-
-
 @pytest.fixture
 def server(commands: Path, elsewhere: Path, tmp_path: Path) -> Iterator[str]:
     """The installed app, started in the other app's folder; its every way out is noted and refused."""
-    with served(
-        tmp_path / "home",
-        environment=cut(tmp_path / "watched.log"),
-        program=(str(commands / "fairdash"),),
-        command=("app", "--port"),
-        folder=elsewhere,
-    ) as address:
+    start = {"program": (str(commands / "fairdash"),), "command": ("app", "--port"), "folder": elsewhere}
+    with served(tmp_path / "home", environment=cut(tmp_path / "watched.log"), **start) as address:
         yield address
 
 
-def test_the_installed_app_opens_from_any_folder_and_contacts_no_other_host(
-    server: str, tmp_path: Path
-) -> None:
+def test_the_installed_app_opens_from_any_folder_and_contacts_no_other_host(server, tmp_path) -> None:
     port = int(server.rsplit(":", 1)[1])
-    for path in ("/", "/_stcore/health"):
-        assert _status(port, path, "localhost") == 200
-        for name in ("other.example", "evil.example"):
-            assert _status(port, path, name) == 403
+    for road in ("a page", "health"):
+        for name, wanted in (("localhost", 200), ("other.example", 403), ("evil.example", 403)):
+            assert ask(server, road, host=f"{name}:{port}")[0] == wanted
     # Only a server that listens on every address of this machine answers at another of its own.
     with pytest.raises(OSError), socket.create_connection(("127.0.0.2", port), timeout=3):  # noqa: PT011
         pass
@@ -216,21 +185,7 @@ def _pip(*arguments: str | Path) -> None:
 
 
 def _run(commands: Path, folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [commands / "fairdash", *arguments],
-        cwd=folder,
-        env=os.environ | {"FAIRDASH_HOME": str(folder / "home")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    own = {"cwd": folder, "env": os.environ | {"FAIRDASH_HOME": str(folder / "home")}}
+    done = subprocess.run([commands / "fairdash", *arguments], capture_output=True, text=True, **own)
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-def _status(port: int, path: str, host: str) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    connection.request("GET", path, headers={"Host": f"{host}:{port}"})
-    status = connection.getresponse().status
-    connection.close()
-    return status

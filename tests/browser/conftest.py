@@ -1,7 +1,5 @@
 """One real server and one real browser for all tests of a process; each test is somebody of its own there."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +16,7 @@ from fairdash.runs.repairs import RepairJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Job, Run
 from fairdash.ui.access import _id_of
+from tests.browser.test_networking_cut import cut
 from tests.serving import ROOT, served
 
 # As long as a context waits below: a page on a machine that trains beside it takes more than five seconds.
@@ -31,10 +30,11 @@ _PEOPLE = (f"test {k}" for k in itertools.count())
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """The app's address, and its home."""
+    """The app's address, and its home, beside which its attempts to reach other machines are noted and refused."""
     home = tmp_path_factory.mktemp("app") / "home"
     # Health is answered without the header, or nobody would see the server up.
-    with served(home, environment={"FAIRDASH_USER_HEADER": HEADER}) as address:
+    environment = {"FAIRDASH_USER_HEADER": HEADER} | cut(home.with_name("watched.log"))
+    with served(home, environment=environment) as address:
         yield address, home
 
 
@@ -99,6 +99,7 @@ def page(open_context: Callable[..., BrowserContext], server: str) -> Iterator[P
             complaints.append(f"{message.text} {message.location}")
 
     page.on("request", lambda request: asked.append(request.url))
+    page.on("websocket", lambda socket: asked.append(socket.url.replace("ws", "http", 1)))
     page.on("console", hear)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield page

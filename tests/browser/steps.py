@@ -1,10 +1,7 @@
 """What several paths through the app share: steps, a chart's traces, screenshots."""
 
-from __future__ import annotations
-
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
@@ -39,27 +36,6 @@ def choose(page: Page, box: str | Locator, option: str, *, exact: bool = True) -
             continue
         return
     wanted.click()
-
-
-def train_a_little(page: Page, *, epochs: int) -> None:
-    """From the data page, roles set, to the trade-off page: four weights, few epochs."""
-    page.get_by_role("button", name="Train on this data").click()
-    page.get_by_text("Balance, tariffs, weights and splits").click()
-    choose(page, "Weights of fairness", "Quick look, 4 weights")
-    page.get_by_text("Advanced: networks and schedule").click()
-    field = page.get_by_label("Epochs (passes over the rows)")
-    field.fill(str(epochs))
-    field.press("Enter")
-    page.get_by_role("button", name="Train", exact=True).click()
-    page.get_by_role("button", name="See what fairness costs").click(timeout=90_000)
-    page.get_by_role("heading", name="What does fairness cost?").wait_for()
-
-
-def figures_taken(page: Page) -> Path:
-    """The trade-off page's figures, downloaded."""
-    with page.expect_download() as download:
-        page.get_by_role("button", name="All figures (CSV)").click()
-    return download.value.path()
 
 
 def chart(page: Page, title: str) -> dict:

@@ -1,10 +1,8 @@
 """Whoever takes every default: from a table to a model that predicts in a fresh environment.
 
 Data → "See what fairness costs" → the refined front → the slider → every panel → the report → the refit → the
-zip → its own script in another process → predictions. On a small table, and where nothing can be learned.
+zip → its own script in another process → predictions. On a small table.
 """
-
-from __future__ import annotations
 
 import os
 import re
@@ -16,12 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.steps import chart, choose, to_the_largest
+from tests.browser.test_networking_cut import noted
 from tests.serving import ROOT
-from tests.tiers import few
-from tests.ui.test_tradeoff import PANELS
 
 pytestmark = pytest.mark.browser
 
@@ -36,13 +33,6 @@ def costs(n: int = 500) -> pd.DataFrame:
     bonus = np.clip(140 - age + rng.integers(-15, 15, n), 50, 150)
     cost = (20 * power + 3 * bonus + rng.normal(0, 40, n)).round(2)
     return pd.DataFrame({"age": age, "power": power, "bonus": bonus, "cost": cost})
-
-
-def noise(n: int = 600) -> pd.DataFrame:
-    """A target that nothing tells of."""
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame(rng.normal(size=(n, 3)).round(4), columns=["colour", "weight_kg", "height"])
-    return frame.assign(age=rng.integers(18, 90, n), cost=rng.normal(100, 20, n).round(2))
 
 
 def upload(page: Page, frame: pd.DataFrame, path: Path, *, target: str, sensitive: str) -> None:
@@ -64,14 +54,6 @@ def calm(page: Page) -> None:
     expect(page.get_by_text("Unexpected error")).to_have_count(0)
 
 
-def panel(page: Page, name: str) -> Locator:
-    return page.get_by_role("radio", name=name).or_(page.get_by_role("button", name=name, exact=True)).first
-
-
-def settled(page: Page) -> None:
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
-
-
 def to_the_front(page: Page) -> str:
     """From the data page, roles set, to the refined front; the largest weight, at which the page then stands."""
     page.get_by_role("button", name="See what fairness costs").click()
@@ -89,16 +71,6 @@ def check_it_is_fair(page: Page, lam: str, *, by: str) -> None:
     assert any(each.endswith("path") for each in chart(page, "What fairness costs"))
     averages = chart(page, f"Average prediction by {by}")
     assert np.ptp(averages[f"λ = {lam}"]["y"]) < 0.5 * np.ptp(averages["standard model"]["y"])
-
-
-def look_at_all(page: Page) -> None:
-    for each in PANELS:
-        panel(page, each).click()
-        settled(page)
-        page.wait_for_timeout(300)
-        calm(page)
-    panel(page, "Distributions").click()
-    chart(page, "are spread, by")
 
 
 def take_away(page: Page) -> Path:
@@ -132,19 +104,17 @@ def predictions(bundle: Path, table: Path, folder: Path) -> np.ndarray:
     return pd.read_csv(folder / "predictions.csv")["prediction"].to_numpy()
 
 
-@pytest.mark.parametrize("make", few([costs, noise], costs))
-def test_an_uploaded_table_leads_with_all_defaults_to_a_downloaded_model_that_predicts(
-    page: Page, tmp_path, make
-):
-    frame, path = make(), tmp_path / "own.csv"
+def test_an_uploaded_table_leads_with_all_defaults_to_a_downloaded_model_that_predicts(app, page, tmp_path):
+    frame, path = costs(), tmp_path / "own.csv"
     upload(page, frame, path, target="cost", sensitive="age")
-    lam = to_the_front(page)
-    if make is costs:
-        check_it_is_fair(page, lam, by="age")
-    else:
-        look_at_all(page)
+    check_it_is_fair(page, to_the_front(page), by="age")
     bundle = take_away(page)
-    expect(page.get_by_text("Nothing was learned")).to_have_count(int(make is noise))
     y_pred = predictions(bundle, path, tmp_path)
     assert y_pred.shape == (len(frame),)
     assert y_pred.mean() == pytest.approx(frame["cost"].mean(), rel=0.1)
+    # Nobody has tried to reach another machine.
+    log = app[1].with_name("watched.log")
+    watched = "\n".join(noted(log, "watched"))
+    for process in ("-m fairdash app", "-m fairdash.cli.worker studies", "-m fairdash.cli.worker long"):
+        assert process in watched, "its attempts would have been missed"
+    assert noted(log, "attempt") == []

@@ -1,7 +1,5 @@
 """The front's labels as a browser draws them: none lies on another, none is cut, at any width and place."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The lesson in a real browser: guesses, hand, keys, play, steps, addresses, the lab, a phone, axe."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -101,9 +99,7 @@ def expect_sentence(page: Page, scene: Moving) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", few(SCENES, "5"))
-def test_a_lesson_scene_follows_the_slider_and_updates_address_and_text_on_release(
-    page: Page, name: str
-) -> None:
+def test_a_lesson_scene_follows_the_slider_and_updates_address_and_text_on_release(page, name) -> None:
     scene = SCENES[name]
     title, trace = scene.drawn
     page.goto(f"/lesson?scene={name}&{scene.address}")
@@ -204,18 +200,6 @@ def test_presentation_mode_fits_its_screen_and_works_by_keyboard(page: Page) -> 
     assert violations(page) == []
     page.get_by_role("button", name="Back").press("Enter")
     expect(page.get_by_role("heading", name=lesson.SCENES["5"].question)).to_be_visible()
-
-
-@pytest.mark.variant
-def test_the_lecturer_notes_and_exercises_open_in_separate_windows(page: Page) -> None:
-    page.goto("/lesson")
-    for title, last in (("Notes for the lecturer", "5 Who pays?"), ("Exercises", "Solutions")):
-        with page.expect_popup() as opened:
-            page.get_by_role("link", name=title).click()
-        expect(opened.value.get_by_role("heading", name=last)).to_be_visible()
-        opened.value.emulate_media(media="print")
-        expect(opened.value.get_by_test_id("stSidebar")).to_be_hidden()
-        opened.value.close()
 
 
 #: Puts a stage into each of its states and gives what stands outside a frame, or is hidden though it has a value.

@@ -1,18 +1,13 @@
-"""With networking cut, the app works from end to end and makes no attempt to reach anything."""
-
-from __future__ import annotations
+"""Networking cut: every attempt to reach another machine is refused and noted. All browser tests run so."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, WebSocket, expect
 
-from tests.browser.steps import figures_taken, train_a_little
-from tests.serving import ROOT, served
+from tests.serving import ROOT
 
 pytestmark = pytest.mark.browser
 
@@ -25,18 +20,6 @@ def cut(log: Path) -> dict[str, str]:
 
 def noted(log: Path, what: str) -> list[str]:
     return [line for line in log.read_text(encoding="utf-8").splitlines() if f": {what}" in line]
-
-
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
-    return tmp_path / "watched.log"
-
-
-@pytest.fixture
-def server(tmp_path: Path, log: Path) -> Iterator[str]:
-    """The app, cut off; the shared page talks to this one."""
-    with served(tmp_path / "home", environment=cut(log)) as address:
-        yield address
 
 
 ATTEMPTS = """
@@ -54,39 +37,8 @@ for attempt in (
 """
 
 
-def test_connection_attempts_with_networking_cut_are_refused_and_logged(log: Path) -> None:
+def test_connection_attempts_with_networking_cut_are_refused_and_logged(tmp_path: Path) -> None:
+    log = tmp_path / "watched.log"
     command = [sys.executable, "-c", ATTEMPTS]
     done = subprocess.run(command, env=os.environ | cut(log), capture_output=True, text=True, check=True)
     assert (done.stdout.count("networking is cut"), len(noted(log, "attempt"))) == (4, 4)
-
-
-@pytest.mark.variant
-def test_the_household_data_can_be_trained_and_viewed_without_network_access(
-    page: Page, server: str, log: Path
-) -> None:
-    attempts: list[str] = []
-
-    def refuse(route: Route) -> None:
-        attempts.append(route.request.url)
-        route.abort()
-
-    def hear(socket: WebSocket) -> None:
-        if not socket.url.startswith(server.replace("http", "ws", 1)):
-            attempts.append(socket.url)
-
-    # Routes that are set later come first.
-    page.context.route("**/*", refuse)
-    page.context.route(f"{server}/**", lambda route: route.continue_())
-    page.on("websocket", hear)
-    # The first request to a fresh server is a deep link: it must not be "Page not found".
-    page.goto("/data")
-    page.get_by_role("heading", name="Household insurance").wait_for()
-    expect(page.get_by_text("Together they predict it")).to_be_visible(timeout=90_000)
-    train_a_little(page, epochs=4)
-    page.get_by_text("Average prediction by Age", exact=True).first.wait_for()
-    assert figures_taken(page).stat().st_size > 1000
-
-    watched = "\n".join(noted(log, "watched"))
-    for process in ("-m fairdash app", "-m fairdash.cli.worker studies", "-m fairdash.cli.worker long"):
-        assert process in watched, "its attempts would have been missed"
-    assert (noted(log, "attempt"), attempts) == ([], [])

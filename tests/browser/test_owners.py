@@ -1,7 +1,5 @@
 """Two people in two browsers: by a proxy's header, and by Streamlit's login at a provider of identities."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

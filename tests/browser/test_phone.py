@@ -1,7 +1,5 @@
 """Every page on a phone, the tour, and the simulations, in a browser."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -20,11 +18,6 @@ from tests.tiers import few
 pytestmark = pytest.mark.browser
 
 
-#: What comes to rest after a study or a run; the others show themselves at once.
-LATER = ["tradeoff", "patterns", "gaussians"]
-AT_ONCE = [name for name in PAGES if name not in LATER]
-
-
 def make_studies() -> None:
     """Pages of simulations come to rest when their studies are done: small ones stand for them."""
     scene, few_rows = Scene(), {"repeats": 2, "ids": IDS}
@@ -36,15 +29,13 @@ def make_studies() -> None:
         carried_out(study, progress)
 
 
-@pytest.mark.parametrize("names", few([AT_ONCE, LATER], AT_ONCE), ids=["at once", "later"])
 @pytest.mark.parametrize("scheme", few(["light", "dark"], "dark"))
-def test_every_page_fits_a_phone(page: Page, scheme: str, names: list[str]) -> None:
-    if names == LATER:
-        make_studies()
+def test_every_page_fits_a_phone(page: Page, scheme: str) -> None:
+    make_studies()
     page.set_default_timeout(240_000)
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 390, "height": 844})
-    for name in names:
+    for name in PAGES:
         page.goto("/" if name == "home" else f"/{name}")
         page.get_by_test_id("stMain").get_by_role("heading", level=1).first.wait_for()
         come_to_rest(page)

@@ -1,7 +1,5 @@
 """The report in a browser without a network: every figure is drawn, nothing is asked for, it prints."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

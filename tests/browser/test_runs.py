@@ -1,67 +1,17 @@
-"""Runs and audits in a browser: by keyboard, to files and back in, on a phone, and offline."""
-
-from __future__ import annotations
+"""An audit in a browser, and its evidence without a network."""
 
 import re
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from fairdash.auditing.plan import QUESTIONS
-from tests.browser.conftest import owner_of
-from tests.browser.steps import choose, come_to_rest, fits, take_picture, take_screenshots, violations
-from tests.runs.finished import PLAN, finished
+from tests.browser.steps import choose, come_to_rest, take_picture, take_screenshots, violations
 from tests.ui.test_audit_page import policies
 
 pytestmark = pytest.mark.browser
-
-
-def test_a_run_is_exported_deleted_imported_and_compared_with_another_run(page, person, tmp_path):
-    plans = {"first try": PLAN, "splines": replace(PLAN, methods=("standard", "hgr_spline"))}
-    found = [finished(plan, owner=owner_of(person)) for plan in plans.values()]
-    for run, title in zip(found, plans, strict=True):
-        run.rename(title)
-    first = found[0]
-    page.goto("/runs")
-    page.get_by_role("checkbox", name="first try").focus()
-    page.keyboard.press("Space")
-    name = page.get_by_role("textbox", name="Name", exact=True)
-    expect(name).to_have_value("first try")
-    expect(page).to_have_url(re.compile(rf"run={first.id}"))
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Export (zip)").click()
-    file = tmp_path / download.value.suggested_filename
-    download.value.save_as(file)
-    page.get_by_role("button", name="Delete", exact=True).click()
-    page.get_by_role("button", name="Delete permanently").click()
-    expect(page.get_by_role("checkbox")).to_have_count(1)
-    assert not first.folder.exists()
-    # Until the page is drawn anew the old one's words stand beside the new one's.
-    come_to_rest(page)
-    page.get_by_text("Import a run").click()
-    page.locator("input[type=file]").set_input_files(file)
-    expect(page.get_by_text("The run was imported")).to_be_visible()
-    expect(page).to_have_url(re.compile(rf"run={first.id}"))
-    page.reload()
-    expect(name).to_have_value("first try")
-
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto("/runs")
-    for each in plans:
-        page.get_by_text(each, exact=True).first.click()
-        # Which is A follows from which was chosen first: a busy server must not hear of both at once.
-        come_to_rest(page)
-    plot = page.locator(".js-plotly-plot")
-    expect(plot).to_be_visible()
-    markers = "plot => plot._fullData.filter(each => each.mode == 'markers')"
-    names = plot.evaluate(f"{markers}.map(each => each.name)")
-    assert names == ["A: Fair linear network", "B: Fair spline network"]
-    assert fits(page)
-    assert violations(page) == []
-    take_picture(plot, "runs-390")
 
 
 def opens_offline(report: Path, browser: Browser, *, title: str) -> None:
@@ -95,9 +45,7 @@ def to_the_form(page: Page, path: Path) -> None:
     come_to_rest(page)
 
 
-def test_an_uploaded_table_is_audited_and_the_evidence_report_opens_offline(
-    page: Page, browser: Browser, tmp_path: Path
-):
+def test_an_uploaded_table_is_audited_and_the_evidence_report_opens_offline(page, browser, tmp_path):
     to_the_form(page, tmp_path / "policies.csv")
     assert violations(page) == []
     take_screenshots(page, "audit-form")

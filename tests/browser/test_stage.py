@@ -1,7 +1,5 @@
 """What draws interactive figures, on a plain page without a server: numbers, missing values, axes, marks, words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The trade-off page of a finished run in a browser: by keys, by hand, without motion, on a phone, no barrier."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

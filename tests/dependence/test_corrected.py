@@ -1,7 +1,5 @@
 """Spline HGR and its correction for noise, HGR_KDE of normal scores, and the rank correlation on all rows."""
 
-from __future__ import annotations
-
 from statistics import NormalDist
 
 import numpy as np
@@ -12,13 +10,11 @@ from scipy.stats import spearmanr
 
 from benchmarks.hard_links import LINKS
 from benchmarks.zero_inflated import PLACE
-from fairdash.dependence import exact, measure, measure_many
+from fairdash.dependence import measure, measure_many
 from fairdash.dependence.classical import normal_scores, rank_link
 from fairdash.dependence.grouping import draw_exchanges
-from fairdash.dependence.patterns import PATTERNS
-from fairdash.dependence.patterns import draw as draw_pattern
 from fairdash.dependence.spline import hgr_spline
-from fairdash.dependence.spline_basis import WIDTH, basis
+from fairdash.dependence.spline_basis import basis
 from fairdash.dependence.spline_corrected import corrected
 
 
@@ -120,30 +116,6 @@ def test_spline_hgr_counts_rows_that_repeat_their_group_once():
         assert_allclose(moved, of(np.tile(u[0], (5, 1)), v[0][orders], **options), atol=1e-9)
 
 
-NOISE = (0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9)
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(0)
-
-
-@pytest.mark.parametrize("rho", [0, 0.3, 0.6, 0.9])
-def test_spline_hgr_of_gaussians_is_close_to_their_correlation(rho):
-    u, noise = np.random.default_rng(7).normal(size=(2, 20, 2000))
-    assert of(u, rho * u + np.sqrt(1 - rho**2) * noise).mean() == pytest.approx(rho, abs=0.03)
-
-
-def test_functions_are_uncorrelated_and_ordered_from_smooth_to_rough(rng):
-    functions = basis(rng.normal(size=(1, 400)))
-    table = functions.tables[0]
-    assert table.shape == (400, WIDTH)
-    assert_allclose(table.T @ table / 400, np.eye(WIDTH), atol=1e-10)
-    assert_allclose(table.mean(axis=0), 0, atol=1e-10)
-    changes_of_sign = (np.diff(np.sign(table), axis=0) != 0).sum(axis=0)
-    assert (np.diff(changes_of_sign[:-2]) >= 0).all()
-
-
 @pytest.mark.parametrize("share_of_zeros", [0.5, 0.84, 0.95])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_spline_functions_of_zero_inflated_values_are_uncorrelated(share_of_zeros, weighted):
@@ -160,49 +132,6 @@ def test_spline_functions_of_zero_inflated_values_are_uncorrelated(share_of_zero
         assert np.abs(products - np.diag(live.astype(float))).max() < 1e-5
 
 
-@pytest.fixture(scope="module")
-def fig2():
-    cells = [
-        (name, sigma, *draw_pattern(name, sigma, 500, repeats=5, random_state=100 * i + j))
-        for i, name in enumerate(key for key, one in PATTERNS.items() if one.paper)
-        for j, sigma in enumerate(NOISE)
-    ]
-    truth = np.repeat([exact.pattern_hgr(name, noise=sigma).value for name, sigma, *_ in cells], 5)
-    return np.concatenate([u for *_, u, _ in cells]), np.concatenate([v for *_, v in cells]), truth
-
-
-def test_spline_hgr_is_close_to_the_exact_value_on_the_patterns_of_the_paper(fig2):
-    u, v, truth = fig2
-    for options, most in (({}, 0.07), ({"evaluation": "in_sample"}, 0.05)):
-        assert np.sqrt(((of(u, v, **options) - truth) ** 2).mean()) < most
-
-
-def test_spline_hgr_of_binary_variables_equals_their_absolute_correlation(rng):
-    coin = rng.integers(0, 2, 400)
-    flipped = np.where(rng.random(400) < 0.2, 1 - coin, coin)
-    correlation = abs(np.corrcoef(coin, flipped)[0, 1])
-    assert measure("hgr_spline", coin, coin) == pytest.approx(1)
-    assert measure("hgr_spline", coin, flipped) == pytest.approx(correlation, abs=0.02)
-
-
-def test_spline_hgr_with_weights_measures_the_rows_that_have_weight(rng):
-    u = rng.normal(size=1000)
-    v = np.where(np.arange(1000) < 500, u**2, rng.normal(size=1000))
-    first = np.where(np.arange(1000) < 500, 1.0, 1e-3)
-    assert measure("hgr_spline", u, v, sample_weight=first) > 0.95
-    assert measure("hgr_spline", u, v, sample_weight=1.001 - first) < 0.2
-
-
-DRAWS, N = 600, 400
-
-
-def weights(u: np.ndarray, rng: np.random.Generator, kind: str) -> np.ndarray | None:
-    if kind == "none":
-        return None
-    drawn = rng.choice([0.05, 0.3, 1.0], len(u))
-    return drawn if kind == "drawn" else np.where(u > 0, 1.0, drawn)
-
-
 def test_the_rank_correlation_equals_the_spearman_correlation() -> None:
     rng = np.random.default_rng(0)
     u, w = rng.poisson(1.0, 300).astype(float), rng.uniform(0.1, 1, 300)
@@ -210,20 +139,10 @@ def test_the_rank_correlation_equals_the_spearman_correlation() -> None:
     assert rank_link(u, v).value == pytest.approx(spearmanr(u, v).statistic)
     assert rank_link(u, v, w).value == pytest.approx(measure("spearman", u, v, sample_weight=w))
     assert rank_link(u, v, 7 * w).stays_within == pytest.approx(rank_link(u, v, w).stays_within)
+    half = rank_link(u, v, np.repeat([0.3, 0.0], 150))
+    assert half.stays_within == pytest.approx(rank_link(u[:150], v[:150]).stays_within)
     found = rank_link(np.ones(50), np.arange(50.0))
     assert (found.value, found.stays_within, found.smallest, found.n) == (0, 1, 1, 50), "a constant"
-
-
-@pytest.mark.parametrize("kind", ["none", "drawn", "with u"])
-def test_the_rank_correlation_exceeds_its_limit_in_five_percent_of_independent_samples(kind: str) -> None:
-    rng = np.random.default_rng(1)
-    over = 0
-    for _ in range(DRAWS):
-        u, v = rng.normal(size=N), rng.poisson(0.5, N).astype(float)
-        found = rank_link(u, v, weights(u, rng, kind))
-        over += abs(found.value) > found.stays_within
-    # Five standard errors of a share of 600.
-    assert over / DRAWS == pytest.approx(0.05, abs=0.045)
 
 
 def test_hgr_kde_scores_equals_hgr_kde_of_normal_scores_and_ignores_increasing_maps():
@@ -236,16 +155,6 @@ def test_hgr_kde_scores_equals_hgr_kde_of_normal_scores_and_ignores_increasing_m
     assert ((found > 0) & (found < 1)).all()
 
 
-@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
-def test_hgr_kde_scores_of_gaussians_is_close_to_their_smoothed_correlation(rho):
-    """A kernel of variance h² shrinks the correlation of a Gaussian to ρ / (1 + h²)."""
-    n = 4000
-    u, noise = np.random.default_rng(1).normal(size=(2, n))
-    v = rho * u + np.sqrt(1 - rho**2) * noise
-    found = measure("hgr_kde_scores", u, v)
-    assert found == pytest.approx(rho / (1 + n ** (-1 / 3)), abs=0.08 if rho == 0 else 0.03)
-
-
 def test_normal_scores_count_weights_as_copies_and_groups_leave_hgr_kde_scores_unchanged():
     rng = np.random.default_rng(2)
     u, v = rng.normal(size=(2, 120))
@@ -256,13 +165,6 @@ def test_normal_scores_count_weights_as_copies_and_groups_leave_hgr_kde_scores_u
     assert measure("hgr_kde_scores", u, v, groups=groups) == measure("hgr_kde_scores", u, v)
     tiny = np.where(np.arange(120) == u.argmax(), 1e-18, 1.0)
     assert np.isfinite(measure("hgr_kde_scores", u, v, sample_weight=tiny))
-
-
-@pytest.mark.parametrize("n", [200, 500])
-def test_chi2_nn_of_a_deterministic_relation_is_large_and_below_the_number_of_rows(n):
-    """No n rows can show a density ratio above n: the ratio is capped there."""
-    u = np.linspace(-10, 10, n)
-    assert 5 < measure("chi2_nn", u, u, random_state=0) < n
 
 
 @pytest.mark.parametrize("n", [300, 2000])

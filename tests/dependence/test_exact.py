@@ -1,11 +1,7 @@
 """Exact values against independent calculations, neural measures against them, and what cross-fitting is for."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.stats import norm
 
 from fairdash.dependence import exact, learned_functions, measure, measure_many, neural
 from fairdash.dependence.patterns import PATTERNS, Pattern, draw, pattern_from_points
@@ -51,18 +47,6 @@ def test_spline_hgr_of_the_sum_of_two_normal_columns_is_close_to_one():
     assert measure("hgr_spline", s.sum(axis=1), s) > 0.9995
 
 
-@pytest.mark.parametrize("sigma", [0.5, 3.0])
-def test_the_exact_hgr_of_the_step_pattern_equals_its_closed_form(sigma):
-    # W = ±5 with equal chance: HGR² is the variance of E[W | V] over that of W, a single integral.
-    def integrand(v):
-        a, b = norm.pdf(v, 5, sigma), norm.pdf(v, -5, sigma)
-        return 0.5 * (a - b) ** 2 / (a + b)
-
-    end = 5 + 8 * sigma
-    truth = np.sqrt(quad(integrand, -end, end, points=[-5, 0, 5], limit=400)[0])
-    assert exact.pattern_hgr("step", noise=sigma).value == pytest.approx(truth, abs=1e-4)
-
-
 def by_svd(shape: Pattern, sigma: float) -> float:
     """The same quantity on grids several times as fine, by another algorithm."""
     cells = np.sort(shape(np.linspace(-10, 10, 200_001)[:-1] + 5e-5)).reshape(1000, 200).mean(axis=1)
@@ -99,10 +83,6 @@ def test_parameters_without_an_exact_value_are_refused():
         exact.pattern_hgr("circle", noise=1)
 
 
-def test_custom_points_of_a_pattern_are_joined_by_lines():
-    assert pattern_from_points([5, -5], [1, 0])([-10, -5, 0, 10]).tolist() == [0, 0, 0.5, 1]
-
-
 def test_draws_follow_the_pattern_and_the_seed():
     u, v = draw("parabola", 0.5, 2000, repeats=2, random_state=1)
     assert u.shape == v.shape == (2, 2000)
@@ -123,12 +103,6 @@ def test_neural_measures_of_gaussians_are_close_to_their_exact_values(rho):
     for id, (value, within) in expected.items():
         n = 2 if id == "hgr_nn" else 1
         assert measure_many(id, u[:n], v[:n], random_state=0).mean() == pytest.approx(value, abs=within), id
-
-
-def test_the_hgr_network_fits_the_patterns_of_the_paper_in_sample():
-    pairs = [draw(one.id, 0, 500, random_state=3) for one in PATTERNS.values() if one.paper]
-    u, v = (np.concatenate(each) for each in zip(*pairs, strict=True))
-    assert measure_many("hgr_nn", u, v, random_state=0, evaluation="in_sample").min() >= 0.95
 
 
 def test_hgr_nn_of_noise_is_high_in_sample_and_zero_on_average_when_cross_fitted():
@@ -168,8 +142,11 @@ def test_chi2_and_mutual_information_of_the_same_pairs_take_one_training(monkeyp
     train = neural.train
     monkeypatch.setattr(neural, "train", lambda *given, **more: (trained.append(1), train(*given, **more)))
     u, v = np.random.default_rng(11).normal(size=(2, 60))
-    values = [measure(id, u, v, random_state=seed) for id in ("chi2_nn", "mi_mine") for seed in (0, 0, 1)]
+    few = {"n_steps": 10}
+    values = [
+        measure(id, u, v, random_state=seed, **few) for id in ("chi2_nn", "mi_mine") for seed in (0, 0, 1)
+    ]
     assert len(trained) == 2
     assert values[0] == values[1] != values[2]
     # Without a seed each is a draw of its own.
-    assert measure("mi_mine", u, v) != measure("mi_mine", u, v)
+    assert measure("mi_mine", u, v, **few) != measure("mi_mine", u, v, **few)

@@ -1,51 +1,25 @@
 """p-values, intervals and their honesty; rows that belong together are exchanged, resampled and folded as whole groups."""
 
-from __future__ import annotations
-
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom
 
 from benchmarks.grouped_null import policies
-from fairdash.dependence import REGISTRY, assess_dependence, independence_floor, measure, measure_many
+from fairdash.dependence import REGISTRY, assess_dependence, independence_floor, measure
 from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.grouping import Blocks
 from fairdash.dependence.inference import permutation_p_value
-from fairdash.dependence.measure import Measure
 from fairdash.errors import OptionError
 from tests.tiers import few
 
 QUICK = [one.id for one in REGISTRY.values() if one.quick]
 
 
-def test_permutation_rule_is_exact():
-    # Of all 5! orders of distinct values as the observed one, against all others: each rank comes once,
-    # so the share of p-values at most α is the largest multiple of 1/120 not above α, never more.
-    values = np.random.default_rng(0).permutation(120.0 * np.arange(1, 121))
-    p = np.array([permutation_p_value(values[i], np.delete(values, i)) for i in range(120)])
-    assert sorted(np.round(p * 120)) == list(range(1, 121))
-    for alpha in (0.01, 0.05, 0.1, 0.5):
-        assert (p <= alpha).mean() <= alpha
-
-
 def test_ties_with_permuted_values_increase_the_p_value():
     assert permutation_p_value(0.0, [0.0, 0.0, 0.0]) == 1.0
     assert permutation_p_value(1.0, [1.0 - 1e-15, 0.5, 0.2]) == 0.5
     assert permutation_p_value(2.0, [1.0] * 99) == 0.01
-
-
-def test_permutations_move_the_second_variable_alone_and_keep_the_first_order():
-    # A stub whose value spells out the order: u as digits, v as the places they go to.
-    empty = dict.fromkeys(("title", "symbol", "zero", "one", "fails_when", "source"), "")
-    stub = Measure(id="stub", implementation="classical:pearson", **empty)
-    u, v = np.arange(4.0)[None], np.array([[2.0, 0.0, 3.0, 1.0]])
-    orders = np.array(list(itertools.permutations(range(4))))
-    values = Estimator(stub).permuted(Pairs(u, v), orders)
-    assert values.shape == (1, 24)
-    assert values[0] == pytest.approx([np.corrcoef(u[0], v[0][order])[0, 1] for order in orders])
 
 
 def independent_data(count, n):
@@ -175,19 +149,6 @@ def test_groups_of_unequal_size_exchange_attribute_values_with_groups_of_similar
     rng = np.random.default_rng([3, 1])
     slow = [abs(measure("spearman", u, s[blocks.draw(rng)])) for _ in range(20)]
     assert floor.mean[0] == pytest.approx(np.mean(slow))
-
-
-def test_folds_by_group_do_not_learn_what_a_policy_repeats():
-    policy = np.repeat(np.arange(100), 5)
-    u, s = np.random.default_rng(0).normal(size=(2, 20, 100))[:, :, policy]
-    assert measure_many("hgr_spline", u, s).mean() > 0.3
-    assert abs(measure_many("hgr_spline", u, s, groups=policy).mean()) < 0.1
-    u, s = u[0], s[0]
-    stack = measure_many("hgr_spline", np.stack([u, u + s]), s, groups=policy)
-    assert stack[0] == measure("hgr_spline", u, s, groups=policy)
-    # What has no folds reads the same.
-    for id, options in (("hgr_kde", {}), ("hgr_spline", {"evaluation": "in_sample"})):
-        assert measure(id, u, s, groups=policy, **options) == measure(id, u, s, **options)
 
 
 @pytest.mark.parametrize(

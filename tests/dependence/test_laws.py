@@ -1,7 +1,5 @@
 """Laws that every measure of the registry must keep, on data with ties, heavy tails and constants."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,8 +1,5 @@
 """One test of several measures: exact by enumeration, blind to no link of the table, and never in a hurry."""
 
-from __future__ import annotations
-
-import doctest
 import itertools
 
 import numpy as np
@@ -10,7 +7,6 @@ import pytest
 
 import fairdash as fd
 from benchmarks.hard_links import LINKS
-from fairdash.dependence import omnibus
 from fairdash.dependence.conditional import assess_conditional_dependence
 from fairdash.dependence.omnibus import COMPONENTS, draw_signs, least_p, multiplied_values, permuted_values
 from fairdash.errors import OptionError
@@ -138,12 +134,6 @@ def test_unusable_inputs_of_the_independence_test_are_refused():
     ):
         with pytest.raises(OptionError, match=words):
             fd.independence_test(*pair, **options)
-
-
-def test_the_modules_example_holds():
-    found = doctest.testmod(omnibus, extraglobs={"fd": fd})
-    assert found.attempted > 2
-    assert found.failed == 0
 
 
 @pytest.mark.variant

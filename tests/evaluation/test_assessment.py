@@ -1,7 +1,5 @@
 """Assessment: tidy frames, corrected errors, the front and the quantile profile."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The way between trained weights: blends, their figures, and what is chosen on them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

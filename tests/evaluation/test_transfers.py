@@ -1,7 +1,5 @@
 """Who pays, how predictions are spread, and what a cap costs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -49,7 +47,7 @@ def test_merged_groups_have_enough_rows(seed, n, distinct, n_groups, fewest):
     assert (np.diff(groups[np.argsort(s, kind="stable")]) >= 0).all()
 
 
-def test_densities_are_computed_for_each_third_of_the_attribute():
+def test_densities_of_each_third_of_the_attribute_integrate_to_one():
     rng = np.random.default_rng(0)
     s = np.repeat([1.0, 2.0, 3.0], 2000)
     values = rng.normal(10 * s, 1.0)
@@ -59,10 +57,7 @@ def test_densities_are_computed_for_each_third_of_the_attribute():
     for k, (_, own) in enumerate(found.groupby("group", sort=False)):
         assert np.trapezoid(own["density"], own["x"]) == pytest.approx(1, abs=0.02)
         assert own["x"].iloc[own["density"].argmax()] == pytest.approx(10 * (k + 1), abs=1)
-
-
-def test_densities_narrower_than_the_grid_step_still_integrate_to_one():
-    rng = np.random.default_rng(0)
+    # Also where they are narrower than the grid's step.
     s = rng.uniform(size=600)
     nearly, spread = 5 + 1e-6 * rng.normal(size=600), rng.normal(5, 1, 600)
     nearly[0] += 0.5  # one row apart: no constant, and still narrower than the grid's step

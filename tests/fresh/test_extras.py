@@ -1,7 +1,5 @@
 """The core and each extra, installed by themselves into fresh environments, and tried there."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

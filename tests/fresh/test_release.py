@@ -1,11 +1,8 @@
 """The dry run of a release, as docs/releasing.md has it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -38,20 +35,6 @@ def test_the_release_dry_run_builds_checks_installs_and_lists_the_distributions(
     assert listed.loc[["numpy", "streamlit"], "core"].tolist() == [True, False]
     assert (tmp_path / "sbom.cdx.json").is_file()
     assert (tmp_path / "recipe.yaml").read_text("utf-8").startswith("# Not built")
-
-
-def test_the_repository_address_is_a_setting_of_the_release(tmp_path: Path) -> None:
-    about = []
-    for repository in ("", "https://example.org/f"):
-        place = tmp_path / f"at{len(about)}"
-        build(place, repository=repository)
-        wheel, _ = check(place)
-        with zipfile.ZipFile(wheel) as archive:
-            about.append(archive.read(f"fairdash-{__version__}.dist-info/METADATA").decode())
-    assert [part for part in ("Project-URL", "](docs/") if part in about[0]] == []
-    assert "Project-URL: Issues, https://example.org/f/issues" in about[1]
-    assert "](https://example.org/f/blob/main/docs/guide.md)" in about[1]
-    assert "](https://example.org/f/raw/main/docs/audit.svg)" in about[1]
 
 
 def test_the_conda_recipe_requires_the_dependencies_of_the_core(tmp_path: Path) -> None:

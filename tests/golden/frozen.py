@@ -4,8 +4,6 @@ Every call gives its options in words, so that no default can move a number: an 
 the frames of two runs, and what every command prints with ``--json``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -45,36 +43,9 @@ _ELSEWHERE = {
     *("bytes", "sha256", "made_with", "folder"),
 }
 
-_POLICY_ROLES = ["--sensitive", "age", "--exposure", "years"]
-_TRAINING = [*_POLICY_ROLES, *"--features bonus zone --loss poisson --no-balance --random-state 5".split()]
-_TRAINING += ["--device", "cpu"]
 #: Name to a command's arguments: {table} is the policies' file, {run} a finished run's id.
-COMMANDS: Mapping[str, list[str]] = MappingProxyType(
-    {
-        "measure": "measure hgr_spline {table} --u premium --v age --exposure years --permutations 19 "
-        "--bootstrap 10 --random-state 1 --json".split(),
-        "measure_given": "measure hgr_kde {table} --u premium --v age --given zone --permutations 19 "
-        "--bootstrap 10 --random-state 1 --json".split(),
-        "audit": "audit {table} --price premium --outcome claims --total claims --control zone --max-gap 0.05 "
-        "--criterion independence --question 1 --question 3 --random-state 2 --json".split()
-        + _POLICY_ROLES,
-        "check": "check {table} --target claims --price premium --json".split() + _POLICY_ROLES,
-        "sweep": "sweep --file {table} --predict claims --per-exposure --methods standard,hgr_spline --lams 1 "
-        "--splits 2 --split random --validation 0 --confirmation 0 --measures hgr_spline,hgr_kde --epochs 3 --no-tune --no-tariff "
-        "--objective demographic_parity --json".split()
-        + _TRAINING,
-        "search": "search --file {table} --predict claims --per-exposure --method hgr_spline --grid small "
-        "--folds 2 --epochs 1 --lam 1 --objective demographic_parity --json".split()
-        + _TRAINING,
-        "find-lam": "find-lam --file {table} --predict claims --per-exposure --method hgr_spline --folds 2 "
-        "--epochs 3 --lams 0.5,2 --target hgr_spline<=0.2 --objective demographic_parity --json".split()
-        + _TRAINING,
-        "runs_list": "runs list --json".split(),
-        "runs_show": "runs show {run} --json".split(),
-        "runs_confirm": "runs confirm {run} --method cca_spline --lam 1 --json".split(),
-        "report": "report {run} --out {out} --json".split(),
-    }
-)
+_LINES = (line.split(": ") for line in (HERE / "commands.txt").read_text(encoding="utf-8").splitlines())
+COMMANDS: Mapping[str, list[str]] = MappingProxyType({name: given.split() for name, given in _LINES})
 
 
 def audit() -> str:

@@ -1,7 +1,5 @@
 """Policies, and a small plan for them, whose numbers are frozen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

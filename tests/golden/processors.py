@@ -4,8 +4,6 @@ It computes them under settings that make numpy, OpenBLAS, MKL and torch use oth
 threads, and prints for each kind of value the largest share of its tolerance that is taken, and where.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,8 +1,6 @@
 """Public names, the command line's words, committed studies, and with every option given an audit, two runs and every
 command are those written down."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -80,9 +78,7 @@ ROW = {
         ({"said": "12.3 % by 5"}, False), ({"more": 1}, False), ({"mean": None}, False),
     ],
 )  # fmt: skip
-def test_values_may_differ_from_stored_ones_within_the_tolerance_of_their_kind(
-    changed: dict[str, object], allowed: bool
-) -> None:
+def test_values_may_differ_from_stored_ones_within_the_tolerance_of_their_kind(changed, allowed) -> None:
     found = list(differences({"rows": [ROW, 1]}, {"rows": [ROW | changed, 1]}, ""))
     assert (len(found), not too_large(iter(found))) == (1, allowed)
     assert not list(differences({"rows": [ROW]}, json.loads(json.dumps({"rows": [ROW]})), ""))

@@ -9,8 +9,6 @@ learned        what is trained, searched, smoothed or resampled, and its tail pr
                of rows
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -51,14 +51,12 @@ def policies(n=400, seed=0):
     age = rng.uniform(18, 80, size=n)
     table = pd.DataFrame(
         {
-            "bonus": age / 10 + rng.normal(size=n),
-            "value": rng.lognormal(9, 0.5, size=n),
+            "bonus": age / 10 + rng.normal(size=n), "value": rng.lognormal(9, 0.5, size=n),
             "zone": rng.choice(["A", "B", "C"], size=n, p=[0.2, 0.5, 0.3]),
             "gender": pd.Categorical(rng.choice(["m", "f"], size=n), categories=["m", "f", "x"]),
-            "group": pd.array(rng.integers(1, 5, size=n), dtype="Int64"),
-            "garage": rng.random(n) < 0.4,
+            "group": pd.array(rng.integers(1, 5, size=n), dtype="Int64"), "garage": rng.random(n) < 0.4,
         }
-    )
+    )  # fmt: skip
     table.loc[::17, "value"] = np.nan
     table.loc[::13, "zone"] = None
     table.loc[::19, "group"] = pd.NA

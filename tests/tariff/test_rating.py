@@ -117,14 +117,11 @@ def test_cells_without_a_relativity_are_refused_with_their_rows_or_rated_as_the_
 def _changed(**cells):
     """A small table with every kind of row, one cell of which is another."""
     rows = [
-        (None, "base", None, None, None, None, 100.0),
-        ("zone", "level", "A", None, None, None, 1.0),
-        ("zone", "level", "B", None, None, None, 1.5),
-        ("age", "breakpoint", None, 20.0, None, None, 2.0),
-        ("age", "breakpoint", None, 60.0, None, None, 1.0),
-        ("value", "band", None, None, None, 10.0, 1.0),
+        (None, "base", None, None, None, None, 100.0), ("zone", "level", "A", None, None, None, 1.0),
+        ("zone", "level", "B", None, None, None, 1.5), ("age", "breakpoint", None, 20.0, None, None, 2.0),
+        ("age", "breakpoint", None, 60.0, None, None, 1.0), ("value", "band", None, None, None, 10.0, 1.0),
         ("value", "band", None, None, 10.0, None, 3.0),
-    ]
+    ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["factor", "kind", "level", "at", "from", "to", "relativity"])
     for name, (row, cell) in cells.items():
         table.loc[row, name] = cell
@@ -264,9 +261,7 @@ def rated(rates: pd.DataFrame, name: str, cells: list[object], **options: str) -
         (["18-24", "25+"], [18, 24, 25, 99], [200, 200, 100, 100]),
     ],
 )
-def test_interval_levels_include_numbers_according_to_their_open_or_closed_ends(
-    levels: list[str], ages: list, premiums: list
-) -> None:
+def test_interval_levels_include_numbers_according_to_their_open_or_closed_ends(levels, ages, premiums):
     rates = table("age", levels, [2.0, 1.0])
     assert (rated(rates, "age", ages), rated(rates, "age", levels)) == (premiums, [200, 100])
 

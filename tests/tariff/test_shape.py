@@ -148,11 +148,15 @@ def test_the_cost_of_monotone_curves_is_shown():
         ({"monotone": {"group": 1}, "categorical_features": ["group"]}, "“group” is a category"),
         ({"monotone": {"bonus": 1}, "interactions": [("bonus", "zone")]}, "“bonus” is in an interaction"),
         ({"monotone": {"garage": 1}, "fixed": {"garage": {True: 1, False: 1.1}}}, "“garage” are fixed"),
+        ({"monotone": {"zone": "best"}}, "have no order"),
+        ({"monotone": {"zone": ["A", "B"]}}, "lacks “C”"),
+        ({"monotone": {"zone": ["A", "B", "C", "C"]}}, "appears twice"),
         ({"smooth": -1}, "“smooth”.*at least 0"),
         ({"smooth": {"bonus": -1}}, "“smooth”.*one per column"),
         ({"smooth": {"zone": 1}}, "“zone” is not a numeric feature"),
     ],
 )
+@pytest.mark.every_case
 def test_invalid_smoothing_and_monotone_options_are_refused_with_advice(options, said):
     table, claims, _, _ = policies(120)
     with pytest.raises(OptionError, match=said) as caught:
@@ -276,15 +280,3 @@ def test_relativities_of_text_levels_follow_a_given_monotone_order(tmp_path):
         model.export(tmp_path / "t.xlsx")
         again = fd.rate(fd.read_tariff(tmp_path / "t.xlsx"), table)
         np.testing.assert_allclose(again, model.predict(table), rtol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("order", "says"),
-    [
-        (1, "have no order"), ("best", "have no order"), (["best", "good"], "lacks “new”"),
-        (["best", "good", "new", "new"], "appears twice"),
-    ],
-)  # fmt: skip
-def test_invalid_monotone_orders_of_levels_are_refused(order, says):
-    with pytest.raises(OptionError, match=says):
-        fd.FairTariff(lam=0, monotone={"bonus": order}).fit(*rare())

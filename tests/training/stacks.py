@@ -6,15 +6,7 @@ from torch import Tensor
 from fairdash.training.stack import StackData, TrainedStack
 
 
-def stack_data(
-    n: int = 128,
-    *,
-    n_splits: int = 2,
-    columns: int = 1,
-    held_out: int = 0,
-    weighted: bool = False,
-    positive: bool = False,
-) -> StackData:
+def stack_data(n=128, *, n_splits=2, columns=1, held_out=0, weighted=False, positive=False) -> StackData:
     """s shows in the first of three features, and y depends on all; two splits hold out other rows."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(n_splits, n, 3, generator=generator)
@@ -22,14 +14,11 @@ def stack_data(
     y = x.sum(-1, keepdim=True) + 0.3 * torch.randn(n_splits, n, 1, generator=generator)
     y = y.mul(0.3).exp() if positive else y
     rows, kept = torch.arange(n), n - held_out
-    return StackData(
-        x=x,
-        y=y / (y.mean() if positive else y.std()),
-        s=s / s.std(),
-        train=(rows[:kept], rows[held_out:])[:n_splits],
-        validation=(rows[kept:], rows[:held_out])[:n_splits] if held_out else (),
-        weight=torch.rand(n_splits, n, 1, generator=generator) + 0.1 if weighted else None,
-    )
+    y, s = y / (y.mean() if positive else y.std()), s / s.std()
+    train, validation = (rows[:kept], rows[held_out:]), (rows[kept:], rows[:held_out]) if held_out else ()
+    weight = torch.rand(n_splits, n, 1, generator=generator) + 0.1 if weighted else None
+    parts = {"train": train[:n_splits], "validation": validation[:n_splits]}
+    return StackData(x=x, y=y, s=s, weight=weight, **parts)
 
 
 def weights(trained: TrainedStack) -> Tensor:

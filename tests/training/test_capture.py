@@ -18,7 +18,7 @@ from fairdash.training.penalties.closed_forms import leading_pair
 from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings
 from fairdash.training.stack import train_stack
 from fairdash.training.sweep import Sweep, train_sweep
-from tests.tiers import few, few_methods
+from tests.tiers import few
 from tests.training.stacks import stack_data, weights
 
 SETTINGS = TrainingSettings(
@@ -86,30 +86,26 @@ def train(method, settings=SETTINGS, *, weighted=False, **options):
     return train_stack(stack_data(160, held_out=32, weighted=weighted, positive=True), models, **options)
 
 
+RICH = replace(SETTINGS, dropout=0.2, loss="poisson", patience=1)
+
+
 @pytest.mark.parametrize("objective", few(OBJECTIVES, "demographic_parity"))
+@pytest.mark.parametrize("settings", [SETTINGS, RICH], ids=["plain", "weights, dropout and patience"])
 @pytest.mark.parametrize("method", list(METHODS))
 @pytest.mark.every_case
-def test_a_recorded_step_gives_the_very_same_weights(method, objective, request):
+def test_a_recorded_step_gives_the_very_same_weights(method, settings, objective, request):
     told, told_again = [], []
-    launched = train(method, objective=objective, on_epoch=lambda *each: told.append(each))
+    options = {"weighted": settings is RICH, "objective": objective}
+    launched = train(method, settings, on_epoch=lambda *each: told.append(each), **options)
     made = request.getfixturevalue("recorded")
-    replayed = train(method, objective=objective, on_epoch=lambda *each: told_again.append(each))
+    replayed = train(method, settings, on_epoch=lambda *each: told_again.append(each), **options)
     # One for the warm-up, another for the fair steps.
     assert len(made) == 2
     assert not replayed.note
     assert torch.equal(weights(replayed), weights(launched))
+    np.testing.assert_array_equal(replayed.best_epoch, launched.best_epoch)
     for once, again in zip(told, told_again, strict=True):
         np.testing.assert_array_equal(once[1:], again[1:])
-
-
-@pytest.mark.parametrize("method", few_methods(METHODS))
-def test_a_recorded_step_with_weights_dropout_and_patience_gives_the_same_weights(method, request):
-    settings = replace(SETTINGS, dropout=0.2, loss="poisson", patience=1)
-    launched = train(method, settings, weighted=True)
-    assert request.getfixturevalue("recorded") == []
-    replayed = train(method, settings, weighted=True)
-    assert torch.equal(weights(replayed), weights(launched))
-    np.testing.assert_array_equal(replayed.best_epoch, launched.best_epoch)
 
 
 def test_recorded_training_in_parts_gives_the_same_weights(recorded):

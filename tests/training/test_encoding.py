@@ -104,7 +104,7 @@ def test_each_bin_feature_rises_between_its_two_quantiles():
 # Permutation importance: against a loop over raw cells, scikit-learn's, and what it must not depend on.
 
 
-SETTINGS = fd.TrainingSettings(hidden=(8,), batch_size=64, n_epochs=40, warm_up_epochs=2, lr=1e-2)
+SETTINGS = fd.TrainingSettings(hidden=(8,), batch_size=64, n_epochs=10, warm_up_epochs=2, lr=1e-2)
 PLAN = Sweep(methods=("standard", "hgr_spline"), lams=(0.5, 1.0), n_splits=2, settings=SETTINGS, device="cpu")
 
 
@@ -139,7 +139,7 @@ def test_importance_equals_a_loop_over_permuted_cells(monkeypatch, loss):
 
     train = stack.train_stack
     monkeypatch.setattr(stack, "train_stack", keep)
-    dataset, settings = table(weighted=True), replace(SETTINGS, loss=loss, balance=True, n_epochs=10)
+    dataset, settings = table(weighted=True), replace(SETTINGS, loss=loss, balance=True)
     plan = replace(PLAN, methods=("hgr_spline",), settings=settings)
     result = train_sweep(dataset, plan, importance=True)
     (trained,) = captured

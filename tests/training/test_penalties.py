@@ -49,22 +49,6 @@ def _weights(like, seed=5):
     return torch.rand(like.shape, generator=generator, dtype=like.dtype) + 0.1
 
 
-def _climb(penalty, batches, n_steps=None):
-    """Train the adversary alone on batches (u, v); nothing happens to a closed form.
-
-    With `n_steps` the learning rate falls to zero by a cosine, so that the end is not a random step.
-    """
-    parameters = list(penalty.parameters())
-    if not parameters:
-        return
-    ascent = StackedAdam(parameters, lr=SETTINGS.adversary_lr, maximize=True)
-    if n_steps:
-        ascent.follow(0.5 * (1 + np.cos(np.pi * np.arange(n_steps) / n_steps)))
-    for u, v in batches:
-        objective = penalty.adversary_objective(u, v)
-        ascent.step(torch.autograd.grad(objective.sum(), ascent.parameters))
-
-
 @every_penalty
 def test_registry_and_penalty_agree_on_the_adversary(method):
     u, s = _gaussian(0.6, 24)
@@ -162,11 +146,9 @@ def _degenerate(kind, s):
     """Predictions that follow s as far as they vary."""
     one = torch.full_like(s, 0.7)
     return {
-        "constant at 1e12": 1.1e12 * one,
-        "rounding": torch.where(s > 0, one.nextafter(2 * one), one),
-        "two values": (s > 0).to(s),
-        "1e12": 1e12 * (1 + s),
-    }[kind]
+        "constant at 1e12": 1.1e12 * one, "rounding": torch.where(s > 0, one.nextafter(2 * one), one),
+        "two values": (s > 0).to(s), "1e12": 1e12 * (1 + s),
+    }[kind]  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -207,17 +189,6 @@ def test_the_hand_written_gradients_of_hgr_nn_equal_those_of_autograd(weighted):
             assert own.shape == other.shape
             torch.testing.assert_close(own, other, rtol=1e-8, atol=1e-10)
     assert max(float(each.abs().max()) for each in wanted) > 0.01
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_spline_penalty_of_a_constant_prediction_is_exactly_zero(weighted):
-    _, s = _gaussian(0.0, 256, dtype=torch.float32)
-    penalty, v = _penalty("hgr_spline", s, [1, 2, 3])
-    u = torch.full_like(s, 0.7).requires_grad_()
-    psi = penalty(u, v, _weights(s) if weighted else None)
-    (slope,) = torch.autograd.grad(psi.sum(), u)
-    assert (psi == 0).all()
-    assert (slope == 0).all()
 
 
 @every_penalty
@@ -276,12 +247,6 @@ def test_penalties_detect_dependence_on_two_columns_jointly(method):
     assert seen > 2 * alone
 
 
-def test_the_spline_encoding_adds_no_products_between_classes_of_one_attribute():
-    region = torch.nn.functional.one_hot(torch.arange(300) % 4).float()[None]
-    _, v = _penalty("hgr_spline", region, [0])
-    assert v.shape == (1, 300, 4)
-
-
 # The formulas of the other two adversaries are held by test_penalties_values.py.
 def test_the_adversary_alone_recovers_the_gaussian_truth():
     rhos, repeats = [0.0, 0.3, 0.6, 0.9], 3
@@ -296,7 +261,11 @@ def test_the_adversary_alone_recovers_the_gaussian_truth():
     which_split = torch.zeros(len(rho), dtype=torch.long)
     options = {"s": draw(8)[1], "which_split": which_split, "settings": TrainingSettings()}
     penalty = METHODS["hgr_nn"].penalty_class()(seeds=list(range(len(rho))), **options)
-    _climb(penalty, (draw(256) for _ in range(500)), n_steps=500)
+    ascent = StackedAdam(list(penalty.parameters()), lr=SETTINGS.adversary_lr, maximize=True)
+    # The rate falls to zero, so that the end is not a random step.
+    ascent.follow(0.5 * (1 + np.cos(np.pi * np.arange(500) / 500)))
+    for _ in range(500):
+        ascent.step(torch.autograd.grad(penalty.adversary_objective(*draw(256)).sum(), ascent.parameters))
     with torch.no_grad():
         values = penalty(*draw(8000)).view(len(rhos), repeats).mean(dim=1)
     assert values.tolist() == pytest.approx(rhos, abs=0.03)
@@ -344,7 +313,7 @@ def test_jdcov_training_removes_a_planted_crossing_at_about_the_error_of_a_repai
     repair = fd.FairPostprocessor("price", random_state=0)
     repair.fit(table.assign(price=plain.predict(table)), sensitive_features=table[both])
     repaired = repair.predict(new.assign(price=plain.predict(new)), sensitive_features=new[both])
-    assert gap(new, plain.predict(new)) > 20
+    assert gap(new, plain.predict(new)) > 20 > 4 > gap(new, repaired)
     fair = fitted("jdcov", 10.0, table, y, table[both]).predict(new)
     assert gap(new, fair) < 4
     assert np.mean((fair - of_new) ** 2) < 1.05 * np.mean((repaired - of_new) ** 2)

@@ -105,30 +105,6 @@ def test_a_repair_along_classes_equalises_means_and_treats_a_new_class_as_the_la
     assert first == last
 
 
-def test_a_price_is_repaired_along_a_number_and_a_class_jointly():
-    """With the age's effect reversed between the sexes, neither alone shows the link: their crossing does."""
-
-    def people(seed):
-        rng = np.random.default_rng(seed)
-        age, z = rng.normal(size=(2, 4_000))
-        sex = np.where(rng.random(4_000) < 0.4, "F", "M")
-        price = 100 + 8 * age * np.where(sex == "F", 1, -1) + 5 * z
-        return pd.DataFrame({"z": z, "price": price}), pd.DataFrame({"age": age, "sex": sex}), 100 + 5 * z
-
-    table, s, _ = people(0)
-    new, of_new, exact = people(1)
-    repair = fd.FairPostprocessor("price", random_state=0).fit(table, sensitive_features=s)
-    told = repair.predict(new, sensitive_features=of_new)
-    assert np.sqrt(np.mean((told - exact) ** 2)) < 1  # prices have a spread of 9
-    for name, own in of_new.groupby("sex"):
-        assert abs(fd.measure("pearson", told[own.index], own["age"])) < 0.05
-        assert abs(fd.measure("pearson", new["price"][own.index], own["age"])) > 0.8, name
-    # One after another: a map along age that does not see the sex leaves the link in both.
-    alone = fd.FairPostprocessor("price", random_state=0).fit(table, sensitive_features=s["age"])
-    left = alone.predict(new, sensitive_features=of_new["age"])
-    assert abs(fd.measure("pearson", left[of_new["sex"] == "F"], of_new["age"][of_new["sex"] == "F"])) > 0.6
-
-
 def test_a_repair_hardly_changes_a_price_that_is_independent_of_the_attribute():
     table, _, _ = priced()
     s = np.random.default_rng(4).normal(size=len(table))
@@ -172,7 +148,7 @@ def test_a_repair_without_the_attribute_lowers_dependence_as_far_as_the_features
 
 @pytest.mark.parametrize(("loss", "shift"), [("poisson", 0.0), ("squared_error", -200.0)])
 def test_a_network_projection_repairs_without_the_attribute_to_any_level(loss, shift):
-    table, age, _ = priced(1_000, follows=0.8)
+    table, age, _ = priced(600, follows=0.8)
     table = table.assign(price=table["price"] + shift)
     new, new_age, _ = priced(seed=1, follows=0.8)
     new["price"] += shift
@@ -212,11 +188,8 @@ def test_monotone_repaired_prices_never_fall_with_the_original_price():
 def test_unusable_options_and_tables_of_a_repair_are_refused_by_name():
     table, age, _ = priced(300)
     for options in (
-        {"alpha": 1.5},
-        {"projection": "lines"},
-        {"alpha": 0.0, "projection": "factors"},
-        NETWORK,
-    ):
+        {"alpha": 1.5}, {"projection": "lines"}, {"alpha": 0.0, "projection": "factors"}, NETWORK,
+    ):  # fmt: skip
         with pytest.raises(OptionError, match=next(iter(options))):
             fd.FairPostprocessor("price", **options).fit(table, sensitive_features=age)
     with pytest.raises(OptionError, match="sensitive_features"):

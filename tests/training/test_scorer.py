@@ -62,9 +62,9 @@ def test_grid_search_over_lam_scores_error_and_dependence():
     with config_context(enable_metadata_routing=True):
         scorer = fd.make_scorer("hgr_kde").set_score_request(sensitive_features=True)
         model = fd.FairRegressor(lam=5.0, **QUICK).set_fit_request(sensitive_features=True)
-        routed = GridSearchCV(model, {"lam": [0.0, 5.0]}, scoring=scorer, cv=2)
+        routed = GridSearchCV(model, {"lam": [5.0]}, scoring=scorer, cv=2, refit=False)
         routed.fit(x.drop(columns="age"), y, sensitive_features=x["age"])
-    assert routed.cv_results_["mean_test_score"] == pytest.approx(found["mean_test_fairness"])
+    assert routed.cv_results_["mean_test_score"] == pytest.approx(found["mean_test_fairness"][1:])
 
 
 def test_scorers_refuse_unsupported_requests_with_the_reason():
@@ -93,14 +93,15 @@ def test_polars_and_arrow_tables_give_what_pandas_gives(of):
         options = {"random_state": 0, "n_permutations": 19, "n_bootstrap": 10}
         own = fd.assess_dependence(id, table["cost"], table["age"], groups=table["policy"], **options)
         assert own == fd.assess_dependence(id, y, x["age"], groups=np.repeat(np.arange(80), 3), **options)
-    model = fd.FairRegressor(lam=1.0, sensitive_columns=["age"], **QUICK)
+    brief = QUICK | {"n_epochs": 3, "warm_up_epochs": 1}
+    model = fd.FairRegressor(lam=1.0, sensitive_columns=["age"], **brief)
     features = of(x)
     fitted = clone(model).fit(features, table["cost"])
     expected = clone(model).fit(x, y).predict(x)
     assert fitted.predict(features) == pytest.approx(expected)
     assert list(fitted.feature_names_in_) == list(x.columns)
     without = x.drop(columns="age")
-    apart = fd.FairRegressor(lam=1.0, **QUICK).fit(of(without), y, sensitive_features=table["age"])
+    apart = fd.FairRegressor(lam=1.0, **brief).fit(of(without), y, sensitive_features=table["age"])
     assert apart.predict(without) == pytest.approx(expected)
     scorer = fd.make_scorer("hgr_kde", sensitive="age")
     assert scorer(fitted, features, table["cost"]) == pytest.approx(scorer(fitted, x, y))

@@ -8,10 +8,8 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.errors import Cancelled, DataError, DeviceError, OptionError
+from fairdash.errors import DataError, DeviceError, OptionError
 from fairdash.evaluation import assess_predictions, wide
-from fairdash.evaluation.execute_sweep import execute_sweep
-from fairdash.runs.result import read_result, write_result
 from fairdash.training import stack
 from fairdash.training.crossvalidation import cross_validate
 from fairdash.training.defaults import default_methods
@@ -59,14 +57,6 @@ def test_default_methods_for_several_attributes_are_those_that_take_several():
     assert default_methods(several) == ("standard", "hgr_spline", "hgr_nn")
 
 
-def test_members_share_seeds_within_a_split_only():
-    members = Sweep(lams=(0.5, 1.0), n_splits=3).models()
-    assert len(members) == 3 + 3 * 2
-    seeds = {split: {m.seed for m in members if m.split == split} for split in range(3)}
-    assert all(len(found) == 1 for found in seeds.values())
-    assert len(set.union(*seeds.values())) == 3
-
-
 @pytest.mark.parametrize(
     ("options", "column"),
     [
@@ -81,12 +71,6 @@ def test_invalid_sweep_options_are_refused_by_name(options, column):
     with pytest.raises(OptionError) as caught:
         Sweep(**options)
     assert caught.value.problems[0].column == column
-
-
-@pytest.mark.parametrize("options", [{"hidden": ()}, {"lr": float("nan")}, {"warm_up_epochs": 60}])
-def test_settings_that_make_no_sense_are_refused(options):
-    with pytest.raises(OptionError):
-        TrainingSettings(**options)
 
 
 def test_nothing_is_learned_from_test_rows():
@@ -189,34 +173,6 @@ def test_a_loss_that_does_not_suit_the_target_is_refused_by_name():
     with pytest.raises(DataError, match="cost"):
         train_sweep(replace(dataset, target=dataset.target - 100), plan)
     assert (train_sweep(dataset, plan).predictions > 0).all()
-
-
-def test_exposure_weighs_the_rows():
-    """With all weight on some rows, the model is theirs."""
-    dataset = small_dataset()
-    heavy = np.where(np.arange(200) < 100, 1.0, 1e-6)
-    target, weight = dataset.target.where(heavy == 1, 1000.0), pd.Series(heavy, name="exposure")
-    weighted = replace(dataset, target=target, weight=weight)
-    plan = Sweep(methods=("standard",), lams=(), n_splits=1, settings=QUICK)
-    assert train_sweep(weighted, plan).predictions.max() < 500
-
-
-def test_progress_grows_to_one_and_may_cancel():
-    dataset = small_dataset()
-    plan = Sweep(lams=(0.5, 1.0), n_splits=2, settings=QUICK)
-    told = []
-    train_sweep(dataset, plan, progress=told.append)
-    fractions = [each.fraction for each in told]
-    assert (fractions, fractions[-1]) == (sorted(fractions), 1.0)
-    curves = pd.concat([each.curve for each in told if each.curve is not None])
-    assert list(curves.columns) == ["method", "lam", "epoch", "mse", "dependence"]
-    assert len(curves) == QUICK.n_epochs * (1 + 2)
-
-    def stop(progress):
-        raise Cancelled
-
-    with pytest.raises(Cancelled):
-        train_sweep(dataset, plan, progress=stop)
 
 
 def test_a_column_that_is_empty_in_training_rows_still_becomes_an_input():
@@ -361,17 +317,3 @@ def test_verdicts_of_a_sweep_take_groups_into_account():
     tested = grouped.frame["part"] == "test"
     assert (grouped.frame["hgr_kde"] == by_row["hgr_kde"]).all()
     assert (grouped.frame.loc[tested, "hgr_kde_edge"] > by_row.loc[tested, "hgr_kde_edge"]).all()
-
-
-def test_a_sweep_split_by_time_is_written_and_read_back(tmp_path):
-    data = over_years()
-    plan = Sweep(methods=("standard",), lams=(), split="time", n_splits=2, settings=QUICK, device="cpu")
-    result = execute_sweep(data, plan, references=False)
-    write_result(result, tmp_path)
-    back = read_result(tmp_path, plan)
-    for a, b in zip(result.splits, back.splits, strict=True):
-        assert a.parts.keys() == b.parts.keys()
-        assert all(np.array_equal(a.parts[part], b.parts[part]) for part in a.parts)
-    # Rows after the second window belong to none of its parts.
-    assert sum(len(rows) for rows in back.splits[1].parts.values()) < data.n_rows
-    assert back.importance is not None

@@ -1,7 +1,5 @@
 """The two pages of simulations under AppTest: every control once, deep links, no exception and no error."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np
