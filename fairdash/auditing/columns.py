@@ -28,14 +28,14 @@ _MAX_LEVELS = 50
 MISSING = "missing"
 Array = NDArray[np.float64]
 
-#: Minimum number of rows with a cost. Fewer may all fall into one half of the rows or into one of five folds,
-#: which leaves no costs to learn from.
+#: Minimum number of rows with a cost. If there are fewer, all of them may be in one half of the rows or in
+#: one of five folds, and models in the other half or folds have no costs to learn from.
 _MIN_COSTS = 10
 #: Minimum of |mean price| ÷ mean |price|: shares of a mean near 0 are meaningless.
 MIN_MEAN = 0.05
-#: Maximum distance of a rounded value from a straight line, in standard deviations.
+#: Maximum distance between a rounded linear function and a straight line, in standard deviations.
 _ROUNDED = 0.02
-#: Roles that features may reveal.
+#: Roles whose values a feature may reveal.
 _GIVEN_AWAY = {
     "outcome": "outcome",
     "price": "price",
@@ -44,24 +44,24 @@ _GIVEN_AWAY = {
 }
 #: Line number of the first row in a file, after the header.
 FIRST_LINE = 2
-#: Opening words of the notes that are shown before the verdict.
+#: First words of notes that are shown before the verdict.
 UNITS, DIFFERS = "The units seem to differ", "The model's price differs"
-#: Usual ratio of cost to price, and the limits outside which the two probably have different units.
+#: Usual ratio of cost to price, and the limits outside which cost and price probably have different units.
 _LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
-#: Pairs of units with the factor between them; a ratio within 2.5 times of a factor suggests that pair.
+#: Pairs of time units with their conversion factors; a ratio within 2.5 times of a factor suggests that pair.
 _BETWEEN = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
 _BETWEEN |= {"Hundredths and single amounts": 100, "Single amounts and thousands": 1000}
 _NEAR = 2.5
 #: Maximum number of claims of one policy: higher values are amounts of money.
 _MAX_CLAIMS = 20
-#: Maximum of a price that may be a logarithm: e^30 is about 10^13.
+#: Maximum of a value that may be the logarithm of a price: e^30 is about 10^13.
 _MAX_LOG = 30.0
-#: Range of slopes of ln price on ln exposure that indicates a total, and the minimum correlation.
+#: Range of slopes of ln price on ln exposure that suggests total prices, and the minimum correlation.
 _LIKE_TOTAL, _FOLLOWS = (0.8, 1.2), 0.5
 
 
 def check_names(frame: pd.DataFrame, columns: Columns) -> None:
-    """Reject columns that do not exist, and columns with two roles."""
+    """Raise an error for columns that do not exist, and for columns with two roles."""
     there = {str(name): name for name in frame.columns}
     if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
         raise DataError.of(
@@ -105,9 +105,9 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
 def without_leaks(
     frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Return the features that reveal neither the outcome nor a price, with notes; named features stay.
+    """Return the features that reveal neither the outcome nor a price, or that the user named, and notes.
 
-    A policy number is not a feature. If no group is named but rows belong to policies, a note says so.
+    A policy number is not a feature. A note states that rows belong to policies if no group is named.
     """
     free, notes = [name for name in names if name != columns.coverage], []
     if columns.groups is None and (policies := find_policies(frame, but=columns.numbers().values())):
@@ -133,7 +133,7 @@ def without_leaks(
 
 
 def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
-    """Reject cells that are not numbers, with their line numbers."""
+    """Raise an error, with line numbers, for cells that are not numbers."""
     problems = []
     factors = (("controls", name) for name in columns.controls if is_numeric_dtype(frame[name]))
     for role, name in (*columns.numbers().items(), *factors):
@@ -164,7 +164,7 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
 
 
 def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
-    """Reject values that can't be audited; `numbers` maps roles to (n,) arrays, NaN for missing cells."""
+    """Raise an error for values that can't be audited; `numbers` maps roles to (n,) arrays."""
     checks = Checks(DataError)
     known = {role: np.nan_to_num(values) for role, values in numbers.items()}
     hint = "Choose a price, or a prediction of a quantity that can't be below zero."
@@ -205,27 +205,27 @@ def _is_line_of(y: Array, x: Array) -> bool:
 
 
 def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the distinct part of each column's name.
+    """Return the part of each column's name that differs from the other names.
 
     >>> class_names(("p_black", "p_white")), class_names(("P(a)", "P(b)")), class_names(("x", "xy"))
     (('black', 'white'), ('a', 'b'), ('x', 'xy'))
     """
     start, end = _shared(columns), _shared([name[::-1] for name in columns])
     short_names = tuple(name[start : len(name) - end] for name in columns)
-    # Names may share letters by chance, so the common prefix ends at a separator.
+    # Names may share first letters by chance, so the common prefix must end at a separator.
     cut = columns[0][:start]
     return columns if not all(short_names) or cut[-1:].isalnum() else short_names
 
 
 def _shared(names: Sequence[str]) -> int:
-    """Length of the prefix that all names share."""
+    """Return the length of the prefix that all names share."""
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
 
 def with_codes(
     used: pd.DataFrame, columns: Columns, notes: list[str], *, fewest: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the frame with class codes for s, and the class names; a note lists merged classes."""
+    """Return the frame with class codes in the column s, and the class names; a note lists merged classes."""
     name = columns.sensitive
     coded = classes_of(used[name])
     if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
@@ -245,8 +245,8 @@ def probabilities_of(
     Raises
     ------
     DataError
-        There is a single column, or values are not probabilities, or rows don't add up to 1; the error gives
-        their lines.
+        There is a single column, values are not probabilities, or rows don't add up to 1. The error gives the
+        lines.
     """
     chosen = columns.probabilities
     if not chosen:
@@ -288,7 +288,7 @@ def probabilities_of(
 
 
 def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
-    """Return a note if price and cost seem to have different units or scales, and else an empty list."""
+    """Return a list with a note if price and cost seem to have different units or scales."""
     price, cost = numbers["price"], numbers["outcome"]
     mass = np.where(np.isfinite(cost), weight, 0.0)
     paid, held = float(mass @ np.nan_to_num(cost)), float(mass @ price)
@@ -325,7 +325,7 @@ def _rough(share: float) -> str:
 
 
 def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
-    """Return notes if prices are not above 0, or grow with the exposure as totals do."""
+    """Return notes if prices are not above 0, or if they grow with the exposure as totals do."""
     said = []
     if low := int((price <= 0).sum()):
         said.append(
@@ -345,7 +345,7 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
 
 
 def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) -> Array:
-    """Convert probabilities (n, k) to shares of 1, with rows of zeros as missing."""
+    """Convert probabilities or percentages (n, k) to probabilities, and set rows of zeros to missing."""
     nothing = (p == 0).all(axis=1)
     if (count := int((nothing & rows).sum())) and count < rows.sum():
         notes.append(
@@ -362,7 +362,7 @@ def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) 
 
 
 def _off_one(p: Array) -> float:
-    """Return the tolerance for sums of rows (n, k) around 1; it covers the rounding of cells."""
+    """Return the tolerance for the distance of sums of rows (n, k) from 1, which allows for rounded cells."""
     known = p[np.isfinite(p)]
     rounding = next(
         (10.0**-d for d in (1, 2, 3, 4) if np.allclose(known * 10**d, np.rint(known * 10**d))), 0.0
@@ -371,7 +371,7 @@ def _off_one(p: Array) -> float:
 
 
 def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
-    """Return the given features, or every informative column without another role."""
+    """Return the features that the user named, or every informative column without another role."""
     if columns.features is not None:
         return columns.features
     taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
@@ -386,7 +386,7 @@ def _says_something(column: pd.Series) -> bool:
 
 
 def as_feature(column: pd.Series) -> pd.Series:
-    """Convert numbers to floats with NaN for missing, and others to text with a level for missing cells."""
+    """Convert numbers to floats, with NaN for missing cells, and others to text, with a level for them."""
     if is_numeric_dtype(column) and not is_bool_dtype(column):
         values = column.to_numpy(dtype=float, na_value=np.nan)
         return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)

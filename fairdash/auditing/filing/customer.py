@@ -1,4 +1,4 @@
-"""Page for a customer's complaint: why this price, what the attribute does to it, what can't be said."""
+"""Page for a customer's complaint: the price, the sensitive attribute's effect on it, and open questions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fairdash.errors import OptionError
 from fairdash.utils.text import amount, percent, unbroken, with_unit
 from fairdash.views.blocks import Block, Table, Text, document
 
-#: Columns listed, those that change the price most, so that it stays a page.
+#: Maximum number of columns in the list, which has those with the largest effect, so that it fits on a page.
 _MOST = 8
-#: Share of the mean price above which a column that varies with the attribute is named.
+#: Share of the mean price: a column is named if its effect differs by more than this along the attribute.
 _NAMED = 0.01
 _YOURS = "Yours to write: whom the customer can ask, by when you answer, and who decides after that."
 
@@ -26,14 +26,14 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
     result
         Audit of a model, with a customer (`customer` of :func:`fairdash.audit`).
     answers
-        Text of the user by field; ``complaints`` ends the page.
+        Map of fields to texts by the user; the text of ``complaints`` is the end of the page.
     row
         Label of the customer's row.
 
     Raises
     ------
     OptionError
-        The audit explains no customer's price.
+        The audit was run without a customer.
     """
     if "customer" not in result.tables:
         raise OptionError.of(
@@ -65,7 +65,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
 
 
 def _money(result: Findings, value: float) -> str:
-    """Format to the cent; prices below 1, such as rates, keep all their digits."""
+    """Format an amount to the cent; amounts below 1, such as rates, retain all digits."""
     text = f"{value:,.2f}" if result.mean_price >= 1 else amount(float(value))
     return with_unit(text, result.plan.currency)
 

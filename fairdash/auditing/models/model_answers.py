@@ -1,9 +1,9 @@
 """Additional answer about a model: how a price changes when one column alone changes.
 
 Changing one column with all others fixed describes only the model: if columns are related, such customers may
-not exist. For each column two prices are compared: the mean over its values among rows with the lowest s, and
-the mean over its values among rows with the highest s. For s itself, this is a change from one end to the
-other. For a proxy, it is the proxy's own effect as the proxy changes with s.
+not exist. For each column, two prices are compared: the mean over the column's values among rows with the
+lowest s, and the mean over its values among rows with the highest s. For s itself, the comparison is between
+its two ends. For a proxy, the comparison shows the effect of the proxy's change along s.
 
 A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.foreign`).
 """
@@ -29,21 +29,20 @@ from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, percent
 
 Array = NDArray[np.float64]
-#: A frame of rows in, prices (n,) out.
+#: Function from a frame of rows to prices (n,).
 Pricing = Callable[[pd.DataFrame], Array]
-#: Values of a column, with their shares.
+#: Values of a column, each with its share of the exposure.
 Nodes = list[tuple[Any, float]]
 
 NUMBER = 11
 TITLE = "What does the model do?"
 MODEL_PRICE = "model price"
-#: Rows that are priced again for each value of each column, at most; and rows that count as having the same
-#: s.
+#: Maximum number of rows that are priced again for each value of a column, and share of rows at an end of s.
 MAX_ROWS, END = 2_000, 0.1
-#: Levels of the quantiles that represent a number's values.
+#: Levels of the quantiles that represent the values of a numeric column.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Prices that differ by less than this share are the same: files hold numbers of 32 bits.
+#: Maximum relative difference of equal prices, because files contain numbers of 32 bits.
 _SAME = 1e-4
 
 
@@ -59,8 +58,8 @@ def priced(
 ) -> tuple[pd.DataFrame, Pricing, tuple[str, ...]]:
     """Return the frame with the model's price as a new column, the model, and notes on its interpretation.
 
-    `columns` are the model's inputs. `link` and `output` are as in :func:`fairdash.audit`. The price is
-    compared with `check_column`, which is then removed from the frame.
+    `columns` are the model's inputs. `link` and `output` are `model_link` and `model_output` of
+    :func:`fairdash.audit`. The price is compared with `check_column`, which is then removed from the frame.
     """
     checks = Checks(OptionError)
     known = getattr(model, "feature_names_in_", None) if columns is None else columns
@@ -95,7 +94,7 @@ def priced(
             made = np.asarray(told(rows[taken]), dtype=float)
         except FairdashError:
             raise
-        except Exception as error:  # A user's model may raise any error; the cause is kept.
+        except Exception as error:  # A user's model may raise any error.
             listed = ", ".join(f"“{each}”" for each in taken)
             cause = next(iter(str(error).splitlines()), "")
             why = f"The model can't price the rows ({type(error).__name__}: {cause})"
@@ -109,7 +108,7 @@ def priced(
             raise DataError.of("The model does not give one finite price per row", "Return an array (n,).")
         return made
 
-    # The additional answer changes only these.
+    # The additional answer about the model changes only these columns.
     price.columns = taken  # type: ignore[attr-defined]
     made = price(frame)
     if check_column is not None:
@@ -119,14 +118,14 @@ def priced(
 
 
 def _predicts_logs(model: Any) -> bool:
-    """Return whether an object is a plain CatBoost model, which predicts logarithms for these losses."""
+    """Return whether an object is a CatBoost model with a loss for which it predicts logarithms."""
     return type(model).__name__ == "CatBoost" and (
         str(model.get_all_params().get("loss_function", "")).partition(":")[0] in LOG_LOSSES
     )
 
 
 def compared(made: Array, given: pd.Series, name: str) -> str:
-    """Compare the model's prices (n,) with those in a column, and return a sentence on how they differ."""
+    """Compare the model's prices (n,) with those in a column; return a sentence on the differences."""
     known = given.notna().to_numpy()
     own, wanted = made[known], given[known].to_numpy(dtype=float)
     scale = max(float(np.abs(wanted).mean()), 1e-300)
@@ -156,7 +155,7 @@ def compared(made: Array, given: pd.Series, name: str) -> str:
 
 
 def nodes_of(column: pd.Series) -> Nodes:
-    """Return values that represent a column, with their shares: quantiles of a number, or all levels."""
+    """Return values that represent a column, with their shares: quantiles of numbers, or all levels."""
     known = column.dropna()
     if is_numeric_dtype(known) and known.nunique() > len(LEVELS):
         found = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
@@ -177,7 +176,7 @@ def flips(
     low: Nodes,
     high: Nodes,
 ) -> Array:
-    """Return each row's change in price, (n,), when its column moves from one end of s to the other."""
+    """Return each row's change in price, (n,), if a column changes from the low to the high end of s."""
     return price_at(model, rows, column, high) - price_at(model, rows, column, low)
 
 
@@ -192,11 +191,11 @@ def ask_model(
 ) -> AuditResult:
     """Add the answer on the model's behaviour along its first sensitive attribute.
 
-    Its tables are ``flips``, with a row for each column that the model knows: the change as shares of the
-    mean price, the share of rows beyond the threshold, and the mean price at low and at high s;
+    The answer has the tables ``flips``, with a row for each input of the model: the change as shares of the
+    mean price, the share of rows whose change exceeds the threshold, and the mean price at low and at high s;
     ``partial_dependence``, the mean price with a column set to each of several values in turn; and, for a
     `customer` (a label of the frame's index), ``customer`` and ``customer_columns``. `tell` is called before
-    each column and may raise an error to stop.
+    each column and stops the computation by raising an error.
     """
     name, delta, mean = result.plan.columns.sensitive, result.plan.max_gap, result.mean_price
     price = result.plan.columns.price
@@ -259,8 +258,8 @@ def _moves(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: 
 
 
 def _ends(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows with the lowest tenth of s, and those with the highest; for classes, those with the lowest
-    and highest mean price."""
+    """Return the rows with the lowest and the highest tenth of s or, for classes, the classes with the lowest
+    and the highest mean price."""
     s = frame[name]
     if is_numeric_dtype(s):
         low, high = np.quantile(s.astype(float), [END, 1 - END])

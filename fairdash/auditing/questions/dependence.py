@@ -1,4 +1,4 @@
-"""Questions 1 and 2: does the price follow the attribute, and where?"""
+"""Questions 1 and 2: does the price follow the sensitive attribute, and where?"""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from fairdash.utils.text import counted, few, percent
 TOP_SHARE = 0.05
 #: Adverse impact ratio below which the four-fifths rule reports a class.
 FOUR_FIFTHS = 0.8
-#: Maximum share of rows with the highest prices; with more, these rows are not reported.
+#: Maximum share of rows with the highest prices: if ties make it larger, the share is not reported.
 _MOST = 0.2
 
 
 def does_it_follow(data: AuditData, _: Answered) -> Part:
-    """Test the largest gap of the price's curve against noise."""
+    """Answer question 1: test the largest gap of the price's curve."""
     table, gap = data.table, data.independence.found
     assert isinstance(gap, Gap)
     typical, _uf = typical_gap(table, data.basis, data.curve)
@@ -78,7 +78,7 @@ def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
 def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
     """Return the tables ``classes``, each class against the rest, and ``class_pairs``, in units of the price.
 
-    A price up to the median is favourable. Classes that are too small to be shown are missing.
+    A price up to the median is favourable. The tables leave out classes that are too small to be shown.
     """
     codes = table.sensitive.astype(np.intp)
     order = np.argsort(table.price, kind="stable")
@@ -116,7 +116,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
 
 
 def where(data: AuditData, _: Answered) -> Part:
-    """Locate the lowest and the highest point, and the share of the highest prices along s."""
+    """Answer question 2: the curve's lowest and highest points, and the share of top prices along s."""
     gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
     mean = data.table.mean_price
     assert isinstance(gap, Gap)
@@ -145,11 +145,11 @@ def where(data: AuditData, _: Answered) -> Part:
 def top_price_share(
     table: AuditTable, basis: Basis, *, random_state: int | None
 ) -> tuple[pd.DataFrame, float] | None:
-    """Return the share of the highest 5 % of prices along s, with its band, and the overall share, in [0, 1].
+    """Return the share of rows with the highest 5 % of prices, along s with a band, and overall, in [0, 1].
 
-    The share is a curve of an indicator, fitted like the price's curve, so s is not cut into bands. Rows with
-    equal prices are all included or all excluded, so the overall share may exceed 5 %. The result is None if
-    it would exceed a fifth.
+    The share along s is the curve of an indicator, fitted like the price's curve, so s is not cut into bands.
+    Rows with equal prices are all included or all excluded, so the overall share may exceed 5 %. The result
+    is None if the overall share would exceed a fifth.
     """
     least = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
     among = (table.price >= least).astype(float)
@@ -176,10 +176,10 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
 
 
 def over_the_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the price in every cell of crossed attributes, and sentences on each crossing's largest gap.
+    """Return the mean price in every cell of crossed attributes, and sentences on crossings' largest gaps.
 
     The limits ``low`` and ``high`` hold simultaneously for all cells of a crossing in 95 % of samples. The
-    gap's interval holds for all pairs of cells.
+    interval of the gap accounts for the selection among all pairs of cells.
     """
     frames, said = [], []
     for data in crossings:

@@ -1,14 +1,14 @@
 """Question 5: at a given price, who is undercharged? Sufficiency and autocalibration.
 
-The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s, and b(p) is its mean at a
-price. Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a bias.
-Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a given price. b(p) does
-not depend on s and measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price
+The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s, and b(p) is the mean bias
+at price p. Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a
+bias. Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a given price. b(p)
+does not depend on s and measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price
 instead of over the portfolio; :func:`fairdash.evaluation.insurance.murphy` decomposes it.
 
 Prices are cut into bands of equal exposure, and each band is cut along s into cells of at least 20 rows. b(p)
 is a straight line in p in each third of a band. This prevents s from acting as a proxy for the price within a
-band, even if prices are capped and depend on s. Differences within a cell do not count. Mean squares are
+band, even if prices are capped and depend on s. Differences within a cell are ignored. Mean squares are
 corrected for noise: θ = Σ share b̂² minus the contribution of noise, which equals the mean of the products of
 two halves' estimates over all ways to split the units.
 """
@@ -40,11 +40,11 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _DRAWS = 2000
-#: Maximum number of bands of the price, and of s within each, and target number of rows per cell.
+#: Maximum number of bands of the price, and of s within a price band, and target number of rows per cell.
 _MAX_BANDS, _ROWS_A_CELL = 8, 100
 #: Number of straight pieces of b(p) in a band.
 _LINES_A_BAND = 3
-#: Maximum number of columns in the one-way table; the first columns are used.
+#: Maximum number of columns in the one-way table, which contains the first columns of the table.
 _MAX_COLUMNS = 20
 
 
@@ -52,9 +52,9 @@ _MAX_COLUMNS = 20
 class Surface(Tested):
     """Root mean square over cells, corrected for noise and at least 0; amounts are in units of the price.
 
-    For sufficiency, it is that of b(p, s) − b(p), which is 0 if rows with one price have equal costs at every
-    s. For autocalibration, it is that of b(p), which is 0 if the cost at each price equals the price. The
-    p-value tests for 0 in all cells.
+    For sufficiency, the root mean square is of b(p, s) − b(p), which is 0 if rows with equal prices have
+    equal costs at every s. For autocalibration, the root mean square is of b(p), which is 0 if the cost at
+    each price equals the price. The p-value tests for 0 in all cells.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Surface(Tested):
 
 
 def who_is_undercharged(data: AuditData, _: Answered) -> Part:
-    """Test sufficiency and equalized residuals, and report the usual insurance figures."""
+    """Answer question 5: test sufficiency and equalized residuals, and report the usual insurance figures."""
     further = data.on("outcome", "expected_cost")
     data = data.on("outcome")
     table, seed = data.table, data.seed
@@ -206,7 +206,7 @@ def _surface(
     *,
     random_state: int | None,
 ) -> Surface:
-    """Return the root mean square of the cells' mean errors after subtraction of lines in the price.
+    """Return the root mean square of the cells' mean errors, minus straight lines in the price.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _surface(
         by = pd.Series(values).groupby(code)
         frame[f"{name}_low"], frame[f"{name}_high"] = by.min(), by.max()
     frame["rows"], frame["share"] = rows, weight / weight.sum()
-    # Each row contributes to the mean of its own cell and, through the lines, to all cells of the band.
+    # Each row contributes to the mean of its cell and, through the fitted lines, to all cells of the band.
     own = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
     error = table.outcome_at_price_level - table.price
     part = own
@@ -245,7 +245,7 @@ def _surface(
 def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
     """Return the basis functions of b(p), (n, q): a straight line in each of the given price bands.
 
-    They are orthonormal under the weights w, so L @ (L.T @ (w y)) is the projection of y.
+    The basis functions L are orthonormal under the weights w, so L @ (L.T @ (w y)) is the projection of y.
     """
     _, code = np.unique(band, return_inverse=True)
     total = np.bincount(code, weights=table.weight)
@@ -266,7 +266,7 @@ def _of_means(
     b: Array, covariance: Array, share: Array, delta: float, *, random_state: int | None
 ) -> dict[str, float]:
     """Return the root mean square of normal means b (C,), with its error and test (see :class:`Surface`)."""
-    noise = covariance * share[:, None]  # CD
+    noise = covariance * share[:, None]  # CD, in the notation below
     theta = float(share @ b**2 - np.trace(noise))
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).
     own = 2 * float((noise * noise.T).sum())
@@ -311,7 +311,7 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
 
 
 def one_way(table: AuditTable) -> pd.DataFrame:
-    """Return one row per level (or fifth) of each other column, for a table with an outcome.
+    """Return one row per level (or fifth) of each factor and feature, for a table with an outcome.
 
     Returns
     -------
@@ -332,10 +332,10 @@ def one_way(table: AuditTable) -> pd.DataFrame:
 
 
 def by_coverage(data: AuditData) -> pd.DataFrame:
-    """Return one row per coverage: the numbers of :func:`one_way`, and the price's largest gap along s.
+    """Return the numbers of :func:`one_way` and the price's largest gap along s, by level of the coverage.
 
-    ``gap``, ``gap_low`` and ``gap_high`` are shares of that coverage's mean price. They are missing if the
-    coverage has fewer than 100 units or too few values of s.
+    ``gap``, ``gap_low`` and ``gap_high`` are shares of that coverage's mean price. These shares are missing
+    if the coverage has fewer than 100 units or too few values of s.
     """
     table, name = data.table, data.table.columns.coverage
     assert name is not None
