@@ -33,11 +33,11 @@ class DataCheck:
     target
         Column to predict.
     columns
-        Columns checked.
+        Names of the columns that were checked.
     n
         Number of rows.
     findings
-        Findings in order: certain leaks first, then suspects, each from strongest to weakest.
+        Findings: first certain leaks, then suspects, each from strongest to weakest.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class DataCheck:
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """One sentence per finding or sum, or a sentence that there are no leaks."""
+        """One sentence per finding or sum, or a sentence that fairdash finds no leaks."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
@@ -91,30 +91,30 @@ def check_data(
 ) -> DataCheck:
     """Check for leaks: columns that reveal the target.
 
-    There are two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine, coded),
-    columns that are missing, zero or constant exactly where the target is zero, columns that add up to the
-    target or to the price, and dates on which the exposure begins or ends. fairdash leaves them out unless
-    you restore them. You should check *suspect* columns. They are columns that alone explain most of the
-    target's explained variance and look like consequences of the target, row numbers that follow the target,
-    and averages of the target over at most 20 rows. A column related to the sensitive attribute is not a
-    leak, and neither is an existing price.
+    Findings have two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine,
+    coded), columns that are missing, zero or constant exactly where the target is zero, columns that add up
+    to the target or to the price, and dates on which the exposure begins or ends. fairdash leaves certain
+    leaks out unless you restore them. You should check *suspect* columns, which are columns that alone
+    explain most of the target's explained variance and look like consequences of the target, row numbers that
+    follow the target, and averages of the target over at most 20 rows. A column related to the sensitive
+    attribute is not a leak, and neither is an existing price.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     target
-        The column to predict, numeric. Rows without it are ignored.
+        Name of the numeric column to predict. Rows with a missing target are ignored.
     sensitive
-        The sensitive columns; never suspected.
+        Names of the sensitive columns, which are never suspect.
     exposure
-        Column of row weights (exposure).
+        Name of the column with row weights (exposure).
     price
-        Column with an existing prediction or price; never suspected. Its parts are certain leaks.
+        Name of the column with an existing price, which is never suspect. Its parts are certain leaks.
     group
-        Column that groups rows, such as a policy number: rows of a group are held out together.
+        Column with the group of each row, such as a policy number: rows of a group are held out together.
     columns
-        Columns to check; by default all columns without a role above.
+        Names of the columns to check; by default all columns without one of the roles above.
 
     Returns
     -------

@@ -28,10 +28,10 @@ from fairdash.tables.start_and_end import bounds_of_exposure
 from fairdash.tables.sums import parts_of
 from fairdash.utils.classes import holds_text, why_no_classes
 
-#: Concepts that suit a role, best first; a string lists equally suitable concepts.
+#: Concepts that suit a role, beginning with the best; a string lists equally suitable concepts.
 _TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
 _SENSITIVE = ("driver_age", "age protected", "income")
-#: Concepts that a header must not combine with a thing, because a thing also has an age or a price.
+#: Concepts that do not count in a header that names a thing, because things also have an age or a price.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
 NAMES_PLACES = "its numbers are codes of places, so their size is meaningless"
@@ -53,30 +53,30 @@ class Suggestion:
     Parameters
     ----------
     target
-        Column whose name best suits a target; None if no name does.
+        Column whose name best suits a target; None if no name suits.
     sensitive
         Column whose name best suits a sensitive column, numeric if possible, else with classes; empty if no
-        name does.
+        name suits.
     features
-        Other columns that can help to predict.
+        Other columns that may be predictive.
     weight
-        Numeric column whose name means exposure; None if there is none.
+        Numeric column whose name means exposure, or None.
     prediction
-        Numeric column whose name means a prediction or, for a target on claims, a premium: the existing
-        price. None if there is none.
+        Numeric column with the existing price: its name means a prediction or, for a target on claims, a
+        premium. None without such a column.
     row_id
-        Column of row identifiers with distinct values; None if there is none.
+        Column of row identifiers with distinct values, or None.
     rate
-        Whether to divide the target by the exposure: there is an exposure, and the target contains counts or
-        totals.
+        Whether to divide the target by the exposure: true if there is an exposure, and the target contains
+        counts or totals.
     left_out
-        Map of the columns that can't help to predict to reasons.
+        Map of columns that can't be predictive to reasons.
     known_with_target
-        Columns among these that become known only with the target.
+        Columns in `left_out` that become known only with the target.
     parts_of_price
-        Columns among these that add up to the prediction.
+        Columns in `left_out` that add up to the prediction.
     policies
-        Column that identifies policies, or people, with several rows; None if there is none.
+        Column that identifies policies, or people, with several rows, or None.
     """
 
     target: str | None
@@ -93,19 +93,19 @@ class Suggestion:
 
     @property
     def group(self) -> str | None:
-        """Column whose rows belong together."""
+        """Column that identifies rows that belong together, such as the rows of a policy."""
         return None if self.policies is None else self.policies.column
 
     @property
     def to_be_said(self) -> tuple[str, ...]:
-        """Columns that are left out although a user may want them as features."""
+        """Columns in `left_out` that a user may want as features."""
         codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
         return (*self.known_with_target, *self.parts_of_price, *codes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PricingTarget:
-    """Target for pricing: a column divided by another column, which is the weight.
+    """Target for pricing: a column divided by another column, which also weights the rows.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class PricingTarget:
     target, weight
         Names of the columns: `target` is divided by `weight`.
     fixes
-        Fixes that the target requires. Rows without claims have no severity and are left out.
+        Fixes that the target requires. For a severity, a fix leaves out rows without claims.
     """
 
     id: str
@@ -136,18 +136,18 @@ def suggest_roles(
     """Suggest roles for columns with known words in their names.
 
     Names may be in any of the six languages of ``header_words.json``. The features exclude uninformative
-    columns, identifiers of policies or rows, and columns that become known only with the target. These are
-    other columns on claims, columns that reveal the target or its zeros, bounds of the exposure, and parts of
-    the target or of the prediction.
+    columns, identifiers of policies or rows, and columns that become known only with the target. Columns
+    known only with the target are other columns on claims, columns that reveal the target or its zeros,
+    bounds of the exposure, and parts of the target or of the prediction.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     target
-        Target; suggested if not given.
+        Target column; by default, fairdash suggests it.
     exposure, prediction
-        Row weights and existing price; suggested if not given.
+        Columns with row weights and with the existing price; by default, fairdash suggests them.
     """
     left_out = {}
     for name in frame.columns:
@@ -181,7 +181,7 @@ def suggest_roles(
     rest = [name for name in free if name not in leaks]
     parts = {} if prediction is None else parts_of(frame, prediction, rest, exposure=weight)
     if weight is not None:
-        # Dates are not features, but a user may convert them to numbers, so they are checked for leaks, too.
+        # Dates are also checked for leaks, because a user may convert them to numbers as features.
         free = [name for name in frame.columns if name in left_out or (name in rest and name not in parts)]
         for name in bounds_of_exposure(frame, weight, free):
             (left_out if name in left_out else leaks)[name] = BOUNDS
@@ -203,10 +203,10 @@ def suggest_roles(
 def known_with_target(
     frame: pd.DataFrame, target: str, features: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Return a map of the columns that become known only with the target to reasons.
+    """Return the columns that become known only with the target, as a map of names to reasons.
 
-    The reason is in the cells (see :func:`fairdash.tables.leaks.certain_leaks`) or in the name: for a target
-    on claims, all other columns on claims are included, except columns on past claims.
+    The cells show it (see :func:`fairdash.tables.leaks.certain_leaks`), or the name: for a target on claims,
+    all other columns on claims are included, except columns on past claims.
     """
     features = list(features)
     leaks = certain_leaks(frame, target, features, exposure=exposure)
@@ -218,7 +218,7 @@ def known_with_target(
 
 
 def named_most_like(names: Iterable[str], concept: str) -> str | None:
-    """Return the name that most clearly expresses a concept of the word table; None if none does."""
+    """Return the name that most clearly expresses a concept of the word table; None if no name does."""
     return _most_like([name for name in names if "past" not in meanings_of(name)], (concept,))
 
 
@@ -228,7 +228,7 @@ def is_of_claims(name: object) -> bool:
 
 
 def claims_in_total(features: pd.DataFrame) -> list[str]:
-    """Return the features with totals of claims over a row's exposure, whose means are unweighted."""
+    """Return the features that are totals of claims over a row's exposure, whose means are not weighted."""
     return [str(name) for name in features if is_of_claims(name) and looks_like_total(features[name])]
 
 
@@ -246,7 +246,7 @@ def _numbers_rows(values: pd.Series) -> str | None:
 
 
 def _numbers_places(values: pd.Series) -> str | None:
-    """Explain why postcodes stored as numbers are not features; as text they are a category."""
+    """Explain why postcodes that are stored as numbers are not features; None for other columns."""
     return NAMES_PLACES if kind_of(values) in NUMBERS and "postal_code" in meanings_of(values.name) else None
 
 
@@ -286,8 +286,8 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     Parameters
     ----------
     frame
-        The table, shape (n, columns), with unique names. Numerators may contain amounts below zero, such as
-        recoveries, and denominators may not.
+        The table, shape (n, columns), with unique names. Only numerators may contain amounts below zero, such
+        as recoveries.
     """
     targets = []
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
@@ -303,7 +303,7 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
 
 
 def _plain_amount(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
-    """Return an amount with a generic name whose cells look like a claims total, mostly 0; None if none."""
+    """Return a column with a generic name whose cells look like claims totals (mostly 0), or None."""
     plain = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
     ]

@@ -1,11 +1,11 @@
 """Detection of amounts that add up to a target or a price and are therefore its parts.
 
 The premiums of single coverages are known only with the total premium, so they can't be features. In every
-row, their sum times one factor (a tax) plus one amount (a fee) is the total, up to rounding. A regression of
-the total on all columns of amounts uses a sample of rows: the parts share one coefficient, and all other
-coefficients are 0. The sum is then confirmed on all rows.
+row, the sum of the premiums times one factor (a tax) plus one amount (a fee) is the total, up to rounding. A
+regression of the total on all columns of amounts uses a sample of rows: the parts share one coefficient, and
+all other coefficients are 0. The sum is then confirmed on all rows.
 
-An additive tariff has a different coefficient for each rating factor. Relativities are not amounts, because
+An additive tariff has a different coefficient for each rating factor. Relativities are not parts, because
 their coefficient is a base premium, far from 1.
 
 >>> rng = np.random.default_rng(0)
@@ -35,16 +35,16 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
-#: Kinds of columns with amounts.
+#: Kinds of columns that may contain amounts.
 _AMOUNTS = ("number", "whole number")
-#: Range of the factor between parts and total. It allows for taxes, surcharges and discounts, but not for the
-#: base premium of a tariff.
+#: Range of the factor between parts and total. The range allows for taxes, surcharges and discounts, but not
+#: for the base premium of a tariff.
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
 #: Maximum fee as a share of the mean total: a larger intercept is the base of a tariff.
 _MAX_FEE = 0.25
-#: Minimum number of distinct values of at least one part. Relativities have one value per level.
+#: Minimum number of distinct values of at least one part, because relativities have one value per level.
 _MIN_VALUES = 30
-#: Minimum share of confirming rows among all rows, and among rows in which a part differs from its median.
+#: Minimum share of rows that confirm a sum: of all rows, and of rows whose part differs from its median.
 _MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
 #: Maximum rounding error as a share of the total's standard deviation.
 _MAX_ROUNDING = 0.05
@@ -53,10 +53,10 @@ _STEPS = 10.0 ** np.arange(2, -5, -1)
 #: Maximum number of rows in the sample, of additional rows in which a part differs from its median, and of
 #: columns.
 _MAX_ROWS, _MAX_ROWS_OF_PART, _MAX_COLUMNS = 2000, 40, 300
-#: Minimum number of rows in excess of the number of columns.
+#: Minimum difference between the numbers of rows and columns.
 _MIN_ROWS = 50
-#: Share of rows kept in each round of a robust fit, which leaves out rows that do not add up, such as manual
-#: corrections, and the number of rounds.
+#: Share of rows that remain in each round of a robust fit, and number of rounds. The fit leaves out rows that
+#: do not add up, such as manual corrections.
 _KEPT_SHARE, _ROUNDS = 0.9, 4
 #: Maximum standard error of a coefficient: with a larger error, the total's rounding hides the column.
 _MAX_ERROR = 0.05
@@ -79,7 +79,7 @@ class Sum:
     subtracted
         Names of the parts that are subtracted.
     factor, fee
-        The total is `factor` times their sum, plus `fee`.
+        The total is `factor` times the sum of the parts, plus `fee`.
     """
 
     total: str
@@ -89,7 +89,7 @@ class Sum:
     fee: float = 0.0
 
     def in_words(self) -> str:
-        """Describe how the total follows from its parts."""
+        """Sentence that states the total as a sum of its parts."""
         added = [f"“{name}”" for name in self.parts if name not in self.subtracted]
         less = [f"“{name}”" for name in self.subtracted]
         times = "" if self.factor == 1 else f"{amount(self.factor)} times "
@@ -106,23 +106,23 @@ class Sum:
 def parts_of(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 1
 ) -> dict[str, str]:
-    """Return a map of the columns that are parts of a total, or sums of its parts, to sentences.
+    """Return the parts of a total, and sums of the parts, as a map of names to sentences.
 
     Parameters
     ----------
     frame, total, columns, exposure, least
-        As in :func:`find_sums`.
+        Arguments of :func:`find_sums`.
     """
     sums = {}
     for one in find_sums(frame, total, columns, exposure=exposure, least=least):
-        # If all columns of the sum are known parts, only its total is new.
+        # If all columns of the sum are known parts, only the sum's total is new.
         new = [name for name in one.parts if name not in sums] or [one.total]
         sums.update(dict.fromkeys(new, one.in_words()))
     return sums
 
 
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
-    """Yield columns with their sentence: the parts of one sum together, and any other column alone."""
+    """Yield columns with a sentence: the parts of one sum together, and any other column alone."""
     for name, why in leaks.items():
         same = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
         if name == same[0]:
@@ -132,7 +132,7 @@ def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
 def find_sums(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
 ) -> tuple[Sum, ...]:
-    """Return the sums for a total: its parts, and columns that are subtotals or parts of those parts.
+    """Return the sums for a total: its parts, and then subtotals of the parts, or parts of the parts.
 
     Parameters
     ----------
@@ -141,9 +141,9 @@ def find_sums(
     total
         Name of a numeric column. Rows without a total are ignored.
     columns
-        Names of candidates. Columns with only 0 and 1 are indicators, and never parts.
+        Names of possible parts. Columns with only 0 and 1 are indicators, and never parts.
     exposure
-        Possible divisor of the total, which may or may not have been applied.
+        Possible divisor of the total; sums are found with and without the division.
     least
         Minimum number of parts. With 1, a single column may be the total before a tax or fee.
     """
@@ -168,7 +168,7 @@ def find_sums(
         w = np.where((w > 0) & (w < np.inf), w, np.nan)
         look(total, y * w, half * w, least)
         look(total, y / w, half / w, least)
-    # Parts may have parts or copies of their own, so the list grows during the loop.
+    # Parts may also have parts or copies, so the list grows during the loop.
     for one in sums:
         for part in one.parts:
             cells = _cells(frame[part])
@@ -184,7 +184,7 @@ def find_sums(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Search for parts in a table, with a sample of its rows and the candidate columns."""
+    """Search for parts of a total, with a sample of the table's rows and the candidate columns."""
 
     frame: pd.DataFrame
     names: tuple[str, ...]
@@ -196,7 +196,7 @@ class _Search:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, y: Floats, columns: list[str]) -> _Search | None:
-        """Draw the sample; None if there are too few rows or no candidates."""
+        """Draw the sample of rows; None if there are too few rows or no candidates."""
         known = np.flatnonzero(np.isfinite(y))
         if len(known) < _MIN_ROWS:
             return None
@@ -225,7 +225,7 @@ class _Search:
     ) -> Sum | None:
         """Return a set of columns that adds up to y (n,), which has rounding errors up to `error`."""
         which = np.flatnonzero([name in among for name in self.names])
-        # The most frequent total may be a minimum premium, which is not a sum.
+        # Rows with the most frequent total are left out, because it may be a minimum premium.
         counting = np.isfinite(y) & (y != _commonest(y))
         own = counting[self.rows]
         if own.sum() < len(which) + _MIN_ROWS:
@@ -307,7 +307,7 @@ def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Flo
 def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
     """Return the coefficients of a regression and the standard deviation of its residuals.
 
-    If this exceeds rounding, rounds of the fit leave out the rows with the largest residuals.
+    If the deviation exceeds rounding, rounds of the fit leave out the rows with the largest residuals.
     """
     design, rows = np.column_stack([np.ones(len(y)), z]), np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
@@ -323,7 +323,7 @@ def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
 def _independent(z: Floats, least: Floats) -> Index:
     """Return the columns of z (m, p) that determine all others, up to residuals of at most `least`.
 
-    Among a rounded subtotal and its parts, one column is redundant, and its coefficient would be noise.
+    If a rounded subtotal and its parts are all columns, one is redundant, and its coefficient would be noise.
     """
     left, chosen = z.copy(), list[int]()
     while True:
@@ -368,13 +368,13 @@ def _line_of(
 
 
 def _cells(values: pd.Series) -> Floats:
-    """Return numbers (n,), with 0 for missing cells, because a coverage that was not bought costs nothing."""
+    """Return numbers (n,), with 0 for missing cells, because a coverage that is not bought costs nothing."""
     cells = as_floats(values).to_numpy(dtype=float)
     return np.where(np.isnan(cells), 0.0, cells)
 
 
 def _spread(n: int, most: int) -> Index:
-    """Return at most `most` of n indices, evenly spread."""
+    """Return at most `most` of the indices 0 … n − 1, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
 
 
@@ -383,7 +383,7 @@ def _is_indicator(cells: Floats) -> bool:
 
 
 def _commonest(y: Floats) -> float:
-    """Return the most frequent value if more than 1 % of the rows have it; else NaN."""
+    """Return the most frequent value if it occurs in more than 1 % of the rows; else NaN."""
     counts = pd.Series(y).value_counts()
     return float(counts.index[0]) if len(counts) and counts.iloc[0] > 0.01 * counts.sum() else np.nan
 

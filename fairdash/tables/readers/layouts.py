@@ -1,8 +1,8 @@
 r"""Conversion of text tables without a delimiter, and detection of a second header row.
 
 Spaces may align the columns, as in files of the Human Mortality Database and of R's ``write.table``. Eurostat
-writes several keys in the first column of a file with tabs, ``:`` for a missing number, and flags after
-numbers. The U.S. Census Bureau writes labels below the names.
+writes several keys in the first column of a tab-separated file, ``:`` for a missing number, and flags after
+numbers. The U.S. Census Bureau writes labels below the column names.
 
 >>> spaced_as_tabs("  Year  Age   Total\n  1900   0   0.1\n").splitlines()
 ['Year\tAge\tTotal', '1900\t0\t0.1']
@@ -21,7 +21,7 @@ from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS
 
 #: Pattern of a cell between spaces, either quoted or without a space.
 _CELL = re.compile(r'"(?:[^"]|"")*"|\S+')
-#: Number of lines to check, minimum share with equal numbers of cells, and minimum number of numeric columns.
+#: Number of lines to check, minimum share of lines with equal widths, and minimum number of numeric columns.
 _LINES, _AGREEING, _MIN_NUMBERS = 1_000, 0.95, 2
 #: Minimum share of numbers among a column's cells below a label.
 _NUMBERS = 0.9
@@ -32,8 +32,8 @@ _FLAGGED = re.compile(r"\s*(:|-?\d[\d.]*)\s*([a-z]*)\s*")
 def spaced_as_tabs(text: str) -> str | None:
     """Replace spaces between columns by tabs; return None for texts without aligned columns.
 
-    If rows begin with row names, the header lacks a cell, so an empty cell is added at its start. Lines keep
-    their numbers.
+    If rows begin with row names, the header lacks a cell, so an empty cell is added at its start. Line
+    numbers do not change.
     """
     lines = text.splitlines()
     cut = [_CELL.findall(line) for line in islice(lines, _LINES)]
@@ -97,7 +97,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
     first
         Cells of the first row.
     following
-        Cells of some following rows, by column.
+        Cells of the next few rows, by column.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
         if LIKE_NUMBER.fullmatch(cell):
             return False
         if known and numbers >= _NUMBERS * len(known):
-            # A mark of missing cells is not a label.
+            # The mark of a missing cell is not a label.
             if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
                 return False
             labelled += 1
