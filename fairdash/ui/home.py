@@ -1,6 +1,6 @@
-"""Home page: prices by age with a fairness slider, three ways to begin, and recent runs.
+"""Home page: prices by age with a fairness slider, three links to begin with, and recent runs.
 
-The guided tour is also here: five sentences on the app's own pages, which users can leave at any time.
+The module also has the guided tour: five sentences on pages of the app, which users can leave at any time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fairdash.utils.text import error_change
 
 KEY = Keys(__file__)
 _AT = KEY("at")
-#: First λ.
+#: Initial λ of the slider.
 BEGIN = 1.0
 RUNS_SHOWN = 8
 #: Page, title and text of each card.
@@ -49,7 +49,7 @@ DOORS = (
 
 
 def show_curve() -> None:
-    """One sentence, one slider and one curve, from numbers included in the package."""
+    """Show a sentence, a slider and a curve, from numbers included in the package."""
     found = _found()
     lams = found["lam"]
     at = st.session_state.get(_AT, lams.index(BEGIN))
@@ -121,7 +121,7 @@ def show_doors() -> None:
 
 
 def show_recent_runs() -> None:
-    """Show the newest runs, and name those that can't be read; nothing without runs."""
+    """Show the newest runs, and name runs that can't be read; show nothing without runs."""
     listed = list_runs(owner=current_owner())
     if not (listed.runs or listed.damaged):
         return
@@ -148,7 +148,7 @@ def _show_run(run: Run) -> None:
     )
 
 
-#: Stops of the tour: the page's name, and what to notice there.
+#: Steps of the tour: name of the page, and a sentence on it.
 STEPS = (
     ("data", "Data: choose a table, a target and a sensitive attribute."),
     ("lesson", "Trade-off: make a guess to see all models."),
@@ -156,12 +156,12 @@ STEPS = (
     ("home", "The sentence above the slider says how much prices differ, and at what cost."),
     ("train", "Train here, then download tariff and report from the Trade-off page."),
 )
-#: Further parameters of the address.
+#: Further parameters of a page's address in the tour.
 _ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
 
 
 def show_start() -> None:
-    """The start of the tour."""
+    """Show the button that starts the tour."""
     st.page_link(
         page(STEPS[0][0]),
         label="New here? Take the two-minute tour",
@@ -171,9 +171,9 @@ def show_start() -> None:
 
 
 def show_visit(shown: StreamlitPage) -> None:
-    """The current step of the tour, above the page; nothing for users outside the tour.
+    """Show the current step of the tour above the page; show nothing outside the tour.
 
-    The address names the step or, on a page opened by a link, the session.
+    The address contains the step; on a page opened by a link, the session contains it.
     """
     asked = st.query_params.get(Address.VISIT) or st.session_state.get(Address.VISIT)
     if asked is None:

@@ -44,15 +44,15 @@ KEY = Keys(__file__)
 _LINKS = {"auto": "as the file says", "identity": "the price", "log": "its logarithm"}
 #: Roles of columns that a model of a price does not need.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
-#: Session key of the data that were in use before the user chose a table of their own.
+#: Session key of the data that were in use before the user asked to audit an own table.
 _OWN = KEY("own")
-#: The policies of the example, and simulated ones that are there without a connection.
+#: Data sets with prices: the policies of the example, and simulated policies, which need no connection.
 MOTOR = CatalogueSource(dataset="motor_tariff")
 SIMULATED = CatalogueSource(dataset="portfolio")
 
 
 def show_example() -> None:
-    """Show ways to start your own audit, and the example's answers."""
+    """Show ways to start an audit, and the answers of the example audit."""
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_own_table("Audit a table of your own")
         is_here = CATALOGUE["motor"].is_local()
@@ -74,7 +74,7 @@ def show_example() -> None:
 
 
 def wants_own_table() -> bool:
-    """Return whether the user asked to audit their own table, and has not chosen other data since."""
+    """Return whether the user asked to audit a table, and has not chosen other data since."""
     return bool(st.session_state.get(_OWN, "") == _in_use())
 
 
@@ -86,12 +86,12 @@ def _offer_own_table(label: str) -> None:
 
 
 def _in_use() -> str | None:
-    """Name of the data set in use; None for none."""
+    """Return the id of the data in use; None without data."""
     return st.session_state.get(Address.DATASET)
 
 
 def show_own_table() -> None:
-    """Ask for a file, and audit a price of its table; only price and attribute must be chosen."""
+    """Ask for a file, and audit a price in its table; the user must choose only price and attribute."""
     st.page_link(page("data"), label="Choose a built-in table instead", icon=":material/table:")
     found = ask_for_table(None)
     if found is None:
@@ -149,8 +149,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
-    """Return a model and its options, as an audit takes them: empty for a column, None without its file."""
-    # The model's file has the table's retention period, which the user has chosen; a built-in table has none.
+    """Return the audit's options for a model: empty if the price is a column, None without the file."""
+    # Models are only offered for uploaded tables, whose retention period also applies to the model's file.
     if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):
         return {}
     file = st.file_uploader(
@@ -193,7 +193,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
 
 @st.cache_data(show_spinner="Opening the model", max_entries=20)
 def _about_model(content: bytes) -> dict[str, Any]:
-    """Describe a model's file; errors are those of the command."""
+    """Describe a model's file, with the errors of ``fairdash audit``."""
     model = ForeignModel(content_of(content))
     model.close()
     return model.about
@@ -214,13 +214,13 @@ def _ask_for_inputs(
         output = ask(
             st.container(), ModelFile, "model_output", options=outputs, key=KEY("model-output", source.id)
         )
-    # The name of a term begins with the name of its column.
+    # A term's name begins with a column's name, so the columns of terms are found by name.
     has_terms = all(each["type"] == "term" for each in inputs)
     if inputs and (has_terms or set(listed) <= set(names)):
         of = "the columns of these terms" if has_terms else "these columns"
         st.caption(safe(f"The model takes {of} by name: {', '.join(listed)}."))
         return [], output
-    # Prices, claims and exposure are not inputs, and neither is the attribute, unless the user says so.
+    # Prices, claims, exposure and the sensitive attribute are inputs only if the user selects them.
     left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
     left_out |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
     columns = ask(
@@ -235,7 +235,7 @@ def _ask_for_inputs(
 
 
 def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
-    """Ask for the plan's options besides the columns, three per row, and return them."""
+    """Ask for the options of the plan except columns, three in a row, and return the answers."""
     asked = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
     places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
     return {
@@ -253,15 +253,15 @@ def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
 def _ask_for_columns(
     table: str, frame: pd.DataFrame, roles: Roles, *, price: str | None, is_new: bool
 ) -> Columns | None:
-    """Roles of the columns; None while price or sensitive attribute is missing.
+    """Ask for the roles of the columns; return None while price or sensitive attribute is missing.
 
-    The price of a model needs no column.
+    If a model computes the price, no column is the price.
 
-    In a new table no features are chosen yet.
+    A new table has no selected features yet.
     """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
-    # Only the sensitive attribute may have classes.
+    # Only for the sensitive attribute may a column have classes.
     of_classes = columns_of_classes(frame, table=table)
     sensitive_ones = [name for name in names if name in numbers or name in of_classes]
     taken: list[str | None] = []
@@ -332,7 +332,7 @@ def _ask_for_columns(
 
 
 def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
-    """Report that columns are parts of the price, with a button that uses them or leaves them out."""
+    """State that columns are parts of the price, with a button that includes or excludes these columns."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
@@ -348,9 +348,9 @@ def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
 
 
 def _price_in(numbers: list[str], roles: Roles) -> str:
-    """Return the column that is most likely the price, by its role or else by its header.
+    """Return the column that is most likely the price, according to its role or else its header.
 
-    If no header does, the target may be a price, as in the household scenario.
+    If no header means a price, the target may be a price, as in the household scenario.
     """
     if roles.prediction is not None:
         return roles.prediction
@@ -367,7 +367,7 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
 def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
-    """Choose the amounts that are totals over the exposure, to be divided by it."""
+    """Ask which amounts are totals over the exposure, which the audit divides by the exposure."""
     there = [name for name in amounts if name is not None]
     if exposure is None or not there:
         return []

@@ -1,4 +1,4 @@
-"""Show the content of a table: figures, notes, proxies of the sensitive attribute, and columns."""
+"""Content of a table on the Data page: figures, notes, proxies of the sensitive attribute, and columns."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
 
 
 def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
-    """Choose the sensitive column of the figures and the ranking, if there are several."""
+    """Ask for the sensitive column of the figures and the ranking, if the data set has several."""
     first, *others = dataset.roles.sensitive
     if not others:
         return first
@@ -104,7 +104,7 @@ def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
 
 
 def show_link(dataset: Dataset, sensitive: str) -> None:
-    """Show the dependence of the target on a sensitive column, in a sentence and a picture."""
+    """Show the dependence of the target on a sensitive column as a sentence and a figure."""
     target, (value, p_value, n) = dataset.roles.target, link_of(dataset, sensitive)
     told = "depends on" if p_value <= ALPHA else "shows no detectable link with"
     sample = f" on {n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
@@ -140,7 +140,7 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
 
 
 def on_all_rows(link: RankLink) -> str:
-    """Rank correlation on all rows, and the weakest that they would detect, if a sample can't show a link."""
+    """State the rank correlation on all rows, and the weakest detectable one, if the sample shows no link."""
     told = "more than" if abs(link.value) > link.stays_within else "not more than"
     return (
         f"A weak link may not show on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank correlation "
@@ -173,7 +173,7 @@ def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataF
 
 
 def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
-    """Show features that predict a sensitive attribute, computed in the background with a progress bar."""
+    """Show the features that predict a sensitive attribute, after a background job with a progress bar."""
     st.subheader(f"Which features predict {safe(name)}?", anchor=False)
 
     def draw(tables: Tables) -> None:
@@ -207,7 +207,7 @@ def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None)
 
 
 def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str:
-    """State how many features are proxies, the strongest one, and the joint result."""
+    """State the number of proxies, the strongest proxy, and the joint result."""
     features = ranking.features
     carriers = features[features["p_corrected"] <= 0.05]
     name, n = safe(called or ranking.sensitive), len(features)

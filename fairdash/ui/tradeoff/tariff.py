@@ -1,4 +1,4 @@
-"""Tariff for filing: its weight, its cost, a table to download, and a cap on changes."""
+"""Tariff for filing on the Trade-off page: weight, cost, tables for download, and a cap on changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEY = Keys(__file__)
 
 
 def show_tariff(comparison: Comparison, run: Run) -> None:
-    """Show the section on tariffs, if the run has fitted any."""
+    """Show the section on tariffs, if the run has fitted tariffs."""
     baselines = comparison.front.baselines
     if baselines.empty or FAIR_TARIFF not in set(baselines["method"]):
         return
@@ -74,7 +74,7 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
 
 
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
-    """Cost of this weight and remaining dependence, against the GLM."""
+    """State the cost of fairness at weight `lam`, compared with the GLM, and the remaining dependence."""
     front, measure = comparison.front, comparison.measure
     chosen, glm = (tariffs[tariffs["lam"] == each].set_index("measure") for each in (lam, 0.0))
     symbol, values, of_glm = REGISTRY[measure].symbol, chosen["value"], glm["value"]
@@ -128,7 +128,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
 
 
 def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
-    """The control and its table, if the run has an existing price."""
+    """Show the control for the cap, and the table of its cost, if the run has an existing price."""
     if PRICE not in set(comparison.front.baselines["method"]):
         return
     most = st.number_input(
@@ -164,11 +164,11 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
 
 
 def _cap_shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.DataFrame:
-    """Return the two rows in display form."""
-    # Headers are not Markdown.
+    """Return the two rows of the table as displayed texts."""
+    # Streamlit does not render table headers as Markdown.
     called = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
-    # The noise floor is in brackets after each value.
+    # The noise floor is in brackets after each gap.
     gaps = [
         f"{fixed(100 * gap, 1)} % ({fixed(100 * floor, 1)} %)"
         for gap, floor in zip(table["gap"], table["gap_floor"], strict=True)
