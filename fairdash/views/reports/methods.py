@@ -1,6 +1,6 @@
-"""Committed results of the bench: methods of fair training at equal dependence, on public and simulated sets.
+"""Committed results of the benchmark: methods of fair training at equal dependence, on several data sets.
 
-``python -m benchmarks.methods`` writes them to ``methods.csv`` in the same folder.
+``python -m benchmarks.methods`` writes the results to ``methods.csv`` in this module's folder.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ TITLES |= {name + JOINT: f"{title}, jointly" for name, title in TITLES.items()}
 
 @cache
 def read_methods() -> pd.DataFrame:
-    """Return the table, one row per data set, method, reading and level, with an additional column of
-    ``comparable`` errors.
+    """Return the table, one row per data set, method, reading (measure of dependence) and level, with an
+    additional column of ``comparable`` errors.
 
-    These are NaN if a level isn't reached in every split. For a method measured on fewer splits than the
-    others, it is the default's error plus the difference on the shared splits.
+    Comparable errors are NaN if a method does not reach a level in every split. For a method with fewer
+    splits than the others, it is the default method's error plus the difference on the shared splits.
     """
     table = pd.read_csv(RESULTS)
     # A class of somebody else is “module:Class”.
@@ -41,11 +41,11 @@ def read_methods() -> pd.DataFrame:
 
 
 def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
-    """Return the mean rank of each method by error, one column per level, in the order of their mean.
+    """Return the mean rank of each method by error, one column per level, sorted by the overall mean.
 
-    It covers the sets with one sensitive attribute, or with `several`, and the readings by which the standard
-    network shows dependence. Methods that don't reach a level share the last ranks. Methods that need s for a
-    price are left out.
+    Ranks cover the data sets with one sensitive attribute, or with `several`, and the readings in which the
+    standard network has dependence. Methods that don't reach a level share the last ranks. Methods that need
+    s to compute a price are left out.
     """
     joint = table["reading"].str.endswith(JOINT)
     is_several = table["data"].isin(table.loc[joint, "data"])
@@ -62,7 +62,8 @@ def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
 
 
 def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the row with the smallest error of each set at half the gap, without s for a price."""
+    """Return the row with the smallest error at half the gap for each data set, without methods that need
+    s."""
     joint = set(table.loc[table["reading"] == GAP + JOINT, "data"])
     readings = table["data"].map(lambda name: GAP + JOINT if name in joint else GAP)
     half = table[(table["reading"] == readings) & (table["level"] == 0.5) & ~table["needs_s"]]
@@ -103,7 +104,7 @@ def summary(table: pd.DataFrame) -> list[str]:
 
 
 def missing(table: pd.DataFrame) -> dict[str, str]:
-    """Map each method without results on some data set to the reason."""
+    """Return a map of methods without results on some data set to reasons."""
     joint = set(table.loc[table["reading"].str.endswith(JOINT), "data"])
     found = {}
     for name in (*PATHS, *RIVALS):
@@ -124,7 +125,7 @@ def missing(table: pd.DataFrame) -> dict[str, str]:
 
 
 def cell(row: pd.Series) -> str:
-    """Write an error with half its interval, or the reason why there is none."""
+    """Format an error with the half-width of its interval, or the reason why there is no error."""
     if not row["linked"]:
         return "no link"
     if row["reached"] == 0:
@@ -137,7 +138,7 @@ def cell(row: pd.Series) -> str:
 
 
 def errors_of(table: pd.DataFrame, data: str) -> pd.DataFrame:
-    """Return the errors of one data set as text: one row per method, one column per reading and level."""
+    """Return the errors on one data set as texts: one row per method, one column per reading and level."""
     own = table[table["data"] == data]
     columns = [
         (reading, level) for reading in (*MEASURES, GAP) for level in LEVELS if reading in set(own["reading"])

@@ -31,7 +31,7 @@ from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.views.reports.sentences import named
 
-#: Under tables with floors.
+#: Note below tables with floors.
 _FLOORS = (
     "Values are means over the test rows of the splits, ± one standard error. The floor is the average value "
     "of the estimator with the sensitive attribute shuffled (in brackets, the 95th percentile)."
@@ -43,7 +43,7 @@ _PRICE_LEVEL = (
 
 
 def measures(comparison: Comparison) -> Table:
-    """Tabulate A and B, each figure beside its noise floor, and whether a link is detected."""
+    """Tabulate the values of A and B with noise floors, and whether a link is detected."""
     front, points = comparison.front, comparison.points
     titles = {front.error: front.error_title} | {id: in_full(REGISTRY[id]) for id in front.measures}
     columns = {"Figure (test rows)": [*titles.values()]}
@@ -66,12 +66,12 @@ def measures(comparison: Comparison) -> Table:
 
 
 def in_full(measure: Measure) -> str:
-    """Return a measure's title, and its symbol unless the title contains it."""
+    """Return a measure's title, with the measure's symbol unless the title contains it."""
     return measure.title + ("" if measure.symbol in measure.title else f" ({measure.symbol})")
 
 
 def trained(comparison: Comparison, method: str) -> Table:
-    """Tabulate a method's trained models, and which of them are dominated."""
+    """Tabulate the trained models of a method, and whether each is dominated."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
     errors, own = (of_measure(others, each) for each in (front.error, comparison.measure))
@@ -94,7 +94,7 @@ def trained(comparison: Comparison, method: str) -> Table:
 
 
 def trained_weights(comparison: Comparison) -> pd.DataFrame:
-    """Tabulate every trained model's means over the splits, on test rows, as numbers."""
+    """Tabulate the means of each trained model over the splits, on test rows, as numbers."""
     front = comparison.front
     table = trained_points(front.test, standard_of=front.methods[0])
     errors, own = (of_measure(table, each) for each in (front.error, comparison.measure))
@@ -106,14 +106,14 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
 
 
 def benchmarks(comparison: Comparison) -> Table:
-    """Tabulate benchmarks beside the networks on the front, with error and dependence."""
+    """Tabulate error and dependence of the benchmarks that the front shows next to the networks."""
     baselines = comparison.front.baselines
     models = of_measure(baselines, comparison.front.error)
     names = [
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
         for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
-    # The authors of the existing prediction may have used the attribute.
+    # The authors of an existing prediction may have used the attribute.
     has_price = (baselines["method"] == PRICE).any()
     own = " (the existing prediction may)" if has_price else ""
     level = f" {_PRICE_LEVEL}" if has_price and comparison.front.error == "deviance" else ""
@@ -150,9 +150,9 @@ def references(comparison: Comparison) -> Table:
 
 
 def hypervolumes(comparison: Comparison) -> Table:
-    """Tabulate each method's hypervolume, as a share of the box from (0, 0) to the worst of both.
+    """Tabulate each method's hypervolume, as a share of the box between (0, 0) and the worst corner.
 
-    The box reaches to the standard model's dependence (in each split) and to the constant mean's error.
+    The worst corner has the standard model's dependence in each split, and the constant mean's error.
     """
     front = comparison.front
     rows = []
@@ -231,7 +231,7 @@ def profile(comparison: Comparison, objective: str) -> Table:
 
 
 def spread(comparison: Comparison) -> Table:
-    """Tabulate average and standard deviation in thirds of the sensitive column, first split's test rows."""
+    """Tabulate means and standard deviations by thirds of the sensitive column, first split's test rows."""
     seen = {point: comparison.audited_of_first_split(point) for point in comparison.points}
     s = next(iter(seen.values()))[1]
     groups = merged_groups(s, [np.arange(len(s))], n_groups=3)
@@ -263,7 +263,7 @@ def objectives(comparison: Comparison) -> Table:
 
 
 def features(comparison: Comparison) -> Table:
-    """Tabulate the change of predictions, and rise in error, when a feature is shuffled."""
+    """Tabulate the change of predictions and the increase of the error when a feature is shuffled."""
     reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
     assert reliance is not None
     assert importance is not None
@@ -290,13 +290,13 @@ def features(comparison: Comparison) -> Table:
 
 
 def history(log: Log) -> Table:
-    """Tabulate the log of a run: user, action and time, oldest first."""
+    """Tabulate the log of a run: user, action and time, with the oldest entry first."""
     rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
     return Table.of_rows("Who did what with this run", ["When (UTC)", "Who", "What"], rows)
 
 
 def _shown(comparison: Comparison) -> list[str]:
-    """Return the measure in view, and FairQuant."""
+    """Return the ids of the measure in view and of FairQuant."""
     also = [id for id in ("fairquant",) if id in comparison.front.measures]
     return list(dict.fromkeys([comparison.measure, *also]))
 
@@ -309,7 +309,7 @@ def _figures(
     error: str | None = None,
     title: str = "Error",
 ) -> dict[str, list[str]]:
-    """Columns of the error and of measures beside their floors, a cell a model."""
+    """Return columns with the error and with measures and their floors, with one cell per model."""
     error = error or comparison.front.error
     errors = figures_of(of_measure(rows, error))
     columns = {title: [_value(figure, error, comparison) for figure in errors]}
@@ -322,7 +322,7 @@ def _figures(
 def _beside_floor(
     title: str, cells: list[tuple[Figure, str]], comparison: Comparison
 ) -> dict[str, list[str]]:
-    """Return a column of figures, each of a measure, and one of their floors."""
+    """Return two columns: values of measures, and their floors."""
     return {
         title: [_value(figure, measure, comparison) for figure, measure in cells],
         f"{title}: floor": [_floor(figure, measure, comparison) for figure, measure in cells],
@@ -330,12 +330,12 @@ def _beside_floor(
 
 
 def _value(figure: Figure, measure: str, comparison: Comparison) -> str:
-    """Return a mean ± its standard error."""
+    """Format a mean ± its standard error."""
     return _with_unit(_estimate((figure.value, figure.se)), measure, comparison)
 
 
 def _floor(figure: Figure, measure: str, comparison: Comparison) -> str:
-    """Average and 95 % quantile of the floor, with the value's digits; an error has none."""
+    """Format the average and 95 % quantile of a floor with the value's digits; an error has no floor."""
     if not np.isfinite(figure.floor):
         return "–"
     mean, edge = (_rounded(each, figure.se) for each in (figure.floor, figure.edge))
@@ -352,7 +352,7 @@ def _in_unit(comparison: Comparison) -> str:
 
 
 def _estimate(estimate: Estimate) -> str:
-    """Return a number ± its standard error, if known."""
+    """Format a number ± its standard error, if known."""
     value, error = estimate
     text = _rounded(value, error)
     return f"{text} ± {number(error, error=error)}" if np.isfinite(error) else text
