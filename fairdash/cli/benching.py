@@ -1,4 +1,4 @@
-"""Command ``bench``, which compares methods by one protocol."""
+"""Command ``bench``, which compares methods in the same way on one data set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bench(
     Parameters
     ----------
     method
-        Methods, comma-separated, or your own classes as module:Class; by default all that suit the data.
+        Methods, comma-separated, or your own classes as module:Class; by default all suitable methods.
     splits
         Number of splits into training and test rows.
     random_state

@@ -66,25 +66,25 @@ def measure(
     v
         Column of the sensitive attribute.
     exposure
-        Column of row weights (exposure).
+        Column with row weights (exposure).
     group
-        Column that groups rows, such as a policy number.
+        Column with the group of each row, such as a policy number.
     given
-        Column to condition on in a further test; repeatable.
+        Column on which a further test conditions; repeatable.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
-        Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
+        Text that marks missing cells, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
         Column in which levels such as male and Male are replaced by the most common one; repeatable.
     permutations
-        Number of permutations for floor and p-value.
+        Number of permutations for the floor and the p-value.
     bootstrap
         Number of half-samples for the interval.
     random_state
         Seed of permutations and half-samples.
     """
-    # A missing package of the measure raises an error before anything is read.
+    # If a package of the measure is missing, this raises an error before the file is read.
     get_entry(REGISTRY, measure, option="measure").load()
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): frame[name] for name in frame.columns}
@@ -159,15 +159,15 @@ def check(
     sensitive
         Sensitive column; repeatable.
     exposure
-        Column of row weights (exposure).
+        Column with row weights (exposure).
     price
-        Existing prediction.
+        Column with an existing prediction.
     group
-        Column that groups rows, such as a policy number.
+        Column with the group of each row, such as a policy number.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
-        Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
+        Text that marks missing cells, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
         Column in which levels such as male and Male are replaced by the most common one; repeatable.
     """
@@ -185,14 +185,14 @@ def check(
 
 
 def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str | None]) -> None:
-    """Warn on standard error that rows belong to policies although no group is named."""
+    """Print a warning on standard error if rows belong to policies and no group is named."""
     policies = find_policies(frame, but=[each for each in but if each]) if group is None else None
     if policies is not None:
         print(visible(policies.advice), file=sys.stderr)
 
 
 def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]) -> pd.Series:
-    """Return the rows in which every numeric column has a number and the other columns are known."""
+    """Return the rows without a missing cell in the numeric and the other columns."""
     checks = Checks(DataError)
     for column in numbers:
         checks.require(
@@ -211,14 +211,14 @@ def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]
 
 
 def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | None = None) -> None:
-    """Refuse a constant column or too few rows, as the audit does, because they have no valid measure.
+    """Raise an error for a constant column or too few rows, as the audit does, because no measure is valid.
 
-    The library's own measures are defined as 0 for a constant, which a reader would take for "no link".
+    The measures of the library are 0 for a constant, which a reader would understand as "no link".
     """
     counting = pd.Series(True, index=u.index) if exposure is None else exposure > 0
     n = int(counting.sum())
     checks = Checks(DataError)
-    # On two rows every measure is 1.
+    # On two rows, every measure is 1.
     checks.require(
         n >= MIN_SHOWN,
         None,

@@ -1,7 +1,7 @@
 """Worker process that runs the jobs of a queue one by one: ``python -m fairdash.cli.worker QUEUE``.
 
 The process starts when there is work, outlives the browser and the app, and ends after a while without work.
-If it is killed, the next page visit restarts it; DBOS then resumes its job after the last finished unit.
+If the process is killed, the next page visit restarts it, and DBOS resumes the job after its last step.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from fairdash.utils.memory import limit_memory
 if TYPE_CHECKING:
     from fairdash.runs.store import Run
 
-#: How long a process stands by; someone who reads a page on data takes about so long.
+#: Time in seconds for which an idle process waits for jobs, about as long as a user reads the Data page.
 SECONDS_TO_WAIT = 180
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_HEARTBEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
-#: A job whose process has died so often is given up.
+#: Maximum number of times that a job's process may die before the job fails.
 MAX_DEATHS = 20
 
 log = logging.getLogger("fairdash.cli.worker")
@@ -48,7 +48,7 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
     Parameters
     ----------
     parent
-        Process during whose life this process keeps running, with or without work.
+        Id of a process; while it runs, this process also runs, even without jobs.
     """
     lock = queue.lock_of(queue_name)
     make_parents(lock)
@@ -59,13 +59,13 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
     except Timeout:
         return 0
     if parent is None and queue.has_jobs(queue_name):
-        # Asked for while this process was on its way out.
+        # A job may be added to the queue while this process is ending.
         queue.ensure_worker(queue_name)
     return 0
 
 
 def serve(queues: Sequence[str]) -> int:
-    """Start a process for each of the queues until this process is told to stop; then return 0."""
+    """Keep a process running for each of the queues until a signal stops this process; then return 0."""
     told = threading.Event()
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: told.set())
@@ -74,7 +74,7 @@ def serve(queues: Sequence[str]) -> int:
     while True:
         for queue_name in queues:
             is_there = queue_name in children and children[queue_name].poll() is None
-            # Where the database is gone, each would end at once.
+            # Without a database, each process would end immediately, so the time between starts is limited.
             if not is_there and time.monotonic() - begun.get(queue_name, -math.inf) > SECONDS_BETWEEN_STARTS:
                 begun[queue_name] = time.monotonic()
                 command = [sys.executable, "-m", "fairdash.cli.worker", queue_name, str(os.getpid())]
@@ -89,14 +89,14 @@ def serve(queues: Sequence[str]) -> int:
 
 
 def carry_out(place: str, part: str) -> int:
-    """Run a job, or a part of it; return 0 if it is done.
+    """Run a job, or the preview of a run; return 0 if it is complete.
 
     Parameters
     ----------
     place
-        ``"<folder>/<id>"``.
+        Folder and id of the job, as ``"<folder>/<id>"``.
     part
-        ``"first"`` for a run's preview, else nothing.
+        ``"first"`` for a run's preview, otherwise ``""``.
     """
     from fairdash.runs import worker as runs
     from fairdash.runs.store import FIRST, Run
@@ -104,7 +104,7 @@ def carry_out(place: str, part: str) -> int:
     job = runs.open_job(place.rpartition("/")[2])
     if part == FIRST and isinstance(job, Run):
         if n_cores() > 1:
-            # It imports beside the preview, which computes on one core; here all is imported.
+            # The worker of the complete run imports its packages while the preview uses only one core.
             queue.start_worker(queue.LONG)
         status = runs.work_at(job, runs.preview, ends=False)
         queue.start_worker(queue.LONG)
@@ -115,7 +115,7 @@ def carry_out(place: str, part: str) -> int:
     while (status := runs.work_at(job, runs.WORK[type(job)], unit=unit)) == 0:
         if job.status_if_over is not None:
             break
-        # Take over jobs of workers that stopped sending heartbeats.
+        # Another process still runs this job; this worker waits, to continue the job if that process dies.
         time.sleep(SECONDS_BETWEEN_LOOKS)
     return status
 
@@ -137,7 +137,7 @@ def _work(queue_name: str, parent: int | None) -> None:
     from fairdash.jobs.parallel import StepPool
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    # Stopping a job is no error; the log names who stopped it.
+    # A stopped job is not an error, and the run's log records who stopped the job.
     logging.getLogger("dbos").addFilter(
         lambda record: (
             not (record.exc_info and isinstance(record.exc_info[1], error.DBOSAwaitedWorkflowCancelledError))
@@ -152,15 +152,15 @@ def _work(queue_name: str, parent: int | None) -> None:
         try:
             status = carry_out(place, part)
         except Exception as fault:
-            # The boundary of the process; a job that was deleted meanwhile ends here too.
+            # No caller handles errors of the workflow; a job that was deleted while it ran also ends here.
             log.error("%s: %s", place, trace_of(fault))
             status = 1
         if status != 0:
-            # It was stopped, or has failed and said so: it can go on from here, which what has ended can't.
+            # The workflow is cancelled, because DBOS can't resume a workflow that has ended.
             queue.retry_until_available(lambda: queue.give_up(id, begun=begun))
             raise error.DBOSWorkflowCancelledError(place)
 
-    # More than one at once, each a process that has the table.
+    # Several steps run at the same time, each in a process that has loaded the table.
     pool = StepPool(compute_step, count=n_cores())
 
     @DBOS.workflow(name=queue.STEP, max_recovery_attempts=MAX_DEATHS)
@@ -187,7 +187,7 @@ def _work(queue_name: str, parent: int | None) -> None:
         queue.heartbeat(queue.worker_at(queue_name))
     DBOS.launch()
     if queue_name != queue.STUDIES:
-        # Where the app is not, terms hold too.
+        # Retention periods of uploads also apply on machines without the app.
         from fairdash.runs.deletion import keep_enforcing
 
         keep_enforcing()
@@ -201,7 +201,7 @@ def _work(queue_name: str, parent: int | None) -> None:
 def _stand_by(queue_name: str, parent: int | None) -> None:
     """Let DBOS work until the queue has been empty for a while, or the parent process has ended.
 
-    If the database can't be reached, DBOS lets each job wait for it, and this function waits, too.
+    If the database can't be reached, DBOS lets each job wait for the database, and this function also waits.
     """
     quiet_since = looked = there_since = time.monotonic()
     is_away = False
@@ -219,7 +219,7 @@ def _stand_by(queue_name: str, parent: int | None) -> None:
             if is_away:
                 log.warning("the database is back")
                 is_away = False
-            # No worker could report while it was away: they get the time to.
+            # While the database was away, no worker could send heartbeats, so workers get time to do so.
             if time.monotonic() - there_since > queue.SECONDS_TO_LIVE:
                 queue.take_over(queue_name)
         except queue.AwayError as error:
@@ -230,9 +230,9 @@ def _stand_by(queue_name: str, parent: int | None) -> None:
 
 
 def _import_all(queue_name: str) -> None:
-    """Load everything that a job of the queue needs before there is a job, and limit the memory beyond it."""
+    """Import all packages that jobs of the queue need before there is a job."""
     if queue_name == queue.LONG and not os.environ.get("FAIRDASH_NO_STANDBY"):
-        # It imports in a process of its own, beside this one.
+        # Packages are imported in a separate process at the same time.
         warm_up()
     import fairdash.runs.worker
 
@@ -244,7 +244,7 @@ def _import_all(queue_name: str) -> None:
 
 
 def _rehearse() -> None:
-    """Run the smallest preview: torch and others load much of themselves when it is first used."""
+    """Run a minimal preview, because torch and other packages load many parts only on first use."""
     from fairdash.data.source import CatalogueSource
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.training.sweep import default_plan, preview_of
@@ -256,6 +256,6 @@ def _rehearse() -> None:
 
 
 if __name__ == "__main__":
-    # A user waits for what is in the quick queue.
+    # Jobs in the quick queue have a higher priority, because a user waits for them.
     detached.lower_priority(by=5 if sys.argv[1] == queue.QUICK else 10)
     sys.exit(main(sys.argv[1], parent=int(sys.argv[2]) if len(sys.argv) > 2 else None))

@@ -197,8 +197,7 @@ def _panel(
         figure.add_trace(points)
         if is_large and len(rows):
             x, y = float(rows["x"].iloc[0]), float(rows["y"].iloc[0])
-            # The label extends towards the middle of the panel; the standard model's label is below the
-            # point.
+            # The label extends towards the panel's middle; the standard model's label is below the point.
             is_right, is_standard = x > (low + high) / 2, symbol == "diamond"
             beside = {
                 "xanchor": "right" if is_right else "left",

@@ -197,8 +197,7 @@ def _crossed(point: Array, lines: Sequence[tuple[Array, int]]) -> Array:
 
 
 def _edges(label: Label, x: float, y: float) -> Edges:
-    """Return left, bottom, right and top of candidates: (candidates, widths) along x, (candidates, 1) along
-    y.
+    """Return left, bottom, right, top of candidates: (candidates, widths) along x, (candidates, 1) along y.
 
     `x` and `y` are the coordinates of the label's point as shares of the axes' lengths.
     """

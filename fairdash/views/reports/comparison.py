@@ -243,8 +243,7 @@ class Comparison:
         return next((each for each in within if not self.has_link(each)), None)
 
     def error_in_words(self, point: ModelKey) -> str:
-        """Format the error: in the target's unit for squared error, else as a share of the average's
-        error."""
+        """Format the error, in the target's unit for squared error, else as a share of the average's."""
         if self.front.error != "mse":
             return self.shown(self.front.error, point)
         return with_unit(number(self.mean("rmse", point)), self.unit)
@@ -311,8 +310,7 @@ class Comparison:
         return float(np.mean(changes))
 
     def spreads(self) -> dict[ModelKey, pd.DataFrame]:
-        """Return densities of predictions or residuals by thirds of the column, on the first split's test
-        rows."""
+        """Return densities of predictions or residuals by thirds of the column, on one split's test rows."""
         seen = {point: self.audited_of_first_split(point) for point in (self.a, self.b)}
         grid = common_grid(*(u for u, _ in seen.values()))
         return {point: densities(u, s, grid=grid) for point, (u, s) in seen.items()}

@@ -59,8 +59,7 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
 
 
 def least_error_of(references: pd.DataFrame, error: str) -> Estimate:
-    """Return the error of the barycentre at full strength; :data:`UNKNOWN` if `references` do not contain
-    it."""
+    """Return the error of the barycentre at full strength; :data:`UNKNOWN` if `references` do not have it."""
     whole = of_measure(references, error).query(WHOLE_BARYCENTRE)
     return (float(whole["value"].iloc[0]), float(whole["se"].iloc[0])) if len(whole) else UNKNOWN
 

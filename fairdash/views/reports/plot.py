@@ -183,8 +183,7 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
 def _compared(
     result: SweepResult, method: str | None, lam: float | None, sensitive: str | None
 ) -> Comparison:
-    """Return the comparison of a sweep's model (default: of the first fair method) with the standard
-    model."""
+    """Return the comparison of a model, by default of the first fair method, with the standard model."""
     fair = {each: each for each in result.sweep.methods if each != STANDARD} or {STANDARD: STANDARD}
     method = get_entry(fair, next(iter(fair)) if method is None else method, option="method")
     trained = result.members.loc[result.members["method"] == method, "lam"]
