@@ -33,7 +33,7 @@ DEFAULT_DAYS = 30
 
 #: Maximum number of tables that a process caches in memory.
 TABLES_KEPT = 4
-#: Whether pandas copies the data of a shallow copy on the first write, as it does from version 3 on.
+#: True from pandas 3 on, which copies the data of a shallow copy on the first write.
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -179,7 +179,7 @@ _DX, _DY, _LEFT_OF, _BELOW = np.array(
 ).T[:, :, None]
 
 
-#: Whether a line connects the point and the label, (candidates,).
+#: True for candidates with a line between point and label, (candidates,).
 _LEADS = np.hypot(_DX, _DY)[:, 0] > _NEAR
 
 
