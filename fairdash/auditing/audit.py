@@ -232,9 +232,9 @@ def carry_out(
 
     tell("Reading the rows", 0.0)
     everyone = frame
-    frame, said = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
+    frame, frame_notes = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
     frame, drawn = _drawn(frame, plan)
-    hypotheses = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *said))
+    hypotheses = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *frame_notes))
     firsts, seconds = [], []
     for data in hypotheses:
         pair = data.on("candidate") if both else data
@@ -309,16 +309,16 @@ def conclude(
         rows.append(key | {"verdict": UNDECIDED if asked else NONE})
         if measured is None:
             continue
-        found, verdict, mean = measured.found, verdicts[name], measured.mean_price
+        estimate, verdict, mean = measured.found, verdicts[name], measured.mean_price
         value, low, high, lower, upper, smallest, floor = (
-            getattr(found, each, math.nan) / mean
+            getattr(estimate, each, math.nan) / mean
             for each in ("value", "ci_low", "ci_high", "lower", "upper", "smallest", "floor")
         )
-        rows[-1] |= {"value": value, "low": low, "high": high, "floor": floor, "p": found.p_value}
+        rows[-1] |= {"value": value, "low": low, "high": high, "floor": floor, "p": estimate.p_value}
         rows[-1]["verdict"] = verdict
         shares = {"lower": lower, "upper": upper, "smallest": smallest, "floor": floor}
         needed = {"quantity": "rows_needed", "value": measured.rows_needed(plan), "unit": "rows"}
-        p_values = {ANY_LINK: measured.p_any_link, "p_below": found.p_below, "p_above": found.p_above}
+        p_values = {ANY_LINK: measured.p_any_link, "p_below": estimate.p_below, "p_above": estimate.p_above}
         rows += (key | {"quantity": quantity, "value": share} for quantity, share in shares.items())
         rows += (key | {"quantity": quantity, "p": p, "unit": ""} for quantity, p in p_values.items())
         rows.append(key | needed)
@@ -334,11 +334,11 @@ def conclude(
             Answer(
                 question=number,
                 title=QUESTIONS[number].title,
-                sentence=said[0],
-                more=said[1:],
+                sentence=texts[0],
+                more=texts[1:],
                 tables=tuple(name for name in QUESTIONS[number].tables if name in tables),
             )
-            for number, said in sentences.items()
+            for number, texts in sentences.items()
         ),
         plan=plan,
         n=table.n,

@@ -275,15 +275,15 @@ def probabilities_of(
     known = np.full(len(p), -1, dtype=np.intp)
     if columns.known_class is not None:
         given = frame.loc[rows, columns.known_class]
-        said = given.astype(object).where(given.notna(), "").astype(str)
+        labels = given.astype(object).where(given.notna(), "").astype(str)
         place = {each: k for names_of in (names, chosen) for k, each in enumerate(names_of)} | {"": -1}
-        if (unknown := ~said.isin(place.keys()).to_numpy()).any():
+        if (unknown := ~labels.isin(place.keys()).to_numpy()).any():
             raise DataError.of(
                 f"{counted(int(unknown.sum()), 'row')} of a class that has no column of probabilities",
                 f"Its classes are {few(names)}. Empty cells are unknown classes.",
                 column=columns.known_class,
             )
-        known = said.map(place).to_numpy().astype(np.intp)
+        known = labels.map(place).to_numpy().astype(np.intp)
     return pd.DataFrame(p / p.sum(axis=1, keepdims=True), columns=list(names)), known
 
 
@@ -294,22 +294,22 @@ def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns
     paid, held = float(mass @ np.nan_to_num(cost)), float(mass @ price)
     if not (paid > 0 and held > 0) or _LOWEST <= paid / held <= _HIGHEST:
         return []
-    said = f"{UNITS}: “{columns.outcome}” is {_rough(paid / held)} of “{columns.price}”."
+    sentence = f"{UNITS}: “{columns.outcome}” is {_rough(paid / held)} of “{columns.price}”."
     if price.max() <= _MAX_LOG and _LOWEST <= (of_exp := paid / float(mass @ np.exp(price))) <= _HIGHEST:
         return [
-            f"{said} It is {_rough(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
+            f"{sentence} It is {_rough(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
             "logarithm. Audit exp of it, or choose the link “log” for a model."
         ]
     if paid < held and (_are_counts(cost) or _are_counts(cost * weight)):
         return [
-            f"{said} “{columns.outcome}” seems to count claims, and “{columns.price}” to be an amount of "
+            f"{sentence} “{columns.outcome}” seems to count claims, and “{columns.price}” to be an amount of "
             "money. Give the amounts of the claims as the outcome, or audit a price of claim counts."
         ]
     off = abs(math.log(paid / held / _LOSS_RATIO))
     name = min(_BETWEEN, key=lambda each: abs(math.log(_BETWEEN[each]) - off))
     likely = f" {name} differ by a factor of {_BETWEEN[name]:,}."
     return [
-        f"{said}{likely if abs(math.log(_BETWEEN[name]) - off) < math.log(_NEAR) else ''} "
+        f"{sentence}{likely if abs(math.log(_BETWEEN[name]) - off) < math.log(_NEAR) else ''} "
         "Give both in the same unit of money and exposure."
     ]
 
@@ -326,9 +326,9 @@ def _rough(share: float) -> str:
 
 def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
     """Return notes if prices are not above 0, or if they grow with the exposure as totals do."""
-    said = []
+    sentences = []
     if low := int((price <= 0).sum()):
-        said.append(
+        sentences.append(
             f"“{columns.price}” is 0 or less in {counted(low, 'row')} of {len(price):,}, down to "
             f"{amount(float(price.min()))}. Logarithms and differences are not prices."
         )
@@ -336,12 +336,12 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
         years, logs = np.log(weight), np.log(price)
         slope = float(np.cov(years, logs)[0, 1] / years.var(ddof=1))
         if _LIKE_TOTAL[0] <= slope <= _LIKE_TOTAL[1] and slope * years.std() >= _FOLLOWS * logs.std():
-            said.append(
+            sentences.append(
                 f"{UNITS}: “{columns.price}” grows with the exposure “{columns.exposure}” as a total over it "
                 "does. fairdash treats it as an amount per unit of exposure. If it is a total, name it among "
                 "the totals."
             )
-    return said
+    return sentences
 
 
 def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) -> Array:

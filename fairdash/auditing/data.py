@@ -170,14 +170,14 @@ class AuditData:
 
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
         """Return notes on blank cells and on the rows that a result leaves out because it uses `roles`."""
-        columns, said = self.plan.columns, []
+        columns, sentences = self.plan.columns, []
         kept, _ = complete_rows(self.frame, columns)
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
             if count := int((kept & self.frame[name].isna().to_numpy()).sum()):
                 rows = f"{counted(count, 'row')} in which it is missing"
                 blank = " A blank may mean no claim: write 0 there." if name == columns.outcome else ""
-                said.append(f"Figures that use “{name}” leave out {rows}.{blank}")
-        return tuple(said)
+                sentences.append(f"Figures that use “{name}” leave out {rows}.{blank}")
+        return tuple(sentences)
 
     @cached_property
     def basis(self) -> Basis:
@@ -294,14 +294,14 @@ class Answered:
     @property
     def criteria(self) -> dict[str, Measured]:
         """Map of criteria to estimates."""
-        found = [{"independence": self.data.independence}, *(part.criteria for part in self.parts.values())]
-        return {name: each for criteria in found for name, each in criteria.items()}
+        parts = [{"independence": self.data.independence}, *(part.criteria for part in self.parts.values())]
+        return {name: each for criteria in parts for name, each in criteria.items()}
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """Map of names to tables; of two tables with the same name, it contains the later question's."""
-        found = [{"curve": self.data.band}, *(part.tables for part in self.parts.values())]
-        return {name: table for part in found for name, table in part.items()}
+        parts = [{"curve": self.data.band}, *(part.tables for part in self.parts.values())]
+        return {name: table for part in parts for name, table in part.items()}
 
     @property
     def measures(self) -> Iterator[dict[str, Any]]:
@@ -358,7 +358,7 @@ def data_of(
     """Return the data of each sensitive attribute, then the data of each crossing that can be judged."""
     tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in plan.columns.each]
     crossed, unjudged = _crossed(frame, plan, tuple(map(str, tables[0].features)), tell=tell)
-    found = []
+    attributes = []
     for table in tables:
         is_first = table is tables[0]
         more = (*notes, *table.notes, *(unjudged if is_first else ()))
@@ -368,8 +368,8 @@ def data_of(
         )  # fmt: skip
         # This access raises an error if the audit has too few rows for the primary criterion.
         data.on(*_primary_roles(plan))
-        found.append(data)
-    return [*found, *crossed]
+        attributes.append(data)
+    return [*attributes, *crossed]
 
 
 def _primary_roles(plan: AuditPlan) -> Sequence[str]:
@@ -381,7 +381,7 @@ def _crossed(
     frame: pd.DataFrame, plan: AuditPlan, features: tuple[str, ...], *, tell: Progress
 ) -> tuple[tuple[AuditData, ...], tuple[str, ...]]:
     """Return the data of each crossing of attributes, and sentences on crossings that can't be judged."""
-    found, said = [], []
+    crossings, sentences = [], []
     asked = plan.asked & OF_A_CROSSING
     # Only questions 5 and 10 have tables along columns other than the crossed attributes.
     coverage = plan.columns.coverage if 5 in asked else None
@@ -404,10 +404,10 @@ def _crossed(
             # This access raises an error if the primary criterion has too few rows or cells.
             _ = data.on(*_primary_roles(plan)).basis
         except DataError as error:
-            said.append(f"fairdash can't judge the crossing “{name}”: {error}")
+            sentences.append(f"fairdash can't judge the crossing “{name}”: {error}")
             continue
-        found.append(data)
-    return tuple(found), tuple(said)
+        crossings.append(data)
+    return tuple(crossings), tuple(sentences)
 
 
 def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -> Cells:

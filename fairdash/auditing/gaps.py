@@ -310,13 +310,13 @@ def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate
     Var(E[π|S]) = Var(π) − E[(π − m(s))²], where m is fitted on the other folds, so that noise is not counted
     as a link (Williamson et al. 2021). A negative estimate is reported as 0.
     """
-    told = predicted_out_of_fold(table.price, table, basis, lam=curve.lam)
+    predicted = predicted_out_of_fold(table.price, table, basis, lam=curve.lam)
     share = table.share
     around = (table.price - table.mean_price) ** 2
     total = float(share @ around)
     if total <= 0:
         return Estimate.of(0.0, 0.0), Estimate.of(0.0, 0.0)
-    gained = around - (table.price - told) ** 2
+    gained = around - (table.price - predicted) ** 2
     explained = float(share @ gained)
     # If π does not depend on s, the first-order term vanishes, and the noise of the fitted curve remains.
     second = 2 * curve.edf * (total * table.error(share) ** 2) ** 2

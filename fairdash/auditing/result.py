@@ -238,12 +238,12 @@ class Findings:
     def in_words(self) -> str:
         """State the primary verdict in plain words, with its gap and interval, and the other verdicts."""
         first = self.decisive
-        said = [primary(first.verdicts.iloc[0], first.plan)]
+        sentences = [primary(first.verdicts.iloc[0], first.plan)]
         others = [each for each in self.along if each.plan.columns != first.plan.columns]
         for verdict in (ABOVE, UNDECIDED, BELOW):
             names = [each.plan.columns.sensitive for each in others if each.verdict == verdict]
-            said += [f"{IN_SHORT[verdict].capitalize()}: {few(names)}."] if names else []
-        return " ".join(said)
+            sentences += [f"{IN_SHORT[verdict].capitalize()}: {few(names)}."] if names else []
+        return " ".join(sentences)
 
     @property
     def every_note(self) -> tuple[str, ...]:
@@ -288,8 +288,8 @@ class Findings:
         frames: dict[str, pd.DataFrame] = {}
         every: tuple[Findings, ...] = (self, *self.others)
         for k, each in enumerate(every, start=1):
-            said = [{"question": a.question, "title": a.title, "answer": a.text} for a in each.answers]
-            own = {"figures": each.figures, "answers": pd.DataFrame(said), **each.tables}
+            answers = [{"question": a.question, "title": a.title, "answer": a.text} for a in each.answers]
+            own = {"figures": each.figures, "answers": pd.DataFrame(answers), **each.tables}
             frames |= {f"{k}_{name}" if k > 1 else name: table for name, table in own.items()}
         return {CONTENT: visible(text).encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
@@ -322,14 +322,14 @@ def primary(row: pd.Series, plan: AuditPlan) -> str:
     if math.isnan(row["value"]):
         return f"“{CRITERIA[plan.criterion].title}” has no answer: see question {row['question']}."
     across = "across the cells of" if CROSS in columns.sensitive else "along"
-    said = _PRIMARY[plan.criterion].format(
+    sentence = _PRIMARY[plan.criterion].format(
         along=f"{across} “{columns.sensitive}”",
         price=columns.price,
         factors=few(columns.controls),
         value=percent(row["value"]),
     )
     between = f"95 % interval {percent(row['ci_low'])} to {percent(row['ci_high'])}"
-    return f"{said} ({between}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
+    return f"{sentence} ({between}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
 
 
 def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
@@ -367,7 +367,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         if at["kind"] in ("curve", "level")
         else f"among the rows {at['kind']} the range"
     )
-    said = (
+    sentence = (
         f"{place} of “{name}”, the price as a share of its mean is {100 * abs(at['value']):.1f} percentage "
         f"points {'higher' if at['value'] > 0 else 'lower'} than before (95 % band for the whole curve: "
         f"{100 * at['low']:+.1f} to {100 * at['high']:+.1f})"
@@ -387,7 +387,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     )
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits use the same rows."
-    since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)
+    since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {sentence}.{verdict}", sha256=sha256)
     return since, {MOVED: values, MOVED_CURVE: curve}
 
 
@@ -425,7 +425,7 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
         both[f"{each}{which}"] for which in ("", "_before") for each in ends
     )
     moved = value - was
-    made = {
+    columns = {
         "what": both["what"],
         "before": was,
         "now": value,
@@ -436,7 +436,7 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
         "verdict_before": both["verdict_before"],
         "verdict_now": both["verdict"],
     }
-    return pd.DataFrame(made)
+    return pd.DataFrame(columns)
 
 
 def _numbers(result: Findings) -> pd.DataFrame:

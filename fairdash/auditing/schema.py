@@ -158,15 +158,15 @@ class Content:
     since: Drift | None = None
 
 
-def read_tables(found: Content) -> dict[str, pd.DataFrame]:
+def read_tables(stored: Content) -> dict[str, pd.DataFrame]:
     """Return the tables of an audit's content, including the table of figures."""
-    rows = {**found.tables, "figures": found.figures}
+    rows = {**stored.tables, "figures": stored.figures}
     require(rows.keys() <= TABLES.keys(), "it has an unknown table")
     tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
     figures = tables["figures"]
     judged = set(figures.loc[figures["quantity"] == GAP, "measure"])
     is_once = not figures.duplicated(["question", "measure", "quantity", "unit"]).any()
-    require(is_once and found.plan.criterion in judged, "it lacks a verdict, or has one twice")
+    require(is_once and stored.plan.criterion in judged, "it lacks a verdict, or has one twice")
     require(judged <= CRITERIA.keys(), "it has an unknown criterion")
     require(len(tables["curve"]) > 1, "its curve has no points")
     return tables
@@ -198,12 +198,12 @@ def _fields(kind: type[Record], values: Any) -> Record:
     return from_plain(kind, values)
 
 
-def _check(found: Content) -> None:
+def _check(audit: Content) -> None:
     """Raise a SchemaError if a table that an answer names is missing."""
-    require(found.verdict in (BELOW, ABOVE, UNDECIDED), "its verdict is unknown")
-    require(1 <= found.n_units <= found.n and found.mean_price > 0, "its rows or its mean are not valid")
-    require("curve" in found.tables, "it lacks its curve")
-    named = {name for each in found.answers for name in each.tables}
-    named |= set() if found.since is None else {MOVED, MOVED_CURVE}
-    require(named <= found.tables.keys(), "it lacks a table of an answer")
-    from_plain(Origin, found.origin)
+    require(audit.verdict in (BELOW, ABOVE, UNDECIDED), "its verdict is unknown")
+    require(1 <= audit.n_units <= audit.n and audit.mean_price > 0, "its rows or its mean are not valid")
+    require("curve" in audit.tables, "it lacks its curve")
+    named = {name for each in audit.answers for name in each.tables}
+    named |= set() if audit.since is None else {MOVED, MOVED_CURVE}
+    require(named <= audit.tables.keys(), "it lacks a table of an answer")
+    from_plain(Origin, audit.origin)

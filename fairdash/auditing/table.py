@@ -413,8 +413,8 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
 
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:
     """Return an error that lists the rows left out, which are the usual cause of too few rows."""
-    said = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
-    return DataError.of(said.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
+    sentence = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
+    return DataError.of(sentence.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
 
 def _as_control(column: pd.Series) -> pd.Series:

@@ -208,12 +208,12 @@ def _carry_out(words: list[str]) -> int:
             return 0
         return cli(words, exit_on_error=False, print_error=False) or 0
     except FairdashError as error:
-        said = str(error)
+        message = str(error)
     except UnusedCliTokensError as error:
-        said = f"Unexpected argument: {few(error.unused_tokens or ())}."
+        message = f"Unexpected argument: {few(error.unused_tokens or ())}."
     except CycloptsError as error:
-        said = f"{error} See {' '.join([name, *verbs])} --help."
-    print(visible(said), file=sys.stderr)
+        message = f"{error} See {' '.join([name, *verbs])} --help."
+    print(visible(message), file=sys.stderr)
     return 2
 
 
@@ -257,7 +257,7 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
     """Add the options of plans (:mod:`fairdash.utils.options`) to a command as keyword parameters."""
 
     def add(verb: Verb) -> Verb:
-        signature, made = inspect.signature(verb), []
+        signature, added = inspect.signature(verb), []
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         for plan in plans:
             hints, options = get_type_hints(plan), options_of(plan)
@@ -265,9 +265,9 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
             for name, each in options.items():
                 # Fields for further values of a repeatable option are not separate options.
                 if each.metadata["word"] not in options and name in (only or options):
-                    made.append(_parameter(name, each, Columns if name in words else hints[each.name]))
-        verb.__annotations__.update({each.name: each.annotation for each in made})
-        parameters = sorted((*made, *own), key=lambda each: each.kind)
+                    added.append(_parameter(name, each, Columns if name in words else hints[each.name]))
+        verb.__annotations__.update({each.name: each.annotation for each in added})
+        parameters = sorted((*added, *own), key=lambda each: each.kind)
         verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return verb
 
@@ -286,14 +286,14 @@ def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
         kind = Share
         says.append("For example 5% or 0.05")
     word, text = (about["word"] or name).replace("_", "-"), ". ".join(filter(None, says))
-    made = Annotated[kind, Parameter(name=f"--{word}", help=f"{text}.")]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=made)
+    annotation = Annotated[kind, Parameter(name=f"--{word}", help=f"{text}.")]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
+def say(result: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print a result as JSON, for programs, or as lines without control characters."""
     if as_json:
-        print(json.dumps(_without_nan(found), indent=2, allow_nan=False))
+        print(json.dumps(_without_nan(result), indent=2, allow_nan=False))
         return
     for line in lines:
         print(visible(line, keep=""))

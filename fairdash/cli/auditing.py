@@ -100,8 +100,8 @@ def _made_with(now: Findings, before: Findings) -> str:
         for name in sorted(before.made_with.keys() | now.made_with.keys())
         if before.made_with.get(name) != now.made_with.get(name)
     )
-    said = ", ".join(others)
-    return f" The evidence was made with {said}." if said else ""
+    listed = ", ".join(others)
+    return f" The evidence was made with {listed}." if listed else ""
 
 
 #: File names, in a folder, of the filing and of a customer's page.

@@ -95,8 +95,8 @@ def measure(
     numbers, groups, alike = named(u, exposure), named(group), named(*given)
     (second,) = named(v)
     if (bands := in_order(second)) is not None:
-        second, said = bands
-        print(visible(said), file=sys.stderr)
+        second, note = bands
+        print(visible(note), file=sys.stderr)
     are_classes = as_classes(second) is not None
     complete = _complete_numbers(
         numbers if are_classes else [*numbers, second], also=[second, *groups, *alike]
@@ -275,15 +275,15 @@ def _sentences(
         yield f"Rows left out because a cell is missing: {left_out:,}."
 
 
-def _of_equals(found: ConditionalDependence) -> Iterator[str]:
-    differs = "" if found.varies_with is None else f", most where it differs along {found.varies_with}"
-    yield f"Conditional on {', '.join(found.given)}:"
-    yield f"size         {found.size:.4g} (partial correlation ratio on held-out rows)"
+def _of_equals(test: ConditionalDependence) -> Iterator[str]:
+    differs = "" if test.varies_with is None else f", most where it differs along {test.varies_with}"
+    yield f"Conditional on {', '.join(test.given)}:"
+    yield f"size         {test.size:.4g} (partial correlation ratio on held-out rows)"
     yield (
-        f"p-value      {p_value(found.p_value)} of equal means (largest |t| {found.statistic:.3g} of "
-        f"{found.n_products}{differs})"
+        f"p-value      {p_value(test.p_value)} of equal means (largest |t| {test.statistic:.3g} of "
+        f"{test.n_products}{differs})"
     )
     yield (
-        f"             u explained {found.u_explained:.0%}, v explained {found.s_explained:.0%}, by "
-        f"{found.regressions}"
+        f"             u explained {test.u_explained:.0%}, v explained {test.s_explained:.0%}, by "
+        f"{test.regressions}"
     )

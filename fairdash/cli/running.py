@@ -105,8 +105,8 @@ def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> N
             "See its progress with fairdash runs show, or start it again on the Runs page.",
         )
     launch.resume(opened)
-    said = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
-    say({"id": run, "goes_on": True}, [said], as_json=as_json)
+    sentence = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
+    say({"id": run, "goes_on": True}, [sentence], as_json=as_json)
 
 
 @runs.command
@@ -130,8 +130,8 @@ def delete(
             print("Nothing was deleted.")
             return 1
     delete_run(opened)
-    gone = {"id": run, "deleted": True, "models": [folder.name for folder in going.jobs[ModelJob]]}
-    say(gone, [f"{run} is deleted."], as_json=as_json)
+    deleted = {"id": run, "deleted": True, "models": [folder.name for folder in going.jobs[ModelJob]]}
+    say(deleted, [f"{run} is deleted."], as_json=as_json)
     return 0
 
 
@@ -168,14 +168,14 @@ def confirm(
         "finds_link": confirmation.finds_link,
         "is_first": confirmation.is_first,
     }
-    said = of_opening(confirmation, times=times)
+    sentences = of_opening(confirmation, times=times)
     about = (
         to_plain(confirmation)
         | {"method": confirmation.point.method, "lam": confirmation.point.lam}
         | verdict
     )
     del about["point"]
-    say(about | {"opened": times}, said, as_json=as_json)
+    say(about | {"opened": times}, sentences, as_json=as_json)
 
 
 @runs.command
@@ -199,8 +199,8 @@ def _note_written(
 ) -> None:
     """Record in the run's log that a file was written, and print lines and the file's path."""
     note_export(run.folder, content, file=place.name, who=owner)
-    said = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
-    say(said, [*lines, f"{place}: {megabytes(len(content))}"], as_json=as_json)
+    record = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
+    say(record, [*lines, f"{place}: {megabytes(len(content))}"], as_json=as_json)
 
 
 @runs.command(name="import")
@@ -286,5 +286,5 @@ def report(
     )
     place = out or Path(f"fairdash-{run}.html")
     place.write_bytes(page)
-    said: list[Block] = [*content.summary(comparison), tables.measures(comparison), ""]
-    _note_written(of_run, page, place, owner, lines=lines_of(said), as_json=as_json)
+    blocks: list[Block] = [*content.summary(comparison), tables.measures(comparison), ""]
+    _note_written(of_run, page, place, owner, lines=lines_of(blocks), as_json=as_json)

@@ -289,7 +289,7 @@ def sweep(
         progress=lambda each: _show(each.phase, each.fraction),
         **_named(methods=methods, lams=lams, n_splits=splits, validation_share=validation, measures=measures),
     )
-    found = {
+    content = {
         "dataset": dataset.name,
         "target": dataset.label(dataset.roles.target),
         "sweep": to_plain(result.sweep),
@@ -298,7 +298,7 @@ def sweep(
         "notes": result.notes,
         "rows": rows(result.frame),
     }
-    say(found, _table(result), as_json=as_json)
+    say(content, _table(result), as_json=as_json)
 
 
 def _table(result: SweepResult) -> Iterator[str]:

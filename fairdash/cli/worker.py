@@ -66,9 +66,9 @@ def main(queue_name: str, *, parent: int | None = None) -> int:
 
 def serve(queues: Sequence[str]) -> int:
     """Keep a process running for each of the queues until a signal stops this process; then return 0."""
-    told = threading.Event()
+    is_stopping = threading.Event()
     for one in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(one, lambda *_: told.set())
+        signal.signal(one, lambda *_: is_stopping.set())
     children: dict[str, subprocess.Popen[bytes]] = {}
     begun: dict[str, float] = {}
     while True:
@@ -79,7 +79,7 @@ def serve(queues: Sequence[str]) -> int:
                 begun[queue_name] = time.monotonic()
                 command = [sys.executable, "-m", "fairdash.cli.worker", queue_name, str(os.getpid())]
                 children[queue_name] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module)
-        if told.wait(SECONDS_BETWEEN_LOOKS):
+        if is_stopping.wait(SECONDS_BETWEEN_LOOKS):
             break
     for child in children.values():
         child.terminate()

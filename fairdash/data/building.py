@@ -110,8 +110,8 @@ def build_dataset(
     remarks = list(notes)
     frame, roles = apply_fixes(frame, roles, fixes, remarks)
     used = [column for part in roles.parts.values() for column in part]
-    said_of_used = (said for each in dict.fromkeys(used) for said in doubts_about(frame[each]))
-    remarks += [said for said in said_of_used if said not in remarks]
+    doubts = (doubt for each in dict.fromkeys(used) for doubt in doubts_about(frame[each]))
+    remarks += [doubt for doubt in doubts if doubt not in remarks]
     table = _Table(frame, roles, fixes, lines, remarks)
     outcomes, problems = table.outcomes()
     left = ~table.unusable_rows(outcomes, drop_missing)
@@ -156,8 +156,8 @@ def build_dataset(
     new_units = {column: unit for column, unit in (units or {}).items() if column in columns}
     if roles.rate:
         assert roles.weight is not None
-        columns[roles.target], said = divided(columns[roles.target], columns[roles.weight])
-        remarks.append(said)
+        columns[roles.target], note = divided(columns[roles.target], columns[roles.weight])
+        remarks.append(note)
         by = new_units.get(roles.weight, "")
         if not by and "claim_count" in meanings_of(roles.weight):
             by = "claims"
@@ -320,12 +320,12 @@ class _Table(NamedTuple):
             for names, why in by_sentence(leaks):
                 used = [name for name in names if name in features]
                 unused = [name for name in names if name not in features]
-                for part, said in ((used, "still"), (unused, "not")):
+                for part, how in ((used, "still"), (unused, "not")):
                     if len(part) == 1:
-                        self.notes.append(f"“{part[0]}” gives the {of} away and is {said} a feature: {why}.")
+                        self.notes.append(f"“{part[0]}” gives the {of} away and is {how} a feature: {why}.")
                     elif part:
                         self.notes.append(
-                            f"{len(part)} columns give the {of} away and are {said} features: {why}."
+                            f"{len(part)} columns give the {of} away and are {how} features: {why}."
                         )
 
 

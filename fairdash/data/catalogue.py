@@ -179,12 +179,12 @@ class CatalogueEntry:
         """Return a data set with this entry's name, units, meanings and display names."""
         others = [parts[part].name for part in ("weight", "prediction") if parts.get(part) is not None]
         columns = {*features.columns, *parts["sensitive"].columns, target.name, *others}
-        said = {
+        texts = {
             part: {column: text for column, text in getattr(self, part).items() if column in columns}
             for part in ("units", "meanings")
         }
         described = {"name": self.id, "title": self.title, "description": self.about, "names": self.names}
-        return Dataset(features=features, target=target, **(described | said | parts))
+        return Dataset(features=features, target=target, **(described | texts | parts))
 
     def complete(self, options: Mapping[str, object]) -> dict[str, OptionValue]:
         """Check the given options, and add the defaults of all other options.
@@ -217,13 +217,13 @@ def _entries() -> dict[str, CatalogueEntry]:
     written: dict[str, dict[str, Any]] = tomllib.loads(text)
     entries = {}
     for dataset_id, own in written.items():
-        said = {**written.get(own.get("like", ""), {}), **own}
-        said.pop("like", None)
+        fields = {**written.get(own.get("like", ""), {}), **own}
+        fields.pop("like", None)
         options = tuple(
             CatalogueOption(**{**option, "choices": dict(option["choices"]) if "choices" in option else None})
-            for option in said.pop("options", ())
+            for option in fields.pop("options", ())
         )
-        entries[dataset_id] = CatalogueEntry(id=dataset_id, options=options, **said)
+        entries[dataset_id] = CatalogueEntry(id=dataset_id, options=options, **fields)
     return entries
 
 

@@ -129,9 +129,9 @@ def holders_of(digest: str) -> frozenset[str]:
     path = _path(digest)
     if not path.is_file():
         return frozenset()
-    found = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
+    owners = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
     # A local file may lack its description, but a file of a signed-in user always has one.
-    return frozenset(found or {LOCAL})
+    return frozenset(owners or {LOCAL})
 
 
 def read_upload(digest: str) -> bytes:

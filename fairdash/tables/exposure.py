@@ -215,11 +215,11 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
 def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
     """Return target ÷ exposure under the target's name, and a sentence that describes the division."""
     total, whole = float(target.sum()), float(exposure.sum())
-    said = (
+    sentence = (
         f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
         f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
     )
-    return (target / exposure).rename(str(target.name)), said
+    return (target / exposure).rename(str(target.name)), sentence
 
 
 def unit_of_rate(target: str, exposure: str) -> str:

@@ -149,11 +149,11 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
     for name in frame.columns:
         values = frame[name]
         why = exclusion_reason(values)
-        if said := said_of_codes(values):
+        if sentence := said_of_codes(values):
             hint = "Make these cells missing, or leave them if the values are right."
             proposals.append(
                 Problem(
-                    what=said[0].partition("” ")[2].partition(".")[0],
+                    what=sentence[0].partition("” ")[2].partition(".")[0],
                     hint=hint,
                     column=name,
                     fixes=(Fix("codes", name),),

@@ -258,8 +258,8 @@ def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
         order = order or _orders(values)[0]
         note = f"“{values.name}” is read as dates, with {ORDER_WORDS[order]}, and used as "
         values = to_dates(values, order)
-    found = day_numbers(values)
-    days = pd.to_datetime(values) if found is None else found
+    dates = day_numbers(values)
+    days = pd.to_datetime(values) if dates is None else dates
     year = days.dt.year
     start = pd.to_datetime(pd.DataFrame({"year": year.fillna(2000).astype(int), "month": 1, "day": 1}))
     exact = year + (days - start).dt.total_seconds() / 86400 / _DAYS_IN_A_YEAR

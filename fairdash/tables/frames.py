@@ -53,8 +53,8 @@ def plain_frame(
         values = frame[name]
         plain = _plain(values)
         if name in sensitive and (bands := in_order(plain)) is not None:
-            plain, said = bands
-            notes.append(said)
+            plain, note = bands
+            notes.append(note)
         elif name not in named and (why := _of_no_use(plain)):
             left_out.setdefault(why, []).append(name)
         if plain is not values:

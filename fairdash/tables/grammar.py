@@ -134,7 +134,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     >>> negatives(["(1)", "(2)"], [1, 1]), negatives(["5,000", "2,500-", "250,000+"], [1, 4, 4])
     ({}, {})
     """
-    found, behind, plain = {}, [], 0
+    replacements, behind, plain = {}, [], 0
     for text in texts:
         match = _NEGATIVE.fullmatch(text)
         if match is None:
@@ -142,13 +142,13 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
             continue
         number = "".join(part for part in match.groups() if part).strip()
         if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
-            found[text] = f"-{number}"
+            replacements[text] = f"-{number}"
             behind += [text] if match["before"] else []
     # If all numbers have brackets, the cells are labels. With 250,000+ or in many rows, 2,500- is open.
     alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
     if behind and (alone or any(text.endswith("+") for text in texts)):
-        found = {text: number for text, number in found.items() if text not in behind}
-    return found if len(found) <= plain else {}
+        replacements = {text: number for text, number in replacements.items() if text not in behind}
+    return replacements if len(replacements) <= plain else {}
 
 
 def sole_mark(levels: Sequence[str]) -> str:
@@ -171,7 +171,7 @@ def _signed(texts: pd.Series) -> pd.Series:
     counts = texts.value_counts()
     levels = [str(each) for each in counts.index]
     signed = negatives(levels, counts.tolist())
-    limits = {each: found["limit"] for each in levels if (found := _OPEN_END.fullmatch(each))}
+    limits = {each: match["limit"] for each in levels if (match := _OPEN_END.fullmatch(each))}
     return texts.map({**{each: each for each in levels}, **limits, **signed}).astype("string")
 
 
@@ -277,8 +277,8 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
     """
     known = values.dropna()
     read = {text: _readings(str(text).strip())[order] for text in known.unique()}
-    found = pd.Series([read[text] for text in known], index=known.index, dtype="datetime64[us]")
-    return found.reindex(values.index)
+    dates = pd.Series([read[text] for text in known], index=known.index, dtype="datetime64[us]")
+    return dates.reindex(values.index)
 
 
 def _readings(text: str) -> dict[str, datetime]:
@@ -348,11 +348,11 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
         return None
     ends, n_bands = [], 0
     for level in levels:
-        found = band_ends(str(level))
-        if found is None:
+        band = band_ends(str(level))
+        if band is None:
             return None
-        ends.append((found[:2], str(level)))
-        n_bands += found[2]
+        ends.append((band[:2], str(level)))
+        n_bands += band[2]
     return tuple(level for _, level in sorted(ends)) if n_bands else None
 
 
@@ -383,8 +383,8 @@ def words_in_order(name: str) -> tuple[str, ...]:
     (('age', 'du', 'conducteur'), ('duree', 'd', 'exposition'), ('id', 'pol'))
     """
     # The letters ID may be directly followed by a lower-case word.
-    found = re.findall(r"ID(?=[a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", _plain(name))
-    return tuple(word.lower() for word in found)
+    words = re.findall(r"ID(?=[a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", _plain(name))
+    return tuple(word.lower() for word in words)
 
 
 def folded(text: str, *, umlauts: bool = False) -> str:

@@ -67,16 +67,16 @@ class DataCheck:
             return (
                 f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
             )
-        said = []
+        texts = []
         for of in ("target", "price"):
             leaks = {f.column: f.sentence for f in self.findings if (f.level, f.of) == (CERTAIN, of)}
-            said += [
+            texts += [
                 (f"“{names[0]}” gives" if len(names) == 1 else f"{len(names)} columns give")
                 + f" the {of} away: {why}."
                 for names, why in by_sentence(leaks)
             ]
         suspect = (each for each in self.findings if each.level == SUSPECT)
-        return (*said, *(f"“{f.column}” looks too good to be true: {f.sentence}." for f in suspect))
+        return (*texts, *(f"“{f.column}” looks too good to be true: {f.sentence}." for f in suspect))
 
 
 def check_data(

@@ -82,8 +82,8 @@ def show_who() -> None:
         return
     by_login = bool(get_secrets_auth_section())
     header = os.environ.get(USER_HEADER, "")
-    told = st.user.get("email") or st.user.get("name") if by_login else st.context.headers.get(header)
-    st.caption(f"Signed in as {safe(str(told or 'somebody'))}", help=f"In logs: {current_owner()}")
+    user = st.user.get("email") or st.user.get("name") if by_login else st.context.headers.get(header)
+    st.caption(f"Signed in as {safe(str(user or 'somebody'))}", help=f"In logs: {current_owner()}")
     if by_login:
         st.button("Sign out", icon=":material/logout:", on_click=st.logout, key=KEY("out"))
 

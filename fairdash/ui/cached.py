@@ -238,8 +238,8 @@ def columns_of_classes(
     table: str,  # noqa: ARG001 (the cache's key)
 ) -> tuple[str, ...]:
     """Return the columns that an audit can use as classes; `table` identifies the frame."""
-    found = {str(name): as_classes(_frame[name]) for name in _frame}
-    return tuple(name for name, each in found.items() if each is not None and why_no_classes(each) is None)
+    classes = {str(name): as_classes(_frame[name]) for name in _frame}
+    return tuple(name for name, each in classes.items() if each is not None and why_no_classes(each) is None)
 
 
 @_once_a_server(32, spinner="Checking the columns…")

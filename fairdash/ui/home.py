@@ -50,15 +50,15 @@ DOORS = (
 
 def show_curve() -> None:
     """Show a sentence, a slider and a curve, from numbers included in the package."""
-    found = _found()
-    lams = found["lam"]
+    data = _numbers()
+    lams = data["lam"]
     at = st.session_state.get(_AT, lams.index(BEGIN))
 
     def let_go(at: int) -> None:
         st.session_state[_AT] = at
 
-    st.markdown(f"**{sentence(found, at)}**")
-    picture = found["dark" if st.context.theme.type == "dark" else "light"]
+    st.markdown(f"**{sentence(data, at)}**")
+    picture = data["dark" if st.context.theme.type == "dark" else "light"]
     stage = {
         "slider": {
             "label": "Weight of fairness, λ: drag it",
@@ -66,7 +66,7 @@ def show_curve() -> None:
             "help": "λ weighs dependence on age against error in training. Ticks mark trained models. "
             "Points between ticks are blends of two models.",
             "stops": [f"{lam:g}" for lam in lams],
-            "ticks": [k for k, is_trained in enumerate(found["trained"]) if is_trained],
+            "ticks": [k for k, is_trained in enumerate(data["trained"]) if is_trained],
             "at": at,
         },
         "figures": [
@@ -82,7 +82,7 @@ def show_curve() -> None:
             "head": ["Age", "standard model"],
             "rows": [
                 [f"{low:.3g} to {high:.3g}", f"{mean:.1f}"]
-                for low, high, mean in zip(found["s_low"], found["s_high"], found["mean"][0], strict=True)
+                for low, high, mean in zip(data["s_low"], data["s_high"], data["mean"][0], strict=True)
             ],
             "move": 1,
         },
@@ -90,26 +90,26 @@ def show_curve() -> None:
     show_stage(stage, key=KEY("stage"), on_release=let_go)
 
 
-def sentence(found: dict[str, Any], at: int) -> str:
+def sentence(data: dict[str, Any], at: int) -> str:
     """State how the chosen weight changes prices by age and the error."""
-    apart, before = (max(found["mean"][k]) - min(found["mean"][k]) for k in (at, 0))
+    apart, before = (max(data["mean"][k]) - min(data["mean"][k]) for k in (at, 0))
     if at == 0:
         return (
             f"The most accurate price follows age: average prices differ by up to {apart:.0f} € across ages."
         )
-    error = error_change(found["rmse"][0], found["rmse"][at], of_average=found["rmse_of_average"], unit="€")
-    link = "no longer finds a link with age" if found["p"][at] > 0.05 else "still finds a link with age"
+    error = error_change(data["rmse"][0], data["rmse"][at], of_average=data["rmse_of_average"], unit="€")
+    link = "no longer finds a link with age" if data["p"][at] > 0.05 else "still finds a link with age"
     return (
-        f"At λ = {found['lam'][at]:g} average prices differ by {apart:.0f} € across ages instead of "
+        f"At λ = {data['lam'][at]:g} average prices differ by {apart:.0f} € across ages instead of "
         f"{before:.0f} €, {error}, and a test {link}."
     )
 
 
 @cache
-def _found() -> dict[str, Any]:
+def _numbers() -> dict[str, Any]:
     text = Path(__file__).with_name("home_curve.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    data: dict[str, Any] = json.loads(text)
+    return data
 
 
 def show_doors() -> None:

@@ -230,7 +230,7 @@ def show_curve() -> None:
     points = current_points()
     with right:
         answered = guessed("1")
-        said = st.empty()
+        answer = st.empty()
         way = st.container()
     with left:
         draw = st.components.v2.component(
@@ -258,7 +258,7 @@ def show_curve() -> None:
         points = lesson.points_of([float(each) for each in moved.heights])
         points_to_address(points)
     if answered:
-        said.markdown(lesson.curve_sentence(points))
+        answer.markdown(lesson.curve_sentence(points))
     with way:
         to_lab(*lab_of(points))
 
@@ -386,9 +386,9 @@ def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
             curves.append(duel_curve_figure(lesson.duel_by_age(frozen, step), average=average, theme=look))
             paths.append(duel_path_figure(states, step=step, frozen=frozen, answered=answered, theme=look))
     alt = "Average price by age during the game, and the adversary's function g of age."
-    told = "The adversary's value, HGR from a new estimator, and the error, against steps."
+    description = "The adversary's value, HGR from a new estimator, and the error, against steps."
     table = ("Average price as a table", "price", "Age")
-    return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=told, large=large)]
+    return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=description, large=large)]
 
 
 #: Scene 5: what fairness costs, and who pays.

@@ -150,9 +150,9 @@ def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
     states = of_state.multiselect("State", list(STATES.values()), placeholder="All", key=KEY("state"))
     runs_shown = []
     for run in runs:
-        said = f"{run.name} {run.spec.source.title} {methods_of(run)} {run.id}".casefold()
+        text_of_run = f"{run.name} {run.spec.source.title} {methods_of(run)} {run.id}".casefold()
         if (data is None or run.spec.source.title == data) and all(
-            each in said for each in words.casefold().split()
+            each in text_of_run for each in words.casefold().split()
         ):
             runs_shown.append((run, run.status))
     return [each for each in runs_shown if not states or STATES[each[1].state] in states]
@@ -320,8 +320,8 @@ def _delete(runs: list[Run]) -> None:
 
 def ask_for_file() -> None:
     """Import an exported run: check it, store it and select it."""
-    if said := st.session_state.pop(SAID, ""):
-        st.success(safe(said))
+    if message := st.session_state.pop(SAID, ""):
+        st.success(safe(message))
     count = st.session_state.get(COUNT, 0)
     with st.expander("Import a run", icon=":material/upload:"):
         file = st.file_uploader(

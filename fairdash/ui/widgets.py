@@ -150,10 +150,10 @@ def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
     if not about["within"]:
         return str(place.text_input(max_chars=20, **words)).strip()
     scale = 100 if about["unit"] else 1
-    made = int if kind.startswith("int") else float
-    low, high = (made(scale * end) if isfinite(end) else None for end in bounds(about["within"]))
-    begin = None if default in (None, ()) else made(scale * default)  # type: ignore[operator]
-    step = made(scale * about["step"]) if about["step"] else None
+    number_type = int if kind.startswith("int") else float
+    low, high = (number_type(scale * end) if isfinite(end) else None for end in bounds(about["within"]))
+    begin = None if default in (None, ()) else number_type(scale * default)  # type: ignore[operator]
+    step = number_type(scale * about["step"]) if about["step"] else None
     shown = {"min_value": low, "max_value": high, "value": begin, "step": step}
     given = place.number_input(**shown | words)
     return given if given is None or scale == 1 else given / scale

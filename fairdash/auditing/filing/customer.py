@@ -92,10 +92,10 @@ def _change(result: Findings, value: float) -> str:
 
 
 def _by_column(result: Findings) -> Iterator[Block]:
-    moved = result.tables["customer_columns"].head(_MOST)
-    told = [_change(result, value) for value in moved["change"]]
+    changes = result.tables["customer_columns"].head(_MOST)
+    effects = [_change(result, value) for value in changes["change"]]
     frame = pd.DataFrame(
-        {"about you": moved["column"], "your value": moved["value"].map(_short), "effect": told}
+        {"about you": changes["column"], "your value": changes["value"].map(_short), "effect": effects}
     )
     below = (
         "Each line compares your price with its mean over all customers' values in that one column. All else "
@@ -106,16 +106,16 @@ def _by_column(result: Findings) -> Iterator[Block]:
 
 def _through(result: Findings) -> Iterator[Block]:
     name = result.plan.columns.sensitive
-    own = result.tables["customer_columns"].set_index("column")["change"]
+    effects = result.tables["customer_columns"].set_index("column")["change"]
     yield (
-        f"The price uses “{name}” itself: your value {_change(result, own[name])}, compared with all "
+        f"The price uses “{name}” itself: your value {_change(result, effects[name])}, compared with all "
         "customers' values."
-        if name in own
+        if name in effects
         else f"“{name}” itself does not change your price."
     )
     along = result.tables["flips"].set_index("column")["mean_change"].drop(name, errors="ignore")
-    others = [each for each in along[along.abs() > _NAMED].index if each in own][:3]
-    listed = ", ".join(f"“{each}” ({_change(result, own[each])})" for each in others)
+    others = [each for each in along[along.abs() > _NAMED].index if each in effects][:3]
+    listed = ", ".join(f"“{each}” ({_change(result, effects[each])})" for each in others)
     yield (
         f"Other things known about you vary with “{name}”. Through them, the price can follow it: {listed}."
         if others

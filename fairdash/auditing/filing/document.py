@@ -183,8 +183,8 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
             blocks.append(Text(blank, "blank") if written is None else Text(written, "written"))
     blocks += chapter("Parts of this rule that fairdash can’t answer", list(rule.cannot))
     if command:
-        said = "This command reproduces the audit from the plan in the evidence:"
-        blocks += [said, Text(command, "command")]
+        sentence = "This command reproduces the audit from the plan in the evidence:"
+        blocks += [sentence, Text(command, "command")]
     return document(f"{rule.title}: {columns.price} along {sensitive}", blocks, scripts=False)
 
 

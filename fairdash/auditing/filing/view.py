@@ -172,8 +172,8 @@ def summary_of(result: Findings) -> list[Block]:
 def verdict_of(result: Findings) -> list[Block]:
     """Return the primary verdict: a remark on units, the headline, a sentence, and changes since an audit."""
     since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
-    said = (result.units_remark, result.headline, result.in_words, since)
-    return [Text(each, "answer") for each in said if each]
+    sentences = (result.units_remark, result.headline, result.in_words, since)
+    return [Text(each, "answer") for each in sentences if each]
 
 
 def notes_of(result: Findings) -> list[str]:

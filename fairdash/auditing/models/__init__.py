@@ -48,5 +48,5 @@ class ModelFile:
     @property
     def options(self) -> dict[str, Any]:
         """Options of :func:`fairdash.audit` for the model, without the file."""
-        found = {name: getattr(self, each.name) for name, each in options_of(ModelFile).items()}
-        return found | {"model_columns": self.columns or None}
+        options = {name: getattr(self, each.name) for name, each in options_of(ModelFile).items()}
+        return options | {"model_columns": self.columns or None}

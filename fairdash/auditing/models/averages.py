@@ -73,8 +73,8 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     premiums["corrective"] = premiums["corrective"] + share @ (best - premiums["corrective"])
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
     # These are residuals of the two conditional means given x, and of the probabilities of bands given x.
-    left = [values - premiums[name] for name, values in means.items()]
-    predictions = _by_splines(table, np.column_stack([*left, one]))
+    residuals = [values - premiums[name] for name, values in means.items()]
+    predictions = _by_splines(table, np.column_stack([*residuals, one]))
     premiums |= {name: premiums[name] + predictions[:, k] for k, name in enumerate(means)}
     g = predictions[:, len(means) :].clip(_LEAST, 1.0)
     g /= g.sum(axis=1, keepdims=True)
@@ -85,13 +85,13 @@ def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFr
     frames = []
     for name, parts in _contributions(replace(costs, premiums=premiums), band, one, g).items():
         value = share @ parts / p
-        own = parts - share @ parts if name == "corrective" else parts - value * one
-        off = share[:, None] * (own / p + np.outer(level, value))
+        influence = parts - share @ parts if name == "corrective" else parts - value * one
+        off = share[:, None] * (influence / p + np.outer(level, value))
         of_units = np.column_stack([table.per_unit(each) for each in off.T])
         gram = of_units.T @ of_units
         error = reach_of_all(gram, random_state) * np.sqrt(np.diag(gram))
-        made = {"premium": name, "low": s.min(), "high": s.max(), "rows": s.size(), "value": value}
-        frames.append(pd.DataFrame(made | {"ci_low": value - error, "ci_high": value + error}))
+        columns = {"premium": name, "low": s.min(), "high": s.max(), "rows": s.size(), "value": value}
+        frames.append(pd.DataFrame(columns | {"ci_low": value - error, "ci_high": value + error}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -108,27 +108,27 @@ def _by_splines(table: AuditTable, targets: Array) -> Array:
 
 def _contributions(costs: Costs, band: Index, one: Array, g: Array) -> dict[str, Array]:
     """Return the contribution of each row to p_b E[P | b], (n, B), by premium."""
-    table, share, cost, made = costs.table, costs.table.share, costs.cost, costs.premiums
-    p, missed = share @ one, (cost - made["best_estimate"])[:, None]
-    unaware, aware = made["unaware"], made["aware"]
+    table, share, cost, premiums = costs.table, costs.table.share, costs.cost, costs.premiums
+    p, missed = share @ one, (cost - premiums["best_estimate"])[:, None]
+    unaware, aware = premiums["unaware"], premiums["aware"]
     # E[μ(X, s) 1_b] is evaluated at the nodes of s, and interpolated at the s of each row.
     nodes, _ = sensitive_nodes(table.sensitive, sample_weight=table.weight, max_nodes=N_NODES)
     at_nodes = (share[:, None] * one).T @ costs.at_nodes
     at_s = np.column_stack([np.interp(table.sensitive, nodes, each) for each in at_nodes])
     swapped = g * (p[band] / np.take_along_axis(g, band[:, None], axis=1)[:, 0])[:, None]
-    found = {
+    contributions = {
         "best_estimate": one * cost[:, None],
         "unaware": one * unaware[:, None] + g * (cost - unaware)[:, None],
         "aware": one * aware[:, None] + swapped * missed + at_s - share @ at_s,
         "hyperaware": _hyperaware(costs, band, one, g),
         "corrective": np.outer(cost, p),
     }
-    return {name: found[name] for name in PREMIUMS}
+    return {name: contributions[name] for name in PREMIUMS}
 
 
 def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
-    table, share, made = costs.table, costs.table.share, costs.premiums
-    best, corrective, mean = (made[name] for name in ("best_estimate", "corrective", "hyperaware"))
+    table, share, premiums = costs.table, costs.table.share, costs.premiums
+    best, corrective, mean = (premiums[name] for name in ("best_estimate", "corrective", "hyperaware"))
     p, at = share @ one, (np.arange(_LEVELS) + 0.5) / _LEVELS
     # The distribution of μ given s is centred on a straight line along s in each band.
     centre = _along_s(best, table, band)
@@ -223,10 +223,10 @@ def repaired(
     v = np.column_stack(table.s_columns)
     for (way, alpha), each in predictions.items():
         progress("measuring repaired prices", 0.7 + 0.3 * len(rows) / len(predictions))
-        found = assess_dependence("hgr_spline", each, v, n_permutations=39, n_bootstrap=0, random_state=seed)
+        result = assess_dependence("hgr_spline", each, v, n_permutations=39, n_bootstrap=0, random_state=seed)
         change = np.abs(each - price)
         row: dict[str, str | float] = {"s at pricing": way, "strength": alpha}
-        row |= {"dependence": found.value, "floor": found.floor}
+        row |= {"dependence": result.value, "floor": result.floor}
         row |= {"mean change": table.mean(change) / table.mean_price}
         row |= {"moved by a tenth": table.mean((change > CHANGED * np.abs(price)).astype(float))}
         if table.outcome is not None:
@@ -249,12 +249,12 @@ def repaired(
 def reach_in_words(figures: pd.DataFrame) -> str:
     """State how much of a repair remains if s is unknown at pricing; `figures` is from :func:`repaired`."""
     dependence = figures.set_index(["s at pricing", "strength"])["dependence"]
-    before, known, without = (dependence[each] for each in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
-    said = (
-        f"At full strength, the dependence (HGR, splines) changes from {before:.2f} to {known:.2f} if the "
+    before, with_s, without = (dependence[each] for each in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
+    text = (
+        f"At full strength, the dependence (HGR, splines) changes from {before:.2f} to {with_s:.2f} if the "
         f"attribute is known at pricing, and to {without:.2f} if it is not."
     )
-    if before <= known:
-        return said
-    share = np.clip((before - without) / (before - known), 0.0, 1.0)
-    return f"{said} Without the attribute, the repair reaches {percent(share, decimals=0)} of this reduction."
+    if before <= with_s:
+        return text
+    share = np.clip((before - without) / (before - with_s), 0.0, 1.0)
+    return f"{text} Without the attribute, the repair reaches {percent(share, decimals=0)} of this reduction."

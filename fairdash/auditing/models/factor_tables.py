@@ -52,13 +52,13 @@ def read_factors(content: bytes, link: Link) -> NamedModel:
         raise refused(f"it can't be read as a tariff: {error.problems[0].what}", _FORM) from error
     for header, *rows in filter(None, sheets.values()):
         names = [str(each).strip().lower() for each in header]
-        found = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
+        value = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
         by_level = not {*_LEVEL, *_FROM, *_TO}.isdisjoint(names)
-        if found is not None and not by_level and any(_is_name(row[0]) for row in rows):
-            if _are_terms(rows, found[0]):
-                return _of_terms(names, rows, *found, link)
+        if value is not None and not by_level and any(_is_name(row[0]) for row in rows):
+            if _are_terms(rows, value[0]):
+                return _of_terms(names, rows, *value, link)
             if not is_book:
-                _refuse_terms(rows, found[0])
+                _refuse_terms(rows, value[0])
     return FactorTable(sheets, link, is_book=is_book)
 
 
@@ -85,11 +85,11 @@ class FactorTable(NamedModel):
             names = [str(each).strip().lower() for each in header]
             if "factor" in names and "kind" in names:
                 return table_of_cells(names, rows)
-            of_factor, of_level, found = _place(names, _FACTOR), _place(names, _LEVEL), _value_of(names)
+            of_factor, of_level, value = _place(names, _FACTOR), _place(names, _LEVEL), _value_of(names)
             of_ends = [place for each in (_FROM, _TO) if (place := _place(names, each)) is not None]
-            if of_factor is None or found is None or (of_level is None and len(of_ends) < 2):
+            if of_factor is None or value is None or (of_level is None and len(of_ends) < 2):
                 continue
-            rows, (at, what) = [row for row in rows if row[found[0]] != ""], found
+            rows, (at, what) = [row for row in rows if row[value[0]] != ""], value
             if (second := _place(names, ("level2",))) is not None and any(row[second] != "" for row in rows):
                 hint = "Fit the two factors as one, whose levels are their pairs."
                 raise refused("it has coefficients of two levels (level2), which are not read", hint)
@@ -109,11 +109,11 @@ class FactorTable(NamedModel):
             if _is_base(title) and (numbers := [v for row in rows for v in row if _is_number(v)]):
                 cells += [("base", "", each) for each in numbers]
                 continue
-            found = _value_of([str(each).strip().lower() for each in rows[0]]) if rows else None
-            if found is None or len(rows[0]) < 2:
+            value = _value_of([str(each).strip().lower() for each in rows[0]]) if rows else None
+            if value is None or len(rows[0]) < 2:
                 skipped.append(title)
                 continue
-            at, what = found
+            at, what = value
             first = str(rows[0][0]).strip()
             name = title if first.lower() in _LEVEL else first
             cells += [(name, row[0], row[at]) for row in rows[1:] if row[at] != ""]
@@ -132,8 +132,8 @@ class FactorTable(NamedModel):
         factors = [str(name).strip() for name, _, _ in cells]
         is_base = list(map(_is_base, factors))
         if sum(is_base) != 1:
-            said = "no base rate" if not any(is_base) else f"{sum(is_base)} base rates"
-            raise refused(f"it has {said}", "Keep one row, or one sheet, “base rate”.")
+            problem = "no base rate" if not any(is_base) else f"{sum(is_base)} base rates"
+            raise refused(f"it has {problem}", "Keep one row, or one sheet, “base rate”.")
         numbers = np.array([value for _, _, value in cells], dtype=float)
         if what == COEFFICIENT:
             if link == "auto":

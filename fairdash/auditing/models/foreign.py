@@ -101,9 +101,9 @@ class ForeignModel:
             env=environment(),
         )
         self._end = weakref.finalize(self, _end, self._process, self._errors)
-        said, _ = self._ask({"open": options}, content)
-        self.link: Link = said["link"]
-        self.remarks, self.columns, self.about = tuple(said["remarks"]), said["columns"], said["about"]
+        reply, _ = self._ask({"open": options}, content)
+        self.link: Link = reply["link"]
+        self.remarks, self.columns, self.about = tuple(reply["remarks"]), reply["columns"], reply["about"]
 
     def predict(self, rows: pd.DataFrame) -> Array:
         """Return the model's output for rows, (n,), without its link."""
@@ -133,15 +133,15 @@ class ForeignModel:
         assert pipes[1] is not None
         try:
             _send(pipes[0], header | {"seconds": MAX_SECONDS, "memory": MAX_MEMORY}, body)
-            said, answer = _receive(pipes[1], most=8 * header.get("rows", 0))
+            reply, answer = _receive(pipes[1], most=8 * header.get("rows", 0))
         except (OSError, EOFError, ValueError) as error:
             timer.cancel()
             raise self._refusal(is_late=late.is_set()) from error
         timer.cancel()
-        if "error" in said:
-            problems = [errors.Problem(**each) for each in said["problems"]]
-            raise getattr(errors, said["error"])(*problems)
-        return said, answer
+        if "error" in reply:
+            problems = [errors.Problem(**each) for each in reply["problems"]]
+            raise getattr(errors, reply["error"])(*problems)
+        return reply, answer
 
     def _refusal(self, *, is_late: bool) -> Exception:
         """Return the error for a process that gave no answer."""
@@ -164,10 +164,10 @@ class ForeignModel:
         return refused("the process that reads it stopped: the file is damaged or too large", hint)
 
 
-def _end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], error_file: IO[bytes]) -> None:
     process.kill()
     process.wait()
-    for each in (process.stdin, process.stdout, said):
+    for each in (process.stdin, process.stdout, error_file):
         if each is not None:
             try:
                 each.close()
@@ -189,10 +189,10 @@ def _receive(pipe: IO[bytes], *, most: int) -> tuple[dict[str, Any], bytes]:
     words, size = struct.unpack("<QQ", head)
     if words > _MAX_WORDS or size > most:
         raise ValueError("the answer is too long")
-    said, body = json.loads(pipe.read(words)), pipe.read(size)
+    header, body = json.loads(pipe.read(words)), pipe.read(size)
     if len(body) < size:
         raise EOFError
-    return said, body
+    return header, body
 
 
 def _packed(what: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
@@ -205,8 +205,8 @@ def _packed(what: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
         if is_number and not isinstance(cells.dtype, np.dtype):
             plain = cells.astype(float) if cells.isna().any() else cells.astype(cells.to_numpy().dtype)
         elif not is_number:
-            codes, found = pd.factorize(cells.astype(object))
-            plain, levels = pd.Series(codes), [str(each) for each in found]
+            codes, uniques = pd.factorize(cells.astype(object))
+            plain, levels = pd.Series(codes), [str(each) for each in uniques]
         np.save(arrays, plain.to_numpy(), allow_pickle=False)
         columns.append([str(cells.name), levels])
     return {what: columns, "rows": len(rows)}, arrays.getvalue()
@@ -258,13 +258,13 @@ def main() -> None:
         try:
             if "open" in header:
                 model = _opened(body, header["open"])
-                told = {"link": model.link, "remarks": model.remarks, "about": model.about}
-                _send(answers, told | {"columns": model.columns})
+                description = {"link": model.link, "remarks": model.remarks, "about": model.about}
+                _send(answers, description | {"columns": model.columns})
                 continue
             assert model is not None
             if "predict" in header:
-                made = model.predict(_unpacked(header["predict"], body))
-                _send(answers, {}, np.ascontiguousarray(made, dtype=float).tobytes())
+                prices = model.predict(_unpacked(header["predict"], body))
+                _send(answers, {}, np.ascontiguousarray(prices, dtype=float).tobytes())
             else:
                 _send(answers, {"said": model.unknown_levels(_unpacked(header["unknown_levels"], body))})
         except errors.FairdashError as error:

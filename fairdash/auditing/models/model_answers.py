@@ -74,16 +74,16 @@ def priced(
     checks.require(check_column is None or check_column in frame, "check_column", what, "Name a column.")
     what = f"“{link}” is no link"
     checks.require(link in LINKS, "model_link", what, f"Choose one of {', '.join(LINKS)}.")
-    told = getattr(model, "predict", model)
+    predict = getattr(model, "predict", model)
     hint = "Give a function of a frame, an object with predict, or a model's file."
-    checks.require(isinstance(model, bytes) or callable(told), "model", "It can't price", hint)
+    checks.require(isinstance(model, bytes) or callable(predict), "model", "It can't price", hint)
     checks.finish()
     notes: list[str] = []
     own: Link = "log" if _predicts_logs(model) else "identity"
     if isinstance(model, bytes):
         given = None if columns is None else taken
         file = ForeignModel(model, columns=given, table=inputs, output=output, link=link)
-        told, own, taken = file.predict, file.link, file.columns
+        predict, own, taken = file.predict, file.link, file.columns
         notes += [*file.remarks, *file.unknown_levels(frame)]
     is_log = (own if link == "auto" else link) == "log"
     if is_log:
@@ -91,7 +91,7 @@ def priced(
 
     def price(rows: pd.DataFrame) -> Array:
         try:
-            made = np.asarray(told(rows[taken]), dtype=float)
+            prices = np.asarray(predict(rows[taken]), dtype=float)
         except FairdashError:
             raise
         except Exception as error:  # A user's model may raise any error.
@@ -100,21 +100,21 @@ def priced(
             why = f"The model can't price the rows ({type(error).__name__}: {cause})"
             hint = f"Give a function that takes a DataFrame of the columns {listed} and returns prices."
             raise DataError.of(why, hint) from error
-        made = made[:, 0] if made.ndim == 2 and made.shape[1] == 1 else made
-        if is_log and made.shape == (len(rows),):
+        prices = prices[:, 0] if prices.ndim == 2 and prices.shape[1] == 1 else prices
+        if is_log and prices.shape == (len(rows),):
             with np.errstate(over="ignore"):
-                made = np.exp(made)
-        if made.shape != (len(rows),) or not np.isfinite(made).all():
+                prices = np.exp(prices)
+        if prices.shape != (len(rows),) or not np.isfinite(prices).all():
             raise DataError.of("The model does not give one finite price per row", "Return an array (n,).")
-        return made
+        return prices
 
     # The additional answer about the model changes only these columns.
     price.columns = taken  # type: ignore[attr-defined]
-    made = price(frame)
+    prices = price(frame)
     if check_column is not None:
-        notes.insert(0, compared(made, frame[check_column], check_column))
+        notes.insert(0, compared(prices, frame[check_column], check_column))
         frame = frame.drop(columns=check_column)
-    return frame.assign(**{name: made}), price, tuple(notes)
+    return frame.assign(**{name: prices}), price, tuple(notes)
 
 
 def _predicts_logs(model: Any) -> bool:
@@ -138,7 +138,7 @@ def compared(made: Array, given: pd.Series, name: str) -> str:
         return f"The model's price is “{name}” in all {len(own):,} rows that have it."
     places = np.flatnonzero(known)
     worst = int(np.argmax(np.abs(own - wanted)))
-    said = (
+    sentence = (
         f"{DIFFERS} from “{name}” in {int(off.sum()):,} of {len(own):,} rows, most in row "
         f"{places[worst] + 1:,}: {amount(own[worst])} for {amount(wanted[worst])}."
     )
@@ -150,16 +150,16 @@ def compared(made: Array, given: pd.Series, name: str) -> str:
             (alike(own / ratio), f"It is {ratio:.4g} times it in each row."),
         ):
             if is_it.all():
-                return f"{said} {words}"
-    return said
+                return f"{sentence} {words}"
+    return sentence
 
 
 def nodes_of(column: pd.Series) -> Nodes:
     """Return values that represent a column, with their shares: quantiles of numbers, or all levels."""
     known = column.dropna()
     if is_numeric_dtype(known) and known.nunique() > len(LEVELS):
-        found = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
-        return [(value, 1 / len(LEVELS)) for value in found.tolist()]
+        quantiles = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
+        return [(value, 1 / len(LEVELS)) for value in quantiles.tolist()]
     shares = known.value_counts(normalize=True, sort=False)
     return list(zip(shares.index.tolist(), shares.tolist(), strict=True))
 
@@ -210,7 +210,7 @@ def ask_model(
     rows = whole.iloc[np.sort(drawn)]
     ends = _ends(whole, name, price)
     base = model(rows)
-    made, along = [], []
+    moves, along = [], []
     for column in columns:
         tell()
         values = nodes_of(whole[column])
@@ -223,20 +223,23 @@ def ask_model(
         row: dict[str, Any] = {"column": column, "mean_change": change.mean() / mean}
         row |= {"mean_absolute": np.abs(change).mean() / mean}
         row |= {f"q{100 * q:02.0f}": np.quantile(change, q) / mean for q in _QUANTILES}
-        made.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
+        moves.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
         along += [
             {"column": column, "at": str(v), "value": model(_with(rows, column, v)).mean()} for v, _ in values
         ]
     tables = {
-        "flips": pd.DataFrame(made).sort_values("mean_change", key=np.abs, ascending=False, ignore_index=True)
-        if made
+        "flips": pd.DataFrame(flips).sort_values(
+            "mean_change", key=np.abs, ascending=False, ignore_index=True
+        )
+        if flips
         else pd.DataFrame(columns=["column", "mean_change", "mean_absolute", "beyond"]),
         "partial_dependence": pd.DataFrame(along, columns=["column", "at", "value"]),
     }
     sentences = _in_words(tables["flips"], name, result.plan.gap_in_words, len(rows))
     if customer is not None:
-        told, more = _customer(frame, model, customer, columns=tables["flips"]["column"].tolist(), name=name)
-        tables |= told
+        named = tables["flips"]["column"].tolist()
+        customer_tables, more = _customer(frame, model, customer, columns=named, name=name)
+        tables |= customer_tables
         sentences = (*sentences, more)
     answer = Answer(
         question=NUMBER, title=TITLE, sentence=sentences[0], more=sentences[1:], tables=tuple(tables)

@@ -91,21 +91,21 @@ class Fitted:
         means = {}
         for name in features:
             if not is_numeric_dtype(features[name]):
-                held = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
-                means[str(name)] = (held["wy"] + drawn * overall) / (held["w"] + drawn)
+                sums = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
+                means[str(name)] = (sums["wy"] + drawn * overall) / (sums["w"] + drawn)
         fitted = cls(model=model, means=means, overall=overall)
         model.fit(fitted.encode(features, *more), y, sample_weight=weight)
         return fitted
 
     def encode(self, features: pd.DataFrame, *more: Array) -> Array:
         """Encode the features, followed by the additional columns, as an (n, k) array."""
-        made = [
+        columns = [
             features[name].map(self.means[name]).fillna(self.overall).to_numpy(dtype=float)
             if name in self.means
             else features[name].to_numpy()
             for name in map(str, features)
         ]
-        return np.column_stack([*made, *more])
+        return np.column_stack([*columns, *more])
 
     def predict(self, features: pd.DataFrame, *more: Array) -> Array:
         """Predict rows, (n,)."""
@@ -204,16 +204,16 @@ def folds_of(table: AuditTable) -> list[Rows]:
 SQUARED_ERROR, POISSON = LOSSES["squared_error"], LOSSES["poisson"]
 
 
-def explained(y: Array, told: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
+def explained(y: Array, predicted: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
     """Return 1 − loss of the prediction / loss of the mean: R², or the explained share of the deviance. It is
     1 for an exact prediction, and below 0 if the mean predicts better."""
-    return gained(y, np.full(table.n, table.mean(y)), told, table, loss)
+    return gained(y, np.full(table.n, table.mean(y)), predicted, table, loss)
 
 
-def gained(y: Array, told: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """Return the loss of `told` minus the loss of `better`, paired by unit, as a share of the mean's loss."""
+def gained(y: Array, base: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
+    """Return the loss of `base` minus the loss of `better`, paired by unit, as a share of the mean's loss."""
     whole = loss.deviances(y, np.full(table.n, table.mean(y)))
-    return ratio_of_means(loss.deviances(y, told) - loss.deviances(y, better), whole, table)
+    return ratio_of_means(loss.deviances(y, base) - loss.deviances(y, better), whole, table)
 
 
 def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
@@ -255,12 +255,12 @@ class Costs:
         if not has(OF_NETWORKS):
             return None
         loss = "poisson" if self.cost.min() >= 0 else "squared_error"
-        told = networks_out_of_fold(
+        predicted = networks_out_of_fold(
             self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
         # Networks and trees are compared by the same loss, so the prediction has the limits of the trees.
         best = self.premiums["best_estimate"]
-        return np.clip(told, best.min(), best.max())
+        return np.clip(predicted, best.min(), best.max())
 
     @property
     def judged_by(self) -> Array:
@@ -331,8 +331,8 @@ def learn_costs(
     folds = folds_of(part)
     for k, out in enumerate(folds):
         tell(k / len(folds))
-        told = (part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out])
-        fitted = fit_trees(_trees_for(cost), *told, random_state=random_state)
+        training = (part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out])
+        fitted = fit_trees(_trees_for(cost), *training, random_state=random_state)
         at_nodes[out] = fitted.predict_at(part.features[out], nodes)
 
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:

@@ -159,16 +159,16 @@ def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
     return f"“{first['feature']}” depends most on “{name}” (HGR {first['hgr']:.2f})."
 
 
-def _discrimination_in_words(found: Estimate | None, costs: Costs | None, fits: pd.DataFrame) -> str:
+def _discrimination_in_words(discrimination: Estimate | None, costs: Costs | None, fits: pd.DataFrame) -> str:
     """Return a sentence on the distance between the price and a price without proxy discrimination."""
     if costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
-    if found is None:
+    if discrimination is None:
         why = "No column explains the price." if costs.is_learned else nothing_learned(costs)
         return f"Proxy discrimination can't be measured. {why}"
     return (
         "The distance between the price and the nearest price without proxy discrimination is "
-        f"{within(found)} of the price's variance, of which the columns leave "
+        f"{within(discrimination)} of the price's variance, of which the columns leave "
         f"{percent(1 - fits['value'].max())} unexplained. It depends on our estimate of cost "
         f"({fit_of(costs)})."
     )

@@ -63,10 +63,10 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
     if not data.table.classes:
         fixed = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
     points, measures = [], []
-    for name, found in (("", chosen), ("_s10_s90", fixed)):
-        if found is None:
+    for name, values in (("", chosen), ("_s10_s90", fixed)):
+        if values is None:
             continue
-        parts, ends = found
+        parts, ends = values
         measures += [data.measure(f"{part}{name}", each) for part, each in parts.items()]
         points += [
             {"measure": f"gap{name}", "part": k, "from": low, "to": high}
@@ -106,18 +106,18 @@ def among_equals(data: AuditData, _: Answered) -> Part:
         curve = _curve_of(part, basis, left)
         gap, band = largest_gap(curve, data.delta, random_state=data.seed)
         if among is factors:
-            said = _equals_in_words(gap, table.mean_price, among, any_link=any_link)
+            sentences = _equals_in_words(gap, table.mean_price, among, any_link=any_link)
             drawn = f"These figures come from a random sample of {part.n:,} rows."
             robust = robustness_among_equals(part, basis, left, among, partial(_left_by_splines, part))
-            said = (*said, robustness_in_words(robust, table.columns.sensitive, among))
+            sentences = (*sentences, robustness_in_words(robust, table.columns.sensitive, among))
             measures += as_measures(robust)
-            found = Measured(
+            measured = Measured(
                 found=gap, p_any_link=any_link, table=part, mean_price=table.mean_price, curve=curve
             )
             answer = Part(
-                sentences=(*said, drawn) if part.n < table.n else said,
+                sentences=(*sentences, drawn) if part.n < table.n else sentences,
                 tables={"controlled_curve": band},
-                criteria={"conditional_independence": found},
+                criteria={"conditional_independence": measured},
             )
         if len(among) == 1:
             measures.append(data.measure(f"among_equals_in_{among[0]}", gap))
@@ -193,14 +193,14 @@ def _averaged(
 ) -> Decomposition:
     """Return the mean of the results of the two independent halves."""
     count = len(parts)
-    made = {
+    estimates = {
         name: Estimate.of(
             sum(part[name][0] for part in parts) / count,
             float(np.sqrt(sum(part[name][1] for part in parts))) / count,
         )
         for name in parts[0]
     }
-    return made, [(float(low), float(high)) for low, high in points]
+    return estimates, [(float(low), float(high)) for low, high in points]
 
 
 def in_words(
@@ -329,9 +329,9 @@ def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -
 
 def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
     """Return the answer to question 1, which also answers question 4 if all factors are constant."""
-    said = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
+    sentence = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
     return Part(
-        sentences=(f"{said} All rows are equals, so the answer is that of question 1.",),
+        sentences=(f"{sentence} All rows are equals, so the answer is that of question 1.",),
         tables={"controlled_curve": data.band},
         criteria={"conditional_independence": data.independence},
     )

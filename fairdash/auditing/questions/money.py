@@ -55,15 +55,15 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
     most, count = segments(table, other_columns(table), table.price, cost, random_state=seed)
     if count:
         tables["segments"] = most
-    said = [
+    sentences = [
         _moved_in_words(per_head, of_all, share, table, earned=cost is not None),
         _segments_in_words(most, count, data),
     ]
     if cost is not None:
         above_mean = moved(every.table, every.basis, every.table.price, None)
         measures.append(every.measure("paid_above_mean_per_head", above_mean[0]))
-        said.insert(0, _moved_in_words(*above_mean, every.table, earned=False))
-    return Part(sentences=tuple(said), tables=tables, measures=tuple(measures))
+        sentences.insert(0, _moved_in_words(*above_mean, every.table, earned=False))
+    return Part(sentences=tuple(sentences), tables=tables, measures=tuple(measures))
 
 
 def other_columns(table: AuditTable) -> pd.DataFrame:

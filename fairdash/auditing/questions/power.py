@@ -55,7 +55,7 @@ def how_sure(data: AuditData, before: Answered) -> Part:
     """Answer question 9: report power, missing attributes, and estimates for an attribute without error."""
     parts = [_power(data, before), *_missing(data), _reliable(data)]
     return Part(
-        sentences=tuple(said for part in parts for said in part.sentences),
+        sentences=tuple(sentence for part in parts for sentence in part.sentences),
         tables={name: table for part in parts for name, table in part.tables.items()},
         measures=tuple(row for part in parts for row in part.measures),
         notes=tuple(note for part in parts for note in part.notes),
@@ -81,13 +81,13 @@ def _power(data: AuditData, before: Answered) -> Part:
     if first.table.columns.groups is not None:
         rows += f" of {first.table.n_units:,} policies"
     enough = "there are enough rows" if needed <= n else f"about {needed:,.0f} rows would be needed"
-    said = (
+    sentence = (
         f"{CRITERIA[name].title}: if there were no gap, {rows} like these would rule "
         f"out a gap of {percent(first.found.smallest / first.mean_price)} of the mean price with "
         "probability 0.8. "
         f"For a gap of {data.plan.gap_in_words}, {enough}."
     )
-    return Part(sentences=(said,), tables={"power": pd.DataFrame(table)})
+    return Part(sentences=(sentence,), tables={"power": pd.DataFrame(table)})
 
 
 def _missing(data: AuditData) -> list[Part]:
@@ -98,13 +98,13 @@ def _missing(data: AuditData) -> list[Part]:
     apart, count, table = rates
     differ = "differ" if apart.ci_low > 0 or apart.ci_high < 0 else "do not differ detectably"
     money = data.table.money
-    said = (
+    sentence = (
         f"“{name}” is missing in {counted(count, 'row')}, which are left out. Their prices {differ} from "
         f"those of the other rows. The average difference is {money(apart.value)} ({money(apart.ci_low)} to "
         f"{money(apart.ci_high)})."
     )
     measures = (data.measure("price_without_sensitive", apart),)
-    return [Part(sentences=(said,), tables={"missing_by_price": table}, measures=measures)]
+    return [Part(sentences=(sentence,), tables={"missing_by_price": table}, measures=measures)]
 
 
 def _reliable(data: AuditData) -> Part:
@@ -112,13 +112,13 @@ def _reliable(data: AuditData) -> Part:
     if data.table.classes:
         return Part(sentences=(_NO_ORDER.format(name=name),))
     if not data.plan.reliability:
-        said = f"If “{name}” was measured with error, state its reliability to correct for it."
-        return Part(sentences=(said,))
+        sentence = f"If “{name}” was measured with error, state its reliability to correct for it."
+        return Part(sentences=(sentence,))
     data.say("Errors in the attribute", 9, 0.5)
     corrections = corrected(data.table, data.plan.reliability, random_state=data.seed)
     if corrections is None:
-        said = f"“{name}” has few values. Misclassified values are not covered."
-        return Part(sentences=(said,))
+        sentence = f"“{name}” has few values. Misclassified values are not covered."
+        return Part(sentences=(sentence,))
     direction, curve, looked_at = corrections
     rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
     stated = min(data.plan.reliability)

@@ -161,33 +161,33 @@ def _partial_r2(before: Array, after: Array, share: Array) -> float:
     return min(max(1 - float(share @ after**2) / square, 0.0), 1.0) if square > 0 else 0.0
 
 
-def robustness_in_words(found: Robustness, name: str, factors: tuple[str, ...]) -> str:
+def robustness_in_words(result: Robustness, name: str, factors: tuple[str, ...]) -> str:
     """Return a sentence on the strength that an omitted factor would need."""
-    if found.at_level <= 0:
+    if result.at_level <= 0:
         return (
             "The gap among equals is not significant on held-out rows, so even a weak missing factor could "
             "explain it."
         )
-    said = (
+    text = (
         "To explain the whole gap among equals, a missing factor would have to explain "
-        f"{percent(found.value)} of the variation in both the price and “{name}” that {few(factors)} leave"
-        f"{'s' if len(factors) == 1 else ''} unexplained. At {percent(found.at_level)}, the gap would no "
+        f"{percent(result.value)} of the variation in both the price and “{name}” that {few(factors)} leave"
+        f"{'s' if len(factors) == 1 else ''} unexplained. At {percent(result.at_level)}, the gap would no "
         "longer be significant"
     )
-    if not found.strongest:
-        return f"{said}."
-    taken = "all of the gap" if found.taken >= 1 else f"at most {percent(found.taken)} of the gap"
+    if not result.strongest:
+        return f"{text}."
+    taken = "all of the gap" if result.taken >= 1 else f"at most {percent(result.taken)} of the gap"
     return (
-        f"{said}. A factor as strong as “{found.strongest}” would explain {percent(found.of_price)} of the "
-        f"price's and {percent(found.of_s)} of the attribute's variation, and {taken}."
+        f"{text}. A factor as strong as “{result.strongest}” would explain {percent(result.of_price)} of the "
+        f"price's and {percent(result.of_s)} of the attribute's variation, and {taken}."
     )
 
 
-def as_measures(found: Robustness) -> list[dict[str, Any]]:
+def as_measures(robustness: Robustness) -> list[dict[str, Any]]:
     """Return the robustness values as rows of the result's measures."""
     parts = {
-        "robustness_value": found.value,
-        "robustness_value_at_level": found.at_level,
-        "partial_r2_among_equals": found.partial_r2,
+        "robustness_value": robustness.value,
+        "robustness_value_at_level": robustness.at_level,
+        "partial_r2_among_equals": robustness.partial_r2,
     }
     return [{"measure": name, "value": value} for name, value in parts.items()]

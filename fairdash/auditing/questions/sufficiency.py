@@ -137,14 +137,14 @@ def _in_words(
     )
 
 
-def _calibration(found: Surface, mean: float) -> str:
+def _calibration(surface: Surface, mean: float) -> str:
     """Describe autocalibration, which does not involve the sensitive attribute."""
-    if found.p_value > LEVEL:
+    if surface.p_value > LEVEL:
         return (
             "Autocalibration: at no price does the cost of the rows differ detectably from the price "
-            f"({p_equals(found.p_value)})."
+            f"({p_equals(surface.p_value)})."
         )
-    bands = found.cells
+    bands = surface.cells
     low, high = bands["b"].iloc[0], bands["b"].iloc[-1]
     slope = {
         (True, False): " Low prices are too low and high prices too high.",
@@ -152,7 +152,7 @@ def _calibration(found: Surface, mean: float) -> str:
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
         "Autocalibration: at a given price, the average cost of all rows differs from the price by "
-        f"{of_mean(found, mean)} ({p_equals(found.p_value)}).{slope}"
+        f"{of_mean(surface, mean)} ({p_equals(surface.p_value)}).{slope}"
     )
 
 
@@ -236,10 +236,10 @@ def _surface(
     frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
     shown = rows >= MIN_SHOWN
     share = frame["share"].to_numpy()[shown]
-    found = _of_means(
+    fields_of_test = _of_means(
         b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
     )
-    return Surface(**found, cells=frame[shown].reset_index(drop=True))
+    return Surface(**fields_of_test, cells=frame[shown].reset_index(drop=True))
 
 
 def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
@@ -364,12 +364,12 @@ def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd
         loss_ratio, ratio = outcome / price, outcome / cost
         off = table.weight * (table.outcome - np.where(held, ratio[code], 0.0) * expected)
         error = np.array([table.error(off * (code == k)) for k in range(len(rows))]) / cost
-        made = {
+        columns = {
             **first, "rows": rows, "exposure": exposure, "price": price / exposure,
             "outcome": outcome / exposure, "loss_ratio": loss_ratio, "ratio": ratio,
             "ci_low": ratio - Z * error, "ci_high": ratio + Z * error,
         }  # fmt: skip
-    return pd.DataFrame(made)[rows > 0].replace([np.inf, -np.inf], math.nan).reset_index(drop=True)
+    return pd.DataFrame(columns)[rows > 0].replace([np.inf, -np.inf], math.nan).reset_index(drop=True)
 
 
 def _gap(part: AuditTable, data: AuditData) -> tuple[float, float, float]:

@@ -90,16 +90,16 @@ class LightGBMModel(_Boosted):
         self._coded = {k for k, each in enumerate(codes) if each}
         places = dict(zip(sorted(self._coded), self._lists, strict=False))
         self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
-        made = []
+        inputs = []
         for k, name in enumerate(names):
             own = sorted(set(codes[k]) - {-1})
             if self._is_open or not own:
-                made.append(Input(name))
+                inputs.append(Input(name))
             elif k in places:
-                made.append(coded(name, places[k]))
+                inputs.append(coded(name, places[k]))
             else:
-                made.append(Input(name, tuple(map(str, own)), tuple(map(float, own))))
-        self.inputs = tuple(made)
+                inputs.append(Input(name, tuple(map(str, own)), tuple(map(float, own))))
+        self.inputs = tuple(inputs)
         count = self._booster.num_model_per_iteration()
         self._name_outputs(count)
         self.size = counted(self._booster.num_trees(), "tree")
@@ -261,7 +261,7 @@ class CatBoostModel(_Boosted):
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on levels that get the same price as a level that no training data contain."""
-        said = list(super().unknown_levels(rows))
+        sentences = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
         own = self.priced(values)
         for k, each in enumerate(self.inputs):
@@ -273,10 +273,10 @@ class CatBoostModel(_Boosted):
             alike = same.groupby(values[k]).all()
             if levels := sorted(alike.index[alike & (alike.index != "")]):
                 count = counted(int(np.isin(values[k], levels).sum()), "row")
-                said.append(
+                sentences.append(
                     f"{few(levels)} of “{self.columns[k]}” ({count}) are priced as a level never seen."
                 )
-        return tuple(said)
+        return tuple(sentences)
 
 
 def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:

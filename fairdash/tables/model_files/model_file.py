@@ -284,14 +284,14 @@ class NamedModel:
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
         """Return sentences on missing or unknown levels; raise an error for a column without known levels."""
-        said = []
+        sentences = []
         self.settle(rows)
         for each, column in zip(self.inputs, self.columns, strict=True):
             cells = rows[column]
             if not each.has_levels:
                 continue
-            if gone := int(cells.isna().sum()):
-                said.append(f"“{column}” is missing in {counted(gone, 'row')}, priced as no level.")
+            if n_missing := int(cells.isna().sum()):
+                sentences.append(f"“{column}” is missing in {counted(n_missing, 'row')}, priced as no level.")
             known = pd.Series(as_levels(cells)[cells.notna().to_numpy()], dtype=object).value_counts()
             unknown = known[[not self.knows(each, level) for level in known.index]]
             if self.is_listed and 0 < len(unknown) == len(known):
@@ -301,8 +301,8 @@ class NamedModel:
                 )
             if len(unknown):
                 count = counted(int(unknown.sum()), "row")
-                said.append(self.unknown_level_message.format(few(sorted(unknown.index)), column, count))
-        return tuple(said)
+                sentences.append(self.unknown_level_message.format(few(sorted(unknown.index)), column, count))
+        return tuple(sentences)
 
     def knows(self, which: Input, level: str) -> bool:
         """Return whether the file lists a level of an input."""

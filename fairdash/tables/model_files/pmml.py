@@ -141,11 +141,11 @@ class PmmlModel(LinearModel):
 
     def _more_levels(self, root: ElementTree.Element) -> dict[str, list[str]]:
         """Return the levels in the data dictionary, in addition to the levels of the coefficients."""
-        found = {}
+        levels_of = {}
         for each in root.iter("DataField"):
             name = each.get("name", "")
             valid = [one for one in each.iter("Value") if one.get("property", "valid") == "valid"]
-            found[name] = [one.get("value", "") for one in valid]
+            levels_of[name] = [one.get("value", "") for one in valid]
             if not valid and name in self.with_levels:
                 self.open += (f"Which level of “{name}” is the base: the file lists none.",)
-        return found
+        return levels_of

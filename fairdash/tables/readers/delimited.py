@@ -77,13 +77,13 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     if delimiter is None and (delimiter := _announced_delimiter(text)) is None:
         delimiter, agreeing = _find_delimiter(text)
     _check_delimiter(delimiter)
-    seen, said = (encoding, delimiter), list[str]()
+    seen, remarks = (encoding, delimiter), list[str]()
     text.seek(0)
     first = text.readline()
     if options.delimiter in (None, "\t") and "\\" in first and is_of_eurostat(first):
         text.seek(0)
         plain, note = eurostat_as_tabs(text.read())
-        seen, delimiter, said, content, encoding = (encoding, "\t"), "\t", [note], plain.encode(), "utf-8"
+        seen, delimiter, remarks, content, encoding = (encoding, "\t"), "\t", [note], plain.encode(), "utf-8"
     elif agreeing < _MIN_AGREEING or delimiter == " ":
         text.seek(0)
         if (aligned := spaced_as_tabs(text.read())) is not None:
@@ -94,14 +94,14 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     check_shape(max(content.count(b"\n"), content.count(b"\r")), width, about="about ")
 
     row, keep = options.header_row, options.keep_below
-    found = cut_plain(content, encoding, delimiter=delimiter, header_row=row, keep_below=keep)
-    if found is None:
-        found = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
-    header, cells, lines, notes = _without_second_header(*found)
+    table_cells = cut_plain(content, encoding, delimiter=delimiter, header_row=row, keep_below=keep)
+    if table_cells is None:
+        table_cells = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
+    header, cells, lines, notes = _without_second_header(*table_cells)
     # If spaces align the columns, an empty cell needs a mark, such as a dot.
     marks = (*MISSING_MARKS, *ERRORS, *("." if seen[1] == " " else ""))
     table = TableBuilder(header, lines, options, default_marks=marks)
-    table.notes += [*said, *notes]
+    table.notes += [*remarks, *notes]
     columns = []
     for k, (name, each) in enumerate(zip(table.names, cells, strict=True), start=1):
         if k % max(1, len(cells) // _TOLD) == 0:
@@ -156,14 +156,14 @@ def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
     for delimiter in DELIMITERS:
         rows = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
         try:
-            found = [row for row in islice(rows, 1000) if row]
+            records = [row for row in islice(rows, 1000) if row]
         except csv.Error:
             continue
-        if not found:
+        if not records:
             continue
-        widths = [len(row) for row in found]
+        widths = [len(row) for row in records]
         usual, times = Counter(widths).most_common(1)[0]
-        names = next(row for row in found if len(row) == usual)
+        names = next(row for row in records if len(row) == usual)
         if usual > 1 and not any(cell.strip()[:1].isdigit() for cell in names):
             score = (times / len(widths), usual)
             below_title, title_score = max((below_title, title_score), (delimiter, score), key=itemgetter(1))
@@ -324,10 +324,10 @@ def _header(
     if not filled:
         raise empty_file()
     if chosen is None:
-        told = [place for place in filled if any(map(str.strip, first[place][1]))]
+        not_blank = [place for place in filled if any(map(str.strip, first[place][1]))]
         # If all cells of the file are blank, the first row is the header.
-        at = told[header_at([first[place][1] for place in told])] if told else filled[0]
-        at = at if told and at != told[0] else filled[0]
+        at = not_blank[header_at([first[place][1] for place in not_blank])] if not_blank else filled[0]
+        at = at if not_blank and at != not_blank[0] else filled[0]
     else:
         at = filled[-1]
         if first[at][0] != chosen:
@@ -357,9 +357,9 @@ def _down_to_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Re
 
 
 def _ragged(width: int, widths: Counter[int], lines: array[int]) -> Problem:
-    found = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
+    listed = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
     return Problem(
-        what=f"the header has {counted(width, 'cell')}, but there are rows of another width: {found}"
+        what=f"the header has {counted(width, 'cell')}, but there are rows of another width: {listed}"
         + (", …" if len(widths) > 5 else ""),
         hint="Check the delimiter, and put quotes around cells that contain it.",
         lines=list(lines[:5]),

@@ -218,15 +218,15 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
     for link in links:
         target = link.get("Target", "")
         targets[link.get("Id")] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
-    found, hidden = {}, []
+    sheets, hidden = {}, []
     for one in book.iter(f"{_MAIN}sheet"):
         name, part = one.get("name"), targets.get(one.get(_LINK), "")
         # The list of sheets also has charts and macros. If two sheets have one name, the first is used.
-        if name is not None and name not in found and part in parts and b"sheetData" in parts[part]:
-            found[name] = part
+        if name is not None and name not in sheets and part in parts and b"sheetData" in parts[part]:
+            sheets[name] = part
             if one.get("state", "visible") != "visible":
                 hidden.append(name)
-    return found, hidden
+    return sheets, hidden
 
 
 def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:

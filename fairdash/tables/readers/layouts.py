@@ -72,21 +72,21 @@ def is_of_eurostat(header: str) -> bool:
 def eurostat_as_tabs(text: str) -> tuple[str, str]:
     """Return a table of Eurostat with a separate column for each key, and a note."""
     n_keys = text.partition("\\")[0].count(",") + 1
-    flags, made = Counter[str](), list[str]()
+    flags, rows = Counter[str](), list[str]()
     for line in text.splitlines():
         keys, *cells = line.split("\t")
         key_names = keys.split(",")
-        if not made:
+        if not rows:
             key_names[-1] = key_names[-1].partition("\\")[0]
         elif len(key_names) == n_keys:
             for place, cell in enumerate(cells):
                 if (read := _FLAGGED.fullmatch(cell)) is not None:
                     cells[place] = "" if read[1] == ":" else read[1]
                     flags[read[2]] += bool(read[2])
-        made.append("\t".join((*key_names, *cells)))
-    said = ", ".join(f"{flag} ({count:,})" for flag, count in sorted(flags.items()) if flag)
+        rows.append("\t".join((*key_names, *cells)))
+    counts = ", ".join(f"{flag} ({count:,})" for flag, count in sorted(flags.items()) if flag)
     note = f"The first column is split at its commas into {n_keys}, and “:” is a missing cell."
-    return "\n".join(made) + "\n", note + (f" Flags behind numbers are left out: {said}." if said else "")
+    return "\n".join(rows) + "\n", note + (f" Flags behind numbers are left out: {counts}." if counts else "")
 
 
 def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -> bool:

@@ -63,9 +63,9 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
     OptionError
         There is no data frame with that name.
     """
-    found, said = _objects(content)
-    frames = {name: each for name, each in found.items() if isinstance(each, _Frame)}
-    others = [name for name in found if name not in frames]
+    objects, warnings_of_rdata = _objects(content)
+    frames = {name: each for name, each in objects.items() if isinstance(each, _Frame)}
+    others = [name for name in objects if name not in frames]
     if not frames:
         what = f", but {few(others)}" if others and others != [_ALONE] else ""
         raise ReadingError.of(
@@ -84,7 +84,7 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
         table.notes.append(f"Table “{chosen}” is read, one of {len(frames)} in the file ({few(frames)}).")
     if others:
         table.notes.append(f"Not read from the file, since they are no data frames: {few(others)}.")
-    table.notes += said
+    table.notes += warnings_of_rdata
     left_out: dict[str, list[str]] = {}
     for name, column in zip(table.names, columns.values(), strict=True):
         note = column.note.replace("{}", f"“{name}”") if isinstance(column, _Column) else ""
@@ -138,9 +138,9 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
                 "this R file is incomplete or damaged, or holds an object that can't be read here",
                 "Save the table alone from R: saveRDS(table, file=…).",
             ) from error
-        found = {name: _converted(each) for name, each in objects}
-    said = dict.fromkeys(str(each.message).rstrip(".") for each in caught)
-    return found, [f"The reader of R's files says: {each}." for each in said]
+        converted = {name: _converted(each) for name, each in objects}
+    messages = dict.fromkeys(str(each.message).rstrip(".") for each in caught)
+    return converted, [f"The reader of R's files says: {each}." for each in messages]
 
 
 def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
@@ -185,8 +185,8 @@ def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
     year, month = (np.where(known, part[name], 0).astype(np.int64) for name in ("year", "mon"))
     days = (year * 12 + month - 70 * 12).astype("datetime64[M]").astype("datetime64[s]")
     rest = ((part["mday"] - 1) * 24 + part["hour"]) * 3600 + part["min"] * 60 + part["sec"]
-    found = days + np.where(known, rest, 0).astype("timedelta64[s]")
-    return _Column(pd.Series(np.where(known, found, np.datetime64("NaT"))))
+    times = days + np.where(known, rest, 0).astype("timedelta64[s]")
+    return _Column(pd.Series(np.where(known, times, np.datetime64("NaT"))))
 
 
 def _instants(numbers: Any, seconds: int) -> pd.Series:
@@ -194,8 +194,8 @@ def _instants(numbers: Any, seconds: int) -> pd.Series:
     cells = _floats(numbers)
     # The limit in seconds is close to the range of 64-bit microseconds.
     known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
-    found = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
-    return pd.Series(np.where(known, found, np.datetime64("NaT")))
+    times = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
+    return pd.Series(np.where(known, times, np.datetime64("NaT")))
 
 
 def _spans(numbers: Any, attributes: Mapping[str, Any]) -> _Column:

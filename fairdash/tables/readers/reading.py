@@ -194,7 +194,7 @@ def read_content(
     for name in options.one_spelling:
         if columns is None and name not in frame:
             raise OptionError.of("the table has no such column", "Name one of its columns.", column=name)
-    doubts = (said for name in frame for said in doubts_about(frame[name]))
+    doubts = (sentence for name in frame for sentence in doubts_about(frame[name]))
     report = replace(report, notes=(*report.notes, *doubts))
     if packed is not None:
         report = replace(report, notes=(f"Unpacked from {packed}.", *report.notes))
@@ -344,7 +344,7 @@ def _gunzip(content: bytes, largest: int) -> bytes:
 
     A gzip file may consist of several parts. Each part of a gzip file needs time, even if the part is empty.
     """
-    found, size, parts, begun = [], 0, 0, False
+    content_parts, size, parts, begun = [], 0, 0, False
     unpacker = zlib.decompressobj(wbits=31)
     for start in range(0, len(content), _AT_ONCE):
         block = content[start : start + _AT_ONCE]
@@ -357,12 +357,12 @@ def _gunzip(content: bytes, largest: int) -> bytes:
                 parts, begun, unpacker = parts + 1, True, zlib.decompressobj(wbits=31)
                 if parts > MAX_PARTS:
                     raise _too_many("a gzip file")
-            found.append(unpacker.decompress(block, largest + 1 - size))
-            size += len(found[-1])
+            content_parts.append(unpacker.decompress(block, largest + 1 - size))
+            size += len(content_parts[-1])
             block, begun = unpacker.unused_data, not unpacker.eof
     if begun and size <= largest:
         raise ValueError("cut off")
-    return b"".join(found)
+    return b"".join(content_parts)
 
 
 def _too_many(what: str) -> ReadingError:

@@ -142,14 +142,14 @@ class ReadingReport:
                 f"{counted(len(self.decimal_commas), 'column')} ({few(self.decimal_commas)})."
             )
         if self.units:
-            found = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
-            words.append(f"Numbers with a unit, which is removed from the cells and stored: {found}.")
+            listed = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
+            words.append(f"Numbers with a unit, which is removed from the cells and stored: {listed}.")
         if self.missing_found:
-            found = ", ".join(
+            listed = ", ".join(
                 f"{count:,} {f'marked “{mark}”' if mark else 'empty'}"
                 for mark, count in sorted(self.missing_found.items(), key=lambda item: -item[1])
             )
-            words.append(f"Missing cells: {found}.")
+            words.append(f"Missing cells: {listed}.")
         else:
             words.append("No cell is missing.")
         if self.renamed:

@@ -52,14 +52,14 @@ def main(parser: str, source: str, target: str, most_columns: int, most_cells: i
     _limit_memory(most_memory)
     try:
         notes = _convert(parser, source, target, most_columns, most_cells)
-        said: dict[str, Any] = {"notes": notes}
+        report: dict[str, Any] = {"notes": notes}
     except Refused as refused:
-        said = dict(zip(("problem", "hint"), refused.args, strict=True))
+        report = dict(zip(("problem", "hint"), refused.args, strict=True))
     except TooLarge as large:
-        said = {"shape": large.args}
+        report = {"shape": large.args}
     except MemoryError:
-        said = {"memory": most_memory}
-    print(json.dumps(said))
+        report = {"memory": most_memory}
+    print(json.dumps(report))
 
 
 def _limit_memory(most: int) -> None:
@@ -102,7 +102,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
             values = _with_labels(values, labels, labelled, partly, notes)
         frame[name] = _plain(values)
     missing = [name for name in meta.column_names if _has_missing_codes(meta, name)]
-    said = []
+    texts = []
     for names, what in (
         (labelled, "Codes are replaced by the file's labels"),
         (partly, "Codes are kept, since the file labels only some of them"),
@@ -110,9 +110,9 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     ):
         if names:
             shown = ", ".join(f"“{name}”" for name in names[:3])
-            said.append(f"{what}: {shown}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}.")
+            texts.append(f"{what}: {shown}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}.")
     frame.to_parquet(target, index=False)
-    return said + notes
+    return texts + notes
 
 
 def _without_letters(values: pd.Series, letters: list[str], notes: list[str]) -> pd.Series:

@@ -86,9 +86,9 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
     OptionError
         The file has no table with the selected name.
     """
-    found = parser_of(content)
-    assert found is not None
-    kind, parser = found
+    package = parser_of(content)
+    assert package is not None
+    kind, parser = package
     tell(FORMATS[kind])
     tables, chosen, notes = transport_tables(content), options.sheet, list[str]()
     if tables:
@@ -100,16 +100,17 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
     with tempfile.TemporaryDirectory(prefix="fairdash-") as folder:
         source, target = Path(folder, "source"), Path(folder, "table.parquet")
         source.write_bytes(content)
-        said = _child(parser, source, target)
-        if "shape" in said:
-            limits.check_shape(*said["shape"])
-        if "memory" in said:
-            raise limits.too_large(f"reading the table takes more than {said['memory'] / 1e9:g} GB of memory")
-        if "problem" in said:
-            raise ReadingError.of(said["problem"], said["hint"])
+        reply = _child(parser, source, target)
+        if "shape" in reply:
+            limits.check_shape(*reply["shape"])
+        if "memory" in reply:
+            gigabytes = reply["memory"] / 1e9
+            raise limits.too_large(f"reading the table takes more than {gigabytes:g} GB of memory")
+        if "problem" in reply:
+            raise ReadingError.of(reply["problem"], reply["hint"])
         converted = target.read_bytes()
     frame, report = read_parquet(converted, options)
-    notes += [*said["notes"], *report.notes]
+    notes += [*reply["notes"], *report.notes]
     return frame, replace(report, format=kind, notes=tuple(notes), sheet=chosen, sheets=tuple(tables))
 
 
@@ -132,8 +133,8 @@ def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
             "Take a sample of the rows, or export it as Parquet or CSV.",
         ) from None
     if done.returncode == 0:
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
+        reply: dict[str, Any] = json.loads(done.stdout)
+        return reply
     errors = done.stderr.decode(errors="replace")
     # A negative code means that the parser crashed, which affects only the separate process.
     if done.returncode > 0 and "MemoryError" not in errors:

@@ -291,15 +291,15 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
 
 def _numbered(names: Sequence[str]) -> list[str]:
     """Number repeated names from 2, without numbers that would give an existing name."""
-    taken, last, found = set(names), Counter[str](), []
+    taken, last, numbered = set(names), Counter[str](), []
     for name in names:
         last[name] += 1
         fresh = name
         while last[name] > 1 and (fresh := f"{name} ({last[name]})") in taken:
             last[name] += 1
         taken.add(fresh)
-        found.append(fresh)
-    return found
+        numbered.append(fresh)
+    return numbered
 
 
 def header_at(rows: Sequence[Sequence[str]]) -> int:

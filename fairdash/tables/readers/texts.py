@@ -116,8 +116,8 @@ class ArrowTexts:
         return str(self._texts[place].as_py())
 
     def to_list(self) -> list[str]:
-        found: list[str] = self._texts.to_pylist()
-        return found
+        texts: list[str] = self._texts.to_pylist()
+        return texts
 
     def trimmed(self) -> ArrowTexts:
         import pyarrow.compute as pc
@@ -151,8 +151,8 @@ class ArrowTexts:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found: np.ndarray = pc.cast(self._known(known), pa.float64()).to_numpy(zero_copy_only=False)
-        return found
+        numbers: np.ndarray = pc.cast(self._known(known), pa.float64()).to_numpy(zero_copy_only=False)
+        return numbers
 
     def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
         import pyarrow as pa

@@ -145,10 +145,10 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
     with words:
         if result.units_remark:
             st.warning(safe(result.units_remark))
-        said = result.headline
+        headline = result.headline
         if whole.others:
-            said = f"Along “{columns.sensitive}”: {IN_SHORT[result.verdict]}"
-        _show_verdict(result, said)
+            headline = f"Along “{columns.sensitive}”: {IN_SHORT[result.verdict]}"
+        _show_verdict(result, headline)
         rows = f"{result.n:,} rows" + ("" if columns.groups is None else f" of {result.n_units:,} policies")
         st.caption(
             f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {rows}. "

@@ -93,10 +93,10 @@ def _in_use() -> str | None:
 def show_own_table() -> None:
     """Ask for a file, and audit a price in its table; the user must choose only price and attribute."""
     st.page_link(page("data"), label="Choose a built-in table instead", icon=":material/table:")
-    found = ask_for_table(None)
-    if found is None:
+    table = ask_for_table(None)
+    if table is None:
         return
-    upload, reading, frame = found
+    upload, reading, frame = table
     given, _ = suggestion_of(frame, table=f"{upload.sha256} {reading}")
     begin = Roles(
         target=given.target or "",

@@ -108,9 +108,9 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
 
     try:
         with heard_by(show):
-            found = upload_of(upload.sha256, upload.name, reading)
+            table = upload_of(upload.sha256, upload.name, reading)
         place.empty()
-        return found
+        return table
     except ReadingError as error:
         place.empty()
         if not all(problem.fixes for problem in error.problems):

@@ -75,12 +75,12 @@ def show_fig2() -> None:
     result = read_result("fig2")
     networks = choose("HGR_NN", NETWORKS, name=Address.NETWORKS, key=KEY("networks"))
     values, exact, options = result.tables["values"], result.tables["exact"], result.options
-    found = result.tables["statements"].query("networks == @networks")
+    statements = result.tables["statements"].query("networks == @networks")
     st.markdown(
-        f"**{found['holds'].sum()} of the paper's {len(found)} statements on Fig. 2 hold in our "
+        f"**{statements['holds'].sum()} of the paper's {len(statements)} statements on Fig. 2 hold in our "
         f"data**, with HGR_NN {NETWORKS[networks]}."
     )
-    for one in found.itertuples():
+    for one in statements.itertuples():
         mark = ":green-badge[holds]" if one.holds else ":orange-badge[does not hold]"
         st.markdown(f"{mark} *“{one.quote}”* {one.finding}")
     way = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})

@@ -391,11 +391,11 @@ def along_noise_of(scene: Scene, ids: Sequence[str]) -> list[tuple[float, pd.Dat
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def _along_noise(scene: Scene, ids: tuple[str, ...]) -> list[tuple[float, pd.DataFrame]]:
-    found = along_noise(scene, ids, NOISES)
+    estimates = along_noise(scene, ids, NOISES)
     tables = []
     for k, noise in enumerate(NOISES):
         floors = _floors(replace(scene, noise=noise))
-        rows = [(id, value[k], *floors[id], published[k]) for id, (value, published) in found.items()]
+        rows = [(id, value[k], *floors[id], published[k]) for id, (value, published) in estimates.items()]
         hgr = pattern_hgr(scene.shape, noise=noise).value
         tables.append((hgr, pd.DataFrame(rows, columns=COLUMNS)))
     return tables

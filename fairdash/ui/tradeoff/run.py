@@ -177,13 +177,13 @@ def _show_wait(run: Run) -> None:
             choose_run(start_again(run, owner=current_owner()))
             st.rerun()
         return
-    said = "This run is still in progress. It continues if you close the page."
+    sentence = "This run is still in progress. It continues if you close the page."
     if spec.first is not None:
         what = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
         rows = "a random sample of the rows" if spec.first_share < 1 else "all rows"
         weights = counted(len(spec.first.lams), "weight")
-        said = f"A preview is being trained: {what} at {weights} of fairness, one split of {rows}."
-    st.caption(said)
+        sentence = f"A preview is being trained: {what} at {weights} of fairness, one split of {rows}."
+    st.caption(sentence)
     _wait(run)
 
 
@@ -412,10 +412,10 @@ def show_refit(
 
 def _price_of(comparison: Comparison) -> pd.Series:
     """Return the selected model's predictions for test rows, indexed by the row of the data set."""
-    found = comparison.predictions(comparison.b)
-    made = price_of_test_rows(found, [split.test for split in comparison.result.splits])
+    predictions = comparison.predictions(comparison.b)
+    price = price_of_test_rows(predictions, [split.test for split in comparison.result.splits])
     rows = comparison.result.rows
-    return made if rows is None else made.set_axis(np.asarray(rows)[made.index])
+    return price if rows is None else price.set_axis(np.asarray(rows)[price.index])
 
 
 def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: str, about: str) -> None:

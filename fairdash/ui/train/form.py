@@ -135,11 +135,11 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     ):
         assert advanced is not None
         try:
-            found = st.session_state[GRID] == AUTO
+            is_found = st.session_state[GRID] == AUTO
             plan = Sweep(
                 methods=(STANDARD, *methods),
-                lams=defaults.LAMS if found else numbers(lams, column="λ"),
-                find_lams=found,
+                lams=defaults.LAMS if is_found else numbers(lams, column="λ"),
+                find_lams=is_found,
                 objective=objective,
                 n_splits=n_splits,
                 split=split,

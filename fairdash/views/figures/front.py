@@ -103,8 +103,8 @@ def front_without_marks(
     )
     place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
     trained = trained_points(test, standard_of=method)
-    told = (of_measure(trained, each) for each in ("mse" if error == "rmse" else error, measure))
-    best = pareto_efficient(*(each["value"] for each in told))
+    tables_of_paths = (of_measure(trained, each) for each in ("mse" if error == "rmse" else error, measure))
+    best = pareto_efficient(*(each["value"] for each in tables_of_paths))
     trained, test, single = map(place, (trained, test, single))
     trained = trained.assign(best=best)
     splits = single[(single["method"] == method) & (single["share"] == 0)]
@@ -223,12 +223,12 @@ def on_axes(
 
 def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
     """Return each error with its standard error and unit, and as a share of the error of the average."""
-    said = []
+    texts = []
     for y, own in zip(errors, se, strict=True):
         beside = f" ± {number(own)}" if math.isfinite(own) else ""
         share = f" ({percent(y / of_average)} of the average's)" if of_average > 0 else ""
-        said.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
-    return said
+        texts.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
+    return texts
 
 
 def _within(y: float, axes: Axes) -> float:
@@ -301,8 +301,8 @@ def _path(
 
 def _told(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
     """Return values for hover texts: the error in words, then the given columns."""
-    found: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
-    return found
+    values: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
+    return values
 
 
 def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:

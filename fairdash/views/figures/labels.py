@@ -102,9 +102,9 @@ def placed(
     edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
     alone = [_costs(own, taken, points) for own in edges]
 
-    def costs(k: int, found: Mapping[int, int], crossed: float) -> Array:
+    def costs(k: int, positions: Mapping[int, int], crossed: float) -> Array:
         """Return the costs of a label's possible positions, given the positions of the other labels."""
-        others = [(each, j) for each, j in found.items() if each != k]
+        others = [(each, j) for each, j in positions.items() if each != k]
         beside = _overlap(edges[k], [_box_at(edges[each], j) for each, j in others])
         lines = [(at[each], j) for each, j in others if _LEADS[j]] if crossed else []
         return alone[k] + beside + crossed * _crossed(at[k], lines)
@@ -114,17 +114,17 @@ def placed(
     for crossed in (0.0, _CROSSED):
         order = list(range(len(labels)))
         for attempt in range(_ATTEMPTS):
-            found: dict[int, int] = {}
+            positions: dict[int, int] = {}
             whose = -1
             # If lines cross, labels that were placed first are placed again, given all others.
             for k in order * (2 if crossed else 1):
-                cost = costs(k, found, crossed)
-                found[k] = int(cost.argmin())
+                cost = costs(k, positions, crossed)
+                positions[k] = int(cost.argmin())
                 if cost.min() >= (crossed or _WRONG) and whose < 0:
                     whose = k
-            each = [float(costs(k, found, _CROSSED)[found[k]]) for k in order]
+            each = [float(costs(k, positions, _CROSSED)[positions[k]]) for k in order]
             if sum(each) < best[0]:
-                best = (sum(each), found)
+                best = (sum(each), positions)
             if whose < 0:
                 break
             order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order

@@ -25,8 +25,8 @@ def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
     rounded = np.round(values, max(0, digits - int(np.floor(np.log10(span or 1.0)))))
     holed = rounded.astype(object)
     holed[np.isnan(rounded)] = None
-    found: list[Any] = holed.tolist()
-    return found
+    nested: list[Any] = holed.tolist()
+    return nested
 
 
 def plain(figure: go.Figure, *, digits: int = 9) -> Values:
@@ -46,8 +46,8 @@ def plain(figure: go.Figure, *, digits: int = 9) -> Values:
         # JSON can't represent NaN and infinity.
         return None if isinstance(value, float) and value != value else value
 
-    found: Values = listed(spec)
-    return found
+    values: Values = listed(spec)
+    return values
 
 
 def line(

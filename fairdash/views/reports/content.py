@@ -181,7 +181,7 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
 def _on_leaks(dataset: Dataset) -> str:
     """Return the findings of the leak check on features; the data's notes list the columns left out."""
     roles = dataset.roles
-    found = check_data(
+    check = check_data(
         dataset.table(),
         target=roles.target,
         sensitive=roles.sensitive,
@@ -190,7 +190,7 @@ def _on_leaks(dataset: Dataset) -> str:
         group=roles.group,
         columns=roles.features,
     )
-    return " ".join(found.sentences())
+    return " ".join(check.sentences())
 
 
 def training_facts(comparison: Comparison) -> dict[str, str]:

@@ -227,10 +227,10 @@ class Front:
             # Only test rows have floors, which suit validation rows, because the numbers of rows are similar.
             top, floor = rows["value"].iloc[0], self.rows(measure)["floor"].mean()
             if top > floor:
-                gone = (top - rows["value"]) / (top - floor)
-                is_middle = (rows["share"] == 0) & gone.between(1 / 3, 2 / 3)
+                removed = (top - rows["value"]) / (top - floor)
+                is_middle = (rows["share"] == 0) & removed.between(1 / 3, 2 / 3)
                 stops = rows[is_middle] if is_middle.any() else rows
-                return float(stops["lam"].loc[(gone[stops.index] - 0.5).abs().idxmin()])
+                return float(stops["lam"].loc[(removed[stops.index] - 0.5).abs().idxmin()])
         stops = self.rows(measure)
         trained = stops.loc[(stops["method"] == method) & (stops["share"] == 0), "lam"]
         return float(trained.sort_values().iloc[len(trained) // 2])
@@ -280,9 +280,9 @@ def point_of(front: Front, method: str, lam: float) -> ModelKey:
     get_entry({id: id for id in front.methods}, method, option="method")
     stops = front.rows(front.error)
     there = stops.loc[stops["method"] == method, "lam"]
-    found = [ModelKey(method, float(each)) for each in there if f"{each:g}" == f"{lam:g}"]
-    if found:
-        return found[0]
+    points = [ModelKey(method, float(each)) for each in there if f"{each:g}" == f"{lam:g}"]
+    if points:
+        return points[0]
     nearest = sorted(there, key=lambda each: abs(each - lam))[:3]
     raise OptionError.of(
         f"The path has no point at λ = {lam:g}",
@@ -347,23 +347,23 @@ def differences(runs: Sequence[ComparedRun]) -> str:
         "objective": [OBJECTIVES[each.result.objective].title for each in runs],
         "loss": [each.result.sweep.settings.loss for each in runs],
     }
-    found = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
-    if not found:
+    parts = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
+    if not parts:
         return ""
-    return f"These runs can't be shown on one front, because they differ in {' and in '.join(found)}."
+    return f"These runs can't be shown on one front, because they differ in {' and in '.join(parts)}."
 
 
 def remarks(runs: Sequence[ComparedRun]) -> list[str]:
     """Return notes on the comparison of runs in one chart."""
-    said = []
+    notes = []
     if len({each.data for each in runs}) > 1:
-        said.append("The runs use different data, or different rows or features of the same data.")
+        notes.append("The runs use different data, or different rows or features of the same data.")
     if len({(each.result.sweep.n_splits, each.result.sweep.random_state) for each in runs}) > 1:
-        said.append(
+        notes.append(
             "They are evaluated on different test rows, so differences within the standard errors may be "
             "chance."
         )
-    return said
+    return notes
 
 
 def shared_measures(fronts: Sequence[Front]) -> list[str]:

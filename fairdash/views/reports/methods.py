@@ -72,14 +72,14 @@ def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
 
 def summary(table: pd.DataFrame) -> list[str]:
     """Return sentences that compare the default method with the others."""
-    made = []
+    sentences = []
     for several, words in ((False, "one sensitive attribute"), (True, "several")):
         ranks = mean_ranks(table, several=several)
         if DEFAULT_METHOD not in ranks.index:
             continue
         place = list(ranks.index).index(DEFAULT_METHOD) + 1
         lowest = ", ".join(f"{ranks[level].idxmin()} at {100 * level:.0f} %" for level in LEVELS)
-        made.append(
+        sentences.append(
             f"On the sets with {words}, the default, {DEFAULT_METHOD}, has place {place} of {len(ranks)} by "
             "mean rank among the methods that need no s for a price. The methods with the lowest mean ranks "
             f"are {lowest}."
@@ -90,22 +90,22 @@ def summary(table: pd.DataFrame) -> list[str]:
     free = below[~below["needs_s"]]
     best = best_at_half(table)
     worse = int((best["more_high"] < 0).sum())
-    made.append(
+    sentences.append(
         f"At half the gap, the default's error exceeds the smallest error by more than chance on {worse} of "
         f"the {len(best)} sets with a link. The table gives the number of splits for each interval."
     )
-    made.append(
+    sentences.append(
         f"An interval compares another method's error with the default's on the same splits in {len(known)} "
         f"cases. It lies above 0 in {len(above)} and below 0 in {len(below)}, on {sets} "
         f"({len(free)} of these need no s for a price). By chance about one in twenty would exclude 0."
     )
-    return made
+    return sentences
 
 
 def missing(table: pd.DataFrame) -> dict[str, str]:
     """Return a map of methods without results on some data set to reasons."""
     joint = set(table.loc[table["reading"].str.endswith(JOINT), "data"])
-    found = {}
+    reasons = {}
     for name in (*PATHS, *RIVALS):
         left = [data for data, own in table.groupby("data", sort=False) if name not in set(own["method"])]
         if name == STANDARD or not left:
@@ -113,14 +113,14 @@ def missing(table: pd.DataFrame) -> dict[str, str]:
         one = name in RIVALS and not RIVALS[name].multivariate
         one |= name in PATHS and not PATHS[name].multivariate
         if name == FAIR_TARIFF:
-            found[name] = "it models only claims and premiums"
+            reasons[name] = "it models only claims and premiums"
         elif one and set(left) <= joint:
-            found[name] = "it accepts only one attribute"
+            reasons[name] = "it accepts only one attribute"
         elif name == "ccdcov" and not set(left) & joint:
-            found[name] = "with one attribute it equals jdcov"
+            reasons[name] = "with one attribute it equals jdcov"
         else:
-            found[name] = f"not measured on {', '.join(map(str, left))}, because of the computing time"
-    return found
+            reasons[name] = f"not measured on {', '.join(map(str, left))}, because of the computing time"
+    return reasons
 
 
 def cell(row: pd.Series) -> str:
@@ -129,11 +129,11 @@ def cell(row: pd.Series) -> str:
         return "no link"
     if row["reached"] == 0:
         return "not reached"
-    said = f"{row['error']:.3f}"
+    text = f"{row['error']:.3f}"
     if pd.notna(row["error_low"]):
-        said += f" ± {row['error_high'] - row['error']:.3f}"
-    said += " ↑" if row["more_low"] > 0 else " ↓" if row["more_high"] < 0 else ""
-    return said if row["reached"] == row["splits"] else f"{said} [{row['reached']} of {row['splits']}]"
+        text += f" ± {row['error_high'] - row['error']:.3f}"
+    text += " ↑" if row["more_low"] > 0 else " ↓" if row["more_high"] < 0 else ""
+    return text if row["reached"] == row["splits"] else f"{text} [{row['reached']} of {row['splits']}]"
 
 
 def errors_of(table: pd.DataFrame, data: str) -> pd.DataFrame:

@@ -81,14 +81,14 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
     if not comparison.b.is_standard:
         marks.append(_mark(comparison, comparison.b, f"chosen: {comparison.b.name}", theme.chosen, "circle"))
     edge = comparison.edge(comparison.b)
-    said = [
+    descriptions = [
         f"{point.title} (error {comparison.error_in_words(point)}, "
         f"{symbol} {comparison.shown(comparison.measure, point)})"
         for point in comparison.points
     ]
     alt = (
         f"Test error against {symbol}, a point for each trained model of "
-        f"{counted(len(front.methods), 'method')}. Marked: {' and '.join(said)}. "
+        f"{counted(len(front.methods), 'method')}. Marked: {' and '.join(descriptions)}. "
         f"Noise floor up to {number(edge)}."
     )
     if noise is not None:

@@ -330,17 +330,17 @@ def nothing_learned(comparison: Comparison) -> str:
         return ""
     error = number(gain.error, error=gain.error_se)
     yet = " yet" if comparison.sample else ""
-    said = (
+    text = (
         f"Nothing was learned{yet}: on test rows, the standard model predicts {comparison.target} no better "
         f"than the average does (its error is {error} times that of the average, ± {number(gain.error_se)})."
     )
     if comparison.sample:
         # A preview's sample of claims may be too small, and the complete run uses all rows.
-        return f"{said} This preview used {comparison.sample}. The whole run may show the cost of fairness."
+        return f"{text} This preview used {comparison.sample}. The whole run may show the cost of fairness."
     if comparison.front.error == "deviance":
-        return f"{said} {rows_that_would(comparison)}"
+        return f"{text} {rows_that_would(comparison)}"
     return (
-        f"{said} Nothing below therefore measures the cost of fairness. More rows, other features, or a "
+        f"{text} Nothing below therefore measures the cost of fairness. More rows, other features, or a "
         "target per unit of exposure may change that."
     )
 
@@ -351,7 +351,7 @@ def of_values(comparison: Comparison) -> list[str]:
     return [f"{entry.symbol} is {WAYS[entry.recorded]}."] if entry.recorded else []
 
 
-def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _NONE) -> list[str]:
+def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = _NONE) -> list[str]:
     """Return sentences on one use of the holdout: verdict, validity and values.
 
     Parameters
@@ -361,30 +361,30 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
     names
         Map of sensitive columns to display names, where these exist.
     """
-    what = f"the {OBJECTIVES[found.objective].audited}"
-    columns = " or ".join(names.get(link.column, link.column) for link in found.links)
-    link = f"{'a' if found.finds_link else 'no'} link is found between {what} and {columns}"
-    where = f"On {counted(found.n, 'row')} set aside from the start, {named(found.point)}"
-    if found.is_first:
-        verdict = "not confirmed" if found.finds_link else "confirmed"
-        lines = [f"{where}: {verdict}, {link} (one test, {p_equals(found.p_value)})."]
+    what = f"the {OBJECTIVES[opening.objective].audited}"
+    columns = " or ".join(names.get(link.column, link.column) for link in opening.links)
+    link = f"{'a' if opening.finds_link else 'no'} link is found between {what} and {columns}"
+    where = f"On {counted(opening.n, 'row')} set aside from the start, {named(opening.point)}"
+    if opening.is_first:
+        verdict = "not confirmed" if opening.finds_link else "confirmed"
+        lines = [f"{where}: {verdict}, {link} (one test, {p_equals(opening.p_value)})."]
     else:
         lines = [
-            f"{where}: {link} ({p_equals(found.p_value)}). This does not confirm the choice, because these "
-            f"rows had already been used for another point (opening number {found.number})."
+            f"{where}: {link} ({p_equals(opening.p_value)}). This does not confirm the choice, because these "
+            f"rows had already been used for another point (opening number {opening.number})."
         ]
     figures = [
-        f"{REGISTRY[found.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
+        f"{REGISTRY[opening.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
         f"(noise floor {number(each.floor)}; independence stays below {number(each.floor_q95)} in 95 % of "
         "cases)"
-        for each in found.links
+        for each in opening.links
     ]
     figures.append(
-        f"error {number(100 * found.error)} % of that of these rows' own average (standard model: "
-        f"{number(100 * found.error_of_standard)} %)"
+        f"error {number(100 * opening.error)} % of that of these rows' own average (standard model: "
+        f"{number(100 * opening.error_of_standard)} %)"
     )
     lines.append(f"There, {'; '.join(figures)}.")
-    if not found.finds_link:
+    if not opening.finds_link:
         lines.append("A link may remain that is too weak to be found in this number of rows.")
     if times > 1:
         lines.append(

@@ -61,9 +61,9 @@ def stops_of(comparison: Comparison) -> Stops:
     moved: list[float] = []
     for (low, high), between in groupby(points, key=lambda each: (each.low, each.high)):
         shares = np.array([each.share for each in between])
-        found = _between(comparison, ModelKey(method, low), ModelKey(method, high), shares)
-        profiles.extend(np.stack(found[:3], axis=1))
-        moved.extend(found[3])
+        blends = _between(comparison, ModelKey(method, low), ModelKey(method, high), shares)
+        profiles.extend(np.stack(blends[:3], axis=1))
+        moved.extend(blends[3])
     cards = [
         four_numbers(replace(comparison, b=point), mean_change=change)
         for point, change in zip(points, moved, strict=True)

@@ -52,11 +52,11 @@ def measures(comparison: Comparison) -> Table:
     frame = pd.DataFrame(columns)
     p_values = [comparison.verdict_p(point) for point in points]
     if np.isfinite(p_values).all():
-        said = []
+        texts = []
         for point, p in zip(points, p_values, strict=True):
-            found = "link found" if comparison.has_link(point) else "no link found"
-            said += [f"{found}, {p_equals(p)}", "–"]
-        frame.loc[len(frame)] = ["Link? One test of several measures", *said]
+            verdict = "link found" if comparison.has_link(point) else "no link found"
+            texts += [f"{verdict}, {p_equals(p)}", "–"]
+        frame.loc[len(frame)] = ["Link? One test of several measures", *texts]
     return Table(
         f"Every measure of the {comparison.objective_seen.audited}",
         frame,
@@ -126,14 +126,14 @@ def benchmarks(comparison: Comparison) -> Table:
 
 def references(comparison: Comparison) -> Table:
     """Tabulate error and dependence of prices that use the sensitive attribute."""
-    front, found = comparison.front, comparison.front.references
-    models = of_measure(found, "mse")
+    front, table = comparison.front, comparison.front.references
+    models = of_measure(table, "mse")
     called = {id: REFERENCES[id].title.partition(": ")[2] for id in models["method"].unique()}
     strengths = [
         percent(lam, decimals=0) if REFERENCES[method].is_curve else "–"
         for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
-    figures = _figures(found, [comparison.measure], comparison, error="mse", title="MSE ÷ the average's")
+    figures = _figures(table, [comparison.measure], comparison, error="mse", title="MSE ÷ the average's")
     note = ""
     if np.isfinite(front.least_error[0]):
         note = (
