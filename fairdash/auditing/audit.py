@@ -210,11 +210,11 @@ def carry_out(
     if isinstance(model, (str, bytes, PathLike)):
         model = content_of(model)
         label = customer if customer is None or type(customer) is int else str(customer)
-        kept = ModelFile(
+        model_file = ModelFile(
             sha256=sha256(model), columns=tuple(model_columns or ()), customer=label, link=model_link,
             output=model_output, check_column=check_column,
         )  # fmt: skip
-        origin["model"] = to_plain(kept)
+        origin["model"] = to_plain(model_file)
     frame = as_pandas(frame)
     on_model: tuple[str, ...] = ()
     if model is not None:
@@ -304,9 +304,9 @@ def conclude(
     sentences = {number: parts[number].sentences for number in sorted(parts)}
     for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
         number, measured = CRITERIA[name].question, audit.criteria.get(name)
-        asked = number in parts and QUESTIONS[number].is_answerable(table.columns)
+        is_answered = number in parts and QUESTIONS[number].is_answerable(table.columns)
         key: dict[str, Any] = {"question": number, "measure": name, "quantity": GAP, "unit": SHARE}
-        rows.append(key | {"verdict": UNDECIDED if asked else NONE})
+        rows.append(key | {"verdict": UNDECIDED if is_answered else NONE})
         if measured is None:
             continue
         estimate, verdict, mean = measured.found, verdicts[name], measured.mean_price

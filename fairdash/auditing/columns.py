@@ -62,8 +62,8 @@ _LIKE_TOTAL, _FOLLOWS = (0.8, 1.2), 0.5
 
 def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     """Raise an error for columns that do not exist, and for columns with two roles."""
-    there = {str(name): name for name in frame.columns}
-    if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
+    columns_by_text = {str(name): name for name in frame.columns}
+    if len(columns_by_text) < len(frame.columns) or any(name != key for key, name in columns_by_text.items()):
         raise DataError.of(
             "Two columns have the same name, or a name is not text",
             "Give every column a unique name.",
@@ -72,7 +72,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     known = () if columns.known_class is None else (columns.known_class,)
     others = (*columns.controls, *columns.totals, *columns.probabilities, *known)
     for name in (*roles.values(), *others, *(columns.features or ())):
-        get_entry(there, name, option="column")
+        get_entry(columns_by_text, name, option="column")
     checks = Checks(OptionError)
     seen: dict[str, str] = {}
 
@@ -91,7 +91,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
         is_free(name, "features", "Leave it out of the features.", but="groups")
     if columns.coverage is not None:
         given = columns.features is None or columns.coverage in (*columns.features, *columns.controls)
-        there_is = columns.coverage in there and columns.coverage not in seen
+        there_is = columns.coverage in columns_by_text and columns.coverage not in seen
         what, hint = f"“{columns.coverage}” is not one of the features", "Add it to the features."
         checks.require(given and (there_is or columns.coverage in columns.controls), "coverage", what, hint)
     allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
@@ -128,8 +128,8 @@ def without_leaks(
             done = done.replace("them", "it").replace("they are", "it is") if alone else done
             why = why.replace("the target", "the outcome")
             notes.append(f"{few} the {called} away: {why}. fairdash {done}.")
-    kept = {*free, columns.coverage} if columns.features is None else names
-    return tuple(name for name in names if name in kept), notes
+    named = {*free, columns.coverage} if columns.features is None else names
+    return tuple(name for name in names if name in named), notes
 
 
 def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
@@ -274,8 +274,8 @@ def probabilities_of(
     p, names = p[rows], class_names(chosen)
     known = np.full(len(p), -1, dtype=np.intp)
     if columns.known_class is not None:
-        given = frame.loc[rows, columns.known_class]
-        labels = given.astype(object).where(given.notna(), "").astype(str)
+        labels_given = frame.loc[rows, columns.known_class]
+        labels = labels_given.astype(object).where(labels_given.notna(), "").astype(str)
         place = {each: k for names_of in (names, chosen) for k, each in enumerate(names_of)} | {"": -1}
         if (unknown := ~labels.isin(place.keys()).to_numpy()).any():
             raise DataError.of(
@@ -374,8 +374,8 @@ def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
     """Return the features that the user named, or every informative column without another role."""
     if columns.features is not None:
         return columns.features
-    taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
-    return tuple(str(name) for name in frame if name not in taken and _says_something(frame[name]))
+    with_role = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
+    return tuple(str(name) for name in frame if name not in with_role and _says_something(frame[name]))
 
 
 def _says_something(column: pd.Series) -> bool:

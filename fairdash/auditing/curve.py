@@ -375,9 +375,9 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
     tails = int(np.linalg.matrix_rank(basis.steps))
     penalties = []
     for kappa in _KAPPAS if tails else (0.0,):
-        own = gram + kappa * basis.steps
+        gram_with_steps = gram + kappa * basis.steps
         # With the generalised eigenvalues of P and the Gram matrix, a new λ needs only a division.
-        bent, vectors = eigh(basis.penalty, own)
+        bent, vectors = eigh(basis.penalty, gram_with_steps)
         along = (vectors.T @ moment) ** 2
         bends = bent > 1e-8 * bent.max()
         strength = _LAMBDAS[:, None] * bent[bends]
@@ -387,7 +387,7 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
         score = degrees * np.log(np.maximum(left, max(1e-14 * square, 1e-300)))
         score += np.log1p(1 / strength).sum(axis=1)
         if tails:
-            score += np.linalg.slogdet(own)[1] + np.log(bent[bends]).sum() - tails * np.log(kappa)
+            score += np.linalg.slogdet(gram_with_steps)[1] + np.log(bent[bends]).sum() - tails * np.log(kappa)
         best = int(np.argmin(score))
         penalties.append((score[best], float(_LAMBDAS[best] * UNDERSMOOTHING), kappa))
     return min(penalties)[1:]

@@ -171,9 +171,9 @@ class AuditData:
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
         """Return notes on blank cells and on the rows that a result leaves out because it uses `roles`."""
         columns, sentences = self.plan.columns, []
-        kept, _ = complete_rows(self.frame, columns)
+        complete, _ = complete_rows(self.frame, columns)
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
-            if count := int((kept & self.frame[name].isna().to_numpy()).sum()):
+            if count := int((complete & self.frame[name].isna().to_numpy()).sum()):
                 rows = f"{counted(count, 'row')} in which it is missing"
                 blank = " A blank may mean no claim: write 0 there." if name == columns.outcome else ""
                 sentences.append(f"Figures that use “{name}” leave out {rows}.{blank}")
@@ -228,8 +228,8 @@ class AuditData:
     @property
     def cost(self) -> Array | None:
         """Expected cost or, if the user gave none, the outcome."""
-        own = self.table.expected_cost
-        return self.table.outcome if own is None else own
+        expected = self.table.expected_cost
+        return self.table.outcome if expected is None else expected
 
     @property
     def costs(self) -> Costs | None:
@@ -335,9 +335,9 @@ def p_among_equals(
 ) -> float:
     """Return the p-value, in (0, 1], of the hypothesis that s has no effect on E[u|s, factors], u (n,)."""
     rows, counted = _counted(table, random_state)
-    given = table.controls.loc[rows, list(factors)]
+    factor_cells = table.controls.loc[rows, list(factors)]
     s = table.s_for_tests[rows]
-    return assess_conditional_dependence(u[rows], s, given=given, **counted).p_value
+    return assess_conditional_dependence(u[rows], s, given=factor_cells, **counted).p_value
 
 
 def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
@@ -382,24 +382,24 @@ def _crossed(
 ) -> tuple[tuple[AuditData, ...], tuple[str, ...]]:
     """Return the data of each crossing of attributes, and sentences on crossings that can't be judged."""
     crossings, sentences = [], []
-    asked = plan.asked & OF_A_CROSSING
+    numbers = plan.asked & OF_A_CROSSING
     # Only questions 5 and 10 have tables along columns other than the crossed attributes.
-    coverage = plan.columns.coverage if 5 in asked else None
+    coverage = plan.columns.coverage if 5 in numbers else None
     for names in plan.columns.crossings:
         name, cells = crossing_name(names), crossed_cells(frame, plan.columns, names)
-        others = [each for each in features if (asked & {5, 10} and each not in names) or each == coverage]
+        others = [each for each in features if (numbers & {5, 10} and each not in names) or each == coverage]
         columns = replace(
             plan.columns, sensitive=name, also=(), probabilities=(), known_class=None,
             features=tuple(others), coverage=coverage,
         )  # fmt: skip
-        own = replace(plan, columns=columns, questions=tuple(sorted(asked)))
+        ours = replace(plan, columns=columns, questions=tuple(sorted(numbers)))
         whole = frame.assign(**{name: cells.codes})
         try:
             table = AuditTable.of(whole, columns, **plan.of_table)
             table = replace(table.on(()), classes=cells.names)
-            data = AuditData(table=table, frame=whole, plan=own, tell=tell, cells=cells, is_first=False)
-            rest = _not_judged(data)
-            notes = (*table.notes, *filter(None, (cells.note, rest)))
+            data = AuditData(table=table, frame=whole, plan=ours, tell=tell, cells=cells, is_first=False)
+            remark = _not_judged(data)
+            notes = (*table.notes, *filter(None, (cells.note, remark)))
             data = replace(data, table=replace(table, notes=notes), _parts={})
             # This access raises an error if the primary criterion has too few rows or cells.
             _ = data.on(*_primary_roles(plan)).basis

@@ -148,8 +148,8 @@ def read_part(place: Path, name: str) -> bytes:
     with _reading(place):
         files = unpack(_whole(place), PLAN, name, largest=LARGEST)
         if name != PLAN and PLAN in files:
-            kept = read_plan_file(files[PLAN], max_bytes=LARGEST)
-            if kept.sha256.get(name) != sha256(files[name]):
+            plan = read_plan_file(files[PLAN], max_bytes=LARGEST)
+            if plan.sha256.get(name) != sha256(files[name]):
                 raise StorageError.of(
                     f"{name} in {place} does not match its plan.json",
                     "It was altered. Use the original zip.",

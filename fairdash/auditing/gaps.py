@@ -288,9 +288,9 @@ class _Pairs:
             most, relevant = self._relevant(delta, level)
             if not relevant.any():
                 return False
-            seen = float(beyond[relevant].max())
+            peak = float(beyond[relevant].max())
             # By Bonferroni's inequality, the sum over pairs bounds the probability of an error in any pair.
-            chance = min(_share(most, seen), float(stdtr(np.tile(self.freedom, 2)[relevant], -seen).sum()))
+            chance = min(_share(most, peak), float(stdtr(np.tile(self.freedom, 2)[relevant], -peak).sum()))
             return chance <= level * (1 - _SCREENED)
 
         low, high = np.log(_MIN_LEVEL), 0.0
@@ -368,17 +368,17 @@ def _scales(freedom: Array, random_state: int | None) -> Array:
     """Draw the relative errors of standard errors, (draws, J); (1, J) if no standard error is uncertain."""
     if np.isinf(freedom).all():
         return np.ones((1, len(freedom)))
-    own = np.where(np.isinf(freedom), 1.0, freedom)
-    drawn = np.sqrt(rng_of(Stream.AUDIT_DRAWS, random_state, 2).chisquare(own, (_DRAWS, len(own))) / own)
+    dof = np.where(np.isinf(freedom), 1.0, freedom)
+    drawn = np.sqrt(rng_of(Stream.AUDIT_DRAWS, random_state, 2).chisquare(dof, (_DRAWS, len(dof))) / dof)
     return np.where(np.isinf(freedom), 1.0, drawn)
 
 
 def _freedom_of_pairs(curve: Curve, first: Index, second: Index) -> Array:
     """Return the degrees of freedom for differences of pairs of points, (M,), by Welch (1947)."""
-    own = np.maximum(np.diag(curve.covariance), 1e-300)
-    parts = own / np.sqrt(curve.freedom)
+    variance = np.maximum(np.diag(curve.covariance), 1e-300)
+    parts = variance / np.sqrt(curve.freedom)
     squares = parts[first] ** 2 + parts[second] ** 2
-    whole = (own[first] + own[second]) ** 2
+    whole = (variance[first] + variance[second]) ** 2
     return np.divide(whole, squares, out=np.full(len(first), np.inf), where=squares > 0)
 
 

@@ -216,10 +216,10 @@ class Findings:
         """Results for each sensitive attribute, in the user's order, and for each crossing."""
         if not self.others:
             return (self,)
-        own = {name: table for name, table in self.tables.items() if name != "by_sensitive"}
+        tables = {name: table for name, table in self.tables.items() if name != "by_sensitive"}
         plan = replace(self.plan, columns=self.plan.columns.each[0])
         verdict = str(self.verdicts["verdict"].iloc[0])
-        first = replace(self, verdict=verdict, tables=MappingProxyType(own), plan=plan, others=())
+        first = replace(self, verdict=verdict, tables=MappingProxyType(tables), plan=plan, others=())
         return (first, *self.others)
 
     @property
@@ -289,8 +289,8 @@ class Findings:
         every: tuple[Findings, ...] = (self, *self.others)
         for k, each in enumerate(every, start=1):
             answers = [{"question": a.question, "title": a.title, "answer": a.text} for a in each.answers]
-            own = {"figures": each.figures, "answers": pd.DataFrame(answers), **each.tables}
-            frames |= {f"{k}_{name}" if k > 1 else name: table for name, table in own.items()}
+            tables = {"figures": each.figures, "answers": pd.DataFrame(answers), **each.tables}
+            frames |= {f"{k}_{name}" if k > 1 else name: table for name, table in tables.items()}
         return {CONTENT: visible(text).encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
@@ -398,17 +398,17 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
         other = before.curve[before.curve["kind"] == kind]
         if kind == "curve" and len(other) > 1:
             own = own[own["at"].between(other["at"].min(), other["at"].max())]
-            there = {key: np.interp(own["at"], other["at"], other[key] / before.mean_price) for key in ends}
+            values = {key: np.interp(own["at"], other["at"], other[key] / before.mean_price) for key in ends}
         else:
             # A level is compared with the same level, and a tail's mean with the same tail's.
             level = "class" if "class" in own and "class" in other else "at"
             on = [level] if kind == "level" else ["kind"]
             own = own.merge(other, on=on, suffixes=("", "_before"))
-            there = {key: own[f"{key}_before"] / before.mean_price for key in ends}
-        value = own["value"].to_numpy() / now.mean_price - np.asarray(there["value"])
+            values = {key: own[f"{key}_before"] / before.mean_price for key in ends}
+        value = own["value"].to_numpy() / now.mean_price - np.asarray(values["value"])
         half = np.hypot(
             (own["high"] - own["low"]).to_numpy() / now.mean_price,
-            np.asarray(there["high"]) - np.asarray(there["low"]),
+            np.asarray(values["high"]) - np.asarray(values["low"]),
         ) / 2  # fmt: skip
         curve = {"value": value, "low": value - half, "high": value + half}
         where = {name: own[name].to_numpy() for name in ("class", "at") if name in own}

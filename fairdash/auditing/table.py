@@ -240,10 +240,10 @@ class AuditTable:
             return self
         count = len(np.unique(self.units[order]))
         if count < FEWEST:
-            held = [name for role in _ORDERED if role in roles for name in self.columns.of(role)]
+            names = [name for role in _ORDERED if role in roles for name in self.columns.of(role)]
             what = "rows" if self.columns.groups is None else "groups of rows"
             raise _too_few(
-                count, f"{what} in which {few(held)} {'is' if len(held) == 1 else 'are'} known", []
+                count, f"{what} in which {few(names)} {'is' if len(names) == 1 else 'are'} known", []
             )
         part = self.take(order)
         return replace(part, deal=_dealt(part.keys, self.fold_seed, within=self.columns.groups is None))
@@ -339,8 +339,10 @@ class AuditTable:
         keys = _hash_of(pd.DataFrame({"s": numbers["sensitive"], "w": weight}))
         if columns.groups is not None:
             keys = _hash_of(used[[columns.groups]].astype(str))
-        rest = pd.concat([pd.DataFrame(numbers), controls, features, probabilities, pd.Series(known)], axis=1)
-        order = np.lexsort((keys, _hash_of(rest), numbers["price"], weight, numbers["sensitive"]))
+        keyed = pd.concat(
+            [pd.DataFrame(numbers), controls, features, probabilities, pd.Series(known)], axis=1
+        )
+        order = np.lexsort((keys, _hash_of(keyed), numbers["price"], weight, numbers["sensitive"]))
         seed = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
         optional: dict[str, Any] = {
             role: numbers[role][order] if role in numbers else None
@@ -403,10 +405,10 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     above = outcome > cap
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
     known = np.nan_to_num(outcome)
-    taken = float(total @ np.maximum(known - cap, 0) / max(float(total @ known), 1e-300))
+    removed = float(total @ np.maximum(known - cap, 0) / max(float(total @ known), 1e-300))
     notes.append(
         f"“{columns.outcome}” is capped at {amount(cap)} in {counted(int(above.sum()), 'row')}. The cap "
-        f"removes {percent(taken)} of its sum."
+        f"removes {percent(removed)} of its sum."
     )
     return np.minimum(outcome, cap)
 

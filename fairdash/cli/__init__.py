@@ -185,9 +185,9 @@ def _is_closed(stream: TextIO) -> bool:
         place = stream.fileno()
     except io.UnsupportedOperation:  # The stream is a text in memory.
         return False
-    asked = select.poll()
-    asked.register(place, 0)  # Without a request, poll reports a closed pipe.
-    return any(event & select.POLLERR for _, event in asked.poll(0))
+    poll = select.poll()
+    poll.register(place, 0)  # Without a request, poll reports a closed pipe.
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _carry_out(words: list[str]) -> int:
@@ -258,7 +258,7 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
 
     def add(verb: Verb) -> Verb:
         signature, added = inspect.signature(verb), []
-        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        fixed = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         for plan in plans:
             hints, options = get_type_hints(plan), options_of(plan)
             words = {each.metadata["word"]: name for name, each in options.items()}
@@ -267,7 +267,7 @@ def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], V
                 if each.metadata["word"] not in options and name in (only or options):
                     added.append(_parameter(name, each, Columns if name in words else hints[each.name]))
         verb.__annotations__.update({each.name: each.annotation for each in added})
-        parameters = sorted((*added, *own), key=lambda each: each.kind)
+        parameters = sorted((*added, *fixed), key=lambda each: each.kind)
         verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return verb
 

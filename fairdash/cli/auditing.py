@@ -167,13 +167,13 @@ def audit(
     pdf
         Write the filing and the customer's page also as tagged PDF, with hashes on every page.
     """
-    given = {name: value for name, value in options.items() if value not in (None, ())}
-    on_model = {name: given.pop(name, each.default or None) for name, each in options_of(ModelFile).items()}
+    named = {name: value for name, value in options.items() if value not in (None, ())}
+    on_model = {name: named.pop(name, each.default or None) for name, each in options_of(ModelFile).items()}
     if model is not None and plan is None:
-        given.setdefault("price", MODEL_PRICE)
+        named.setdefault("price", MODEL_PRICE)
     before: Mapping[str, Any] = {}
     if plan is not None:
-        if given.keys() & {"price", "sensitive"}:
+        if named.keys() & {"price", "sensitive"}:
             raise OptionError.of(
                 "The plan already has its columns", "Name --plan, or columns.", column="plan"
             )
@@ -181,15 +181,17 @@ def audit(
         asked, before = stored.plan, stored.origin
     else:
         for name, others in (("price", ()), ("sensitive", ("probabilities",))):
-            if given.keys().isdisjoint((name, *others)):
+            if named.keys().isdisjoint((name, *others)):
                 hint = f"Give --{name}, or the --plan of an earlier audit."
                 raise OptionError.of("No column is named", hint, column=name)
-        asked = plan_of(**({"sensitive": ()} | given))
+        asked = plan_of(**({"sensitive": ()} | named))
     if "model" in before:
         if model is None:
             raise OptionError.of("The plan audits a model", "Name its file, too.", column="model")
-        own = from_plain(ModelFile, before["model"]).options
-        on_model = {name: own[name] if on_model[name] in (None, "auto") else on_model[name] for name in own}
+        of_file = from_plain(ModelFile, before["model"]).options
+        on_model = {
+            name: of_file[name] if on_model[name] in (None, "auto") else on_model[name] for name in of_file
+        }
     if on_model["customer"] is not None and model is None:
         hint = "Name its file with --model."
         raise OptionError.of("Only a model's price can be explained", hint, column="customer")
@@ -228,8 +230,8 @@ def _places(template: str | None, customer: Any, out: Path | None, *, pdf: bool)
         if out is None:
             hint = "Give --out, such as filing.html."
             raise OptionError.of("A filing needs a place", hint, column="template")
-    asked = {FILING: template, CUSTOMER: customer}
-    wanted = [name for name, each in asked.items() if each is not None and out is not None]
+    options = {FILING: template, CUSTOMER: customer}
+    wanted = [name for name, each in options.items() if each is not None and out is not None]
     if pdf:
         if not wanted:
             hint = "Give --out, and a --template or a --customer."

@@ -160,22 +160,23 @@ class DataOptions:
             raise DataError(*map(_with_option, error.problems)) from None
 
     def _of_the_catalogue(self, dataset: str) -> Dataset:
-        own = [each.name for each in fields(self) if each.name != "dataset"]
-        given = [f"--{each.replace('_', '-')}" for each in own if getattr(self, each) not in (None, ())]
-        if given:
+        names = [each.name for each in fields(self) if each.name != "dataset"]
+        options = [f"--{each.replace('_', '-')}" for each in names if getattr(self, each) not in (None, ())]
+        if options:
             raise OptionError.of(
-                f"{', '.join(given)} applies to a file only: “{dataset}” has its own roles",
+                f"{', '.join(options)} applies to a file only: “{dataset}” has its own roles",
                 "Name a file with --file, or leave it out.",
             )
         return load_dataset(dataset)
 
     def _features(self, frame: pd.DataFrame, others: list[str]) -> tuple[str, ...]:
         target = str(self.predict)
-        given = suggest_roles(frame, target=target, exposure=self.exposure, prediction=self.price)
+        suggestion = suggest_roles(frame, target=target, exposure=self.exposure, prediction=self.price)
         out = {
-            name: given.left_out[name]
+            name: suggestion.left_out[name]
             for name in others
-            if name in (*given.to_be_said, given.group) or given.left_out.get(name) == NAMES_POLICIES
+            if name in (*suggestion.to_be_said, suggestion.group)
+            or suggestion.left_out.get(name) == NAMES_POLICIES
         }
         for name, why in out.items():
             _note(f"“{name}” is not used as a feature: {why}. Decide yourself with --features.")

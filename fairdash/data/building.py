@@ -134,13 +134,13 @@ def build_dataset(
     if roles.target in outcomes and roles.weight in (None, *outcomes):
         problems.extend(table.settle_totals(outcomes))
 
-    kept = table.fixed("keep")
+    restored = table.fixed("keep")
     features, doubts = choose_features(
-        table.frame, roles.features, kept=kept, lines=table.lines, notes=remarks
+        table.frame, roles.features, kept=restored, lines=table.lines, notes=remarks
     )
     problems.extend(
         leakage_problems(
-            {name: values for name, values in features.items() if name not in kept},
+            {name: values for name, values in features.items() if name not in restored},
             {name: outcomes[name] for name in roles.sensitive if name in outcomes},
         )
     )
@@ -314,8 +314,10 @@ class _Table(NamedTuple):
         free = [str(name) for name in self.frame.columns if name not in played]
         leaks_by_role = {"target": certain_leaks(self.frame, roles.target, free, exposure=roles.weight)}
         if roles.prediction is not None:
-            rest = [name for name in free if name not in leaks_by_role["target"]]
-            leaks_by_role["price"] = parts_of(self.frame, roles.prediction, rest, exposure=roles.weight)
+            unexplained = [name for name in free if name not in leaks_by_role["target"]]
+            leaks_by_role["price"] = parts_of(
+                self.frame, roles.prediction, unexplained, exposure=roles.weight
+            )
         for of, leaks in leaks_by_role.items():
             for names, why in by_sentence(leaks):
                 used = [name for name in names if name in features]

@@ -132,32 +132,32 @@ def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
 def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
     """Return whether the last of these ascending numbers (times `sign`) is far from the others."""
     *_, code = levels
-    rest = levels[:-1]
-    if sign < 0 and rest[-1] <= 0:
+    others = levels[:-1]
+    if sign < 0 and others[-1] <= 0:
         # A negative value below non-negative numbers is a code, unless all are single digits of a scale.
-        return bool(code > 9 or rest[0] <= -10 or (rest != np.round(rest)).any())
-    endings = np.mod(np.abs(rest), 100) == code % 100
+        return bool(code > 9 or others[0] <= -10 or (others != np.round(others)).any())
+    endings = np.mod(np.abs(others), 100) == code % 100
     if code >= 99 and endings.mean() > 0.2:
         # Prices such as 199 and 299 also end in 99.
         return False
-    step = float(np.median(np.diff(rest[-_STEPS - 1 :])))
-    gap, spread = code - rest[-1], rest[-1] - rest[0]
+    step = float(np.median(np.diff(others[-_STEPS - 1 :])))
+    gap, spread = code - others[-1], others[-1] - others[0]
     often = gap > spread or counts[-1] > 2 * counts[-2]
     return bool(often and gap > max(_GAP * spread, _STEPS * step))
 
 
 def _leading_placeholders(name: object, cells: Floats, first: float) -> int:
     """Count zeros in ages or years, or years 1900, that are separated from the other values by a gap."""
-    rest = cells[cells > first]
-    low, high = float(rest.min(initial=np.inf)), float(rest.max(initial=-np.inf))
+    others = cells[cells > first]
+    low, high = float(others.min(initial=np.inf)), float(others.max(initial=-np.inf))
     # The header is checked last, because this check is the slowest.
     if not (_YEARS[0] <= low < high <= _YEARS[1] or _YOUNGEST <= low <= high <= _OLDEST):
         return 0
     count = int((cells == first).sum())
-    if count < _MIN_ROWS or (rest != np.round(rest)).any():
+    if count < _MIN_ROWS or (others != np.round(others)).any():
         return 0
     if _YEARS[0] <= low < high <= _YEARS[1]:
-        return count if first == 0 or count > 2 * (rest == low).sum() else 0
+        return count if first == 0 or count > 2 * (others == low).sum() else 0
     is_age = bool({"age", "driver_age"} & set(meanings_of(name))) and not other_words(name, "age", "thing")
     return count if first == 0 and is_age else 0
 
@@ -203,10 +203,10 @@ def said_of_codes(values: pd.Series) -> list[str]:
     """Return a sentence on a column's likely codes; "" for a column without codes."""
     if not (codes := special_codes(values)):
         return []
-    held = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
+    text = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
     marks = " ".join(f"--missing {values.name}={written(code)}" for code in codes)
     return [
-        f"“{values.name}” holds {held}, apart from all other values. This may be a code for a missing value "
+        f"“{values.name}” holds {text}, apart from all other values. This may be a code for a missing value "
         f"and is used as a number unless you say so ({marks})."
     ]
 

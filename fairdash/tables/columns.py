@@ -335,6 +335,6 @@ def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable
     """
     names, more = tuple(classes), {}
     for column in columns if names else ():
-        if (own := column_of(column, names)) in texts:
-            more[column] = texts[own] + column.removeprefix(own)
+        if (original := column_of(column, names)) in texts:
+            more[column] = texts[original] + column.removeprefix(original)
     return {**texts, **more}

@@ -249,8 +249,8 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
     sensitive : Series, shape (n,)
         float64 without missing cells, not constant.
     """
-    own = feature.isna().astype(float)
-    if varies(own) and _reads_off(own, pd.Series(sensitive.to_numpy(dtype=float), index=own.index)):
+    blank = feature.isna().astype(float)
+    if varies(blank) and _reads_off(blank, pd.Series(sensitive.to_numpy(dtype=float), index=blank.index)):
         return True
     known = feature.notna().to_numpy()
     n = int(known.sum())
@@ -321,8 +321,8 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 def _order(feature: pd.Series, sensitive: pd.Series) -> float:
     """Return the absolute rank correlation, in [0, 1]; 0 if either column is constant."""
-    own = feature.rank().to_numpy(dtype=float)
+    ranks = feature.rank().to_numpy(dtype=float)
     other = sensitive.rank().to_numpy(dtype=float)
-    if own.std() == 0 or other.std() == 0:
+    if ranks.std() == 0 or other.std() == 0:
         return 0.0
-    return float(abs(np.corrcoef(own, other)[0, 1]))
+    return float(abs(np.corrcoef(ranks, other)[0, 1]))

@@ -78,8 +78,8 @@ def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
     >>> [each.kind for each in with_fix(agreed, Fix("drop_negative", "cost"))]
     ['convert', 'drop_negative']
     """
-    asked = fix.column, _question(fix.kind)
-    return (*(each for each in fixes if (each.column, _question(each.kind)) != asked), fix)
+    subject = fix.column, _question(fix.kind)
+    return (*(each for each in fixes if (each.column, _question(each.kind)) != subject), fix)
 
 
 def _question(kind: str) -> str:

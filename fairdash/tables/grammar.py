@@ -160,8 +160,8 @@ def sole_mark(levels: Sequence[str]) -> str:
     marks = [each for each in levels if not any(map(str.isdigit, each))]
     if len(marks) != 1 or len(levels) < 3 or not is_mark(marks[0].strip()):
         return ""
-    rest = pd.Series([each for each in levels if each != marks[0]])
-    return marks[0] if to_numbers(rest).notna().all() else ""
+    others = pd.Series([each for each in levels if each != marks[0]])
+    return marks[0] if to_numbers(others).notna().all() else ""
 
 
 def _signed(texts: pd.Series) -> pd.Series:

@@ -226,8 +226,8 @@ class _Trees(NamedTuple):
 
     def shares_of(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:
         """Return the shares of the target's order explained by a column, by the others, and by all."""
-        own = max(alone, self.explain([f]), 0.0)
-        return own, max(self.explain(rest), 0.0), max(of_all, own)
+        share = max(alone, self.explain([f]), 0.0)
+        return share, max(self.explain(rest), 0.0), max(of_all, share)
 
     def contradict_cause(self, f: Floats, rest: list[Floats], found: Shares) -> bool:
         """Return whether a column seems to be derived from the target, rather than a cause of the target."""
@@ -377,11 +377,11 @@ def _is_leave_one_out_mean(cells: Floats, y: Floats, codes: Codes) -> bool:
         return False
     codes, cells, y = codes[fine], cells[fine], y[fine]
     size = np.maximum(np.bincount(codes), 1).astype(float)
-    own = (cells - (np.bincount(codes, cells) / size)[codes]) * (size[codes] - 1)
+    of_column = (cells - (np.bincount(codes, cells) / size)[codes]) * (size[codes] - 1)
     of_target = y - (np.bincount(codes, y) / size)[codes]
-    if own.std() == 0 or of_target.std() == 0:
+    if of_column.std() == 0 or of_target.std() == 0:
         return False
-    return bool(np.corrcoef(own, of_target)[0, 1] < -_SAME)
+    return bool(np.corrcoef(of_column, of_target)[0, 1] < -_SAME)
 
 
 def _misses_averages(cells: Floats, y: Floats) -> float | None:

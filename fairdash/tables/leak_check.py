@@ -137,12 +137,12 @@ def check_data(
     ['paid']
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    taken = [target, *sensitive, *(each for each in (exposure, price, group) if each is not None)]
+    with_role = [target, *sensitive, *(each for each in (exposure, price, group) if each is not None)]
     looked_at = (
-        tuple(name for name in frame.columns if name not in taken) if columns is None else tuple(columns)
+        tuple(name for name in frame.columns if name not in with_role) if columns is None else tuple(columns)
     )
     checks = Checks(DataError)
-    require_columns(checks, frame.columns, (*taken, *looked_at))
+    require_columns(checks, frame.columns, (*with_role, *looked_at))
     if (frame.columns == target).sum() == 1:
         checks.require(
             kind_of(frame[target]) in NUMBERS,
@@ -153,10 +153,10 @@ def check_data(
     checks.finish()
     leaks = certain_leaks(frame, target, looked_at, exposure=exposure)
     known = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
-    rest = [name for name in looked_at if name not in leaks]
-    parts = {} if price in (None, target) else parts_of(frame, str(price), rest, exposure=exposure)
-    rest = [name for name in rest if name not in parts]
-    suspects = find_suspects(frame, target, rest, beside=sensitive, group=group)
+    unexplained = [name for name in looked_at if name not in leaks]
+    parts = {} if price in (None, target) else parts_of(frame, str(price), unexplained, exposure=exposure)
+    unexplained = [name for name in unexplained if name not in parts]
+    suspects = find_suspects(frame, target, unexplained, beside=sensitive, group=group)
     return DataCheck(
         target=target,
         columns=looked_at,

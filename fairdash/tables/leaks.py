@@ -145,8 +145,8 @@ def certain_leaks(
                 _CACHE[key] = target_leak(frame[name], frame[target], exposure=w)
             if (why := _CACHE[key]) is not None:
                 leaks[name] = why
-        rest = [name for name in columns if name not in leaks]
-        leaks |= parts_of(frame, target, rest, exposure=exposure, least=2)
+        unexplained = [name for name in columns if name not in leaks]
+        leaks |= parts_of(frame, target, unexplained, exposure=exposure, least=2)
     if exposure is not None:
         for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in leaks]):
             leaks[name] = BOUNDS
@@ -217,14 +217,14 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
     if kind_of(f) not in NUMBERS:
         return False
     x = as_floats(f)
-    own = np.isfinite(x.to_numpy()) & np.isfinite(y.to_numpy())
-    if own.any():
-        counts = y[own].value_counts()
-        if counts.iloc[0] > 0.01 * own.sum():
-            own &= (y != counts.index[0]).to_numpy()
-    if own.sum() < _MIN_IN_CLASS:
+    is_known = np.isfinite(x.to_numpy()) & np.isfinite(y.to_numpy())
+    if is_known.any():
+        counts = y[is_known].value_counts()
+        if counts.iloc[0] > 0.01 * is_known.sum():
+            is_known &= (y != counts.index[0]).to_numpy()
+    if is_known.sum() < _MIN_IN_CLASS:
         return False
-    return same_order(x[own].reset_index(drop=True), y[own].reset_index(drop=True))
+    return same_order(x[is_known].reset_index(drop=True), y[is_known].reset_index(drop=True))
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:

@@ -110,10 +110,10 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
 
 def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[str]) -> None:
     """Report names that match no column, or several columns."""
-    there = Counter(columns)
+    times = Counter(columns)
     for column in dict.fromkeys(wanted):
-        checks.require(there[column], column, "there is no such column", "Choose among the table's columns.")
-        checks.require(there[column] < 2, column, "several columns have this name", "Give each its own name.")
+        checks.require(times[column], column, "there is no such column", "Choose among the table's columns.")
+        checks.require(times[column] < 2, column, "several columns have this name", "Give each its own name.")
 
 
 def require_exposure(checks: Checks, target: str, weight: object) -> None:

@@ -175,20 +175,22 @@ def suggest_roles(
         sensitive = named if named is not None and _are_classes(frame[named]) else None
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
-    taken = {target, sensitive, weight, prediction, *left_out}
-    free = [name for name in frame.columns if name not in taken]
+    with_role = {target, sensitive, weight, prediction, *left_out}
+    free = [name for name in frame.columns if name not in with_role]
     leaks = {} if target is None else known_with_target(frame, target, free, exposure=weight)
-    rest = [name for name in free if name not in leaks]
-    parts = {} if prediction is None else parts_of(frame, prediction, rest, exposure=weight)
+    candidates = [name for name in free if name not in leaks]
+    parts = {} if prediction is None else parts_of(frame, prediction, candidates, exposure=weight)
     if weight is not None:
         # Dates are also checked for leaks, because a user may convert them to numbers as features.
-        free = [name for name in frame.columns if name in left_out or (name in rest and name not in parts)]
+        free = [
+            name for name in frame.columns if name in left_out or (name in candidates and name not in parts)
+        ]
         for name in bounds_of_exposure(frame, weight, free):
             (left_out if name in left_out else leaks)[name] = BOUNDS
     return Suggestion(
         target=target,
         sensitive=() if sensitive is None else (sensitive,),
-        features=tuple(name for name in frame.columns if name not in {*taken, *leaks, *parts}),
+        features=tuple(name for name in frame.columns if name not in {*with_role, *leaks, *parts}),
         weight=weight,
         prediction=prediction,
         row_id=row_id,

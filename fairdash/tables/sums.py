@@ -224,19 +224,19 @@ class _Search:
         self, total: str, y: Floats, error: Floats | float, among: Collection[str], least: int
     ) -> Sum | None:
         """Return a set of columns that adds up to y (n,), which has rounding errors up to `error`."""
-        which = np.flatnonzero([name in among for name in self.names])
+        places = np.flatnonzero([name in among for name in self.names])
         # Rows with the most frequent total are left out, because it may be a minimum premium.
         counting = np.isfinite(y) & (y != _commonest(y))
-        own = counting[self.rows]
-        if own.sum() < len(which) + _MIN_ROWS:
-            own = np.isfinite(y[self.rows])
-        if len(which) < least or min(own.sum() - len(which), counting.sum()) < _MIN_ROWS:
+        in_sample = counting[self.rows]
+        if in_sample.sum() < len(places) + _MIN_ROWS:
+            in_sample = np.isfinite(y[self.rows])
+        if len(places) < least or min(in_sample.sum() - len(places), counting.sum()) < _MIN_ROWS:
             return None
-        beta = _coefficients(self.x[own][:, which], y[self.rows[own]])
+        beta = _coefficients(self.x[in_sample][:, places], y[self.rows[in_sample]])
         chosen = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
         if len(chosen) < least or beta.max(initial=0.0) <= 0:
             return None
-        parts, sign = which[chosen], np.sign(beta[chosen])
+        parts, sign = places[chosen], np.sign(beta[chosen])
         cells = np.stack([_cells(self.frame[self.names[k]])[counting] for k in parts])
         off = np.broadcast_to(error, y.shape)[counting]
         line = _line_of(y[counting], sign, cells, off, exact=precision(self.frame[total]))
@@ -262,20 +262,20 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
     column that the others determine, or that the total's rounding hides, has the coefficient 0.
     """
     beta = np.zeros(x.shape[1])
-    own = np.flatnonzero(np.ptp(x, axis=0) > 0)
-    if not len(own) or np.ptp(y) == 0:
+    varying = np.flatnonzero(np.ptp(x, axis=0) > 0)
+    if not len(varying) or np.ptp(y) == 0:
         return beta
-    size = x[:, own].std(axis=0)
-    z = (x[:, own] - x[:, own].mean(axis=0)) / size
+    size = x[:, varying].std(axis=0)
+    z = (x[:, varying] - x[:, varying].mean(axis=0)) / size
     if _fitted(z, y)[1] > _MAX_ROUNDING * y.std():
         return beta
-    steps = np.array([_step(column) for column in x[:, own].T])
+    steps = np.array([_step(column) for column in x[:, varying].T])
     basis = _independent(z, np.clip(2 * steps / size, 1e-7, _MAX_ROUNDING))
     error = _fitted(z[:, basis], y)[1] * np.sqrt(np.diag(np.linalg.inv(z[:, basis].T @ z[:, basis])))
     basis = basis[error <= _MAX_ERROR * size[basis]]
-    coefficients = np.zeros(len(own))
+    coefficients = np.zeros(len(varying))
     coefficients[basis] = _fitted(z[:, basis], y)[0] / size[basis]
-    beta[own] = _with_one_factor(coefficients, z, size, basis)
+    beta[varying] = _with_one_factor(coefficients, z, size, basis)
     return beta
 
 
@@ -312,11 +312,11 @@ def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
     design, rows = np.column_stack([np.ones(len(y)), z]), np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
         beta = np.linalg.lstsq(design[rows], y[rows], rcond=None)[0]
-        rest = y - design @ beta
-        size = float(rest[rows].std())
+        residual = y - design @ beta
+        size = float(residual[rows].std())
         if size <= _MAX_ROUNDING * y.std():
             break
-        rows = np.abs(rest) <= np.quantile(np.abs(rest), _KEPT_SHARE)
+        rows = np.abs(residual) <= np.quantile(np.abs(residual), _KEPT_SHARE)
     return np.asarray(beta[1:], dtype=float), size
 
 

@@ -107,14 +107,14 @@ def _once_a_server(
     def make(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
         keep: Any = st.cache_resource if shared else st.cache_data
         stands_for = _STANDS_FOR if by_view is None else {**_STANDS_FOR, Comparison: by_view}
-        kept = keep(max_entries=entries, show_spinner=spinner, hash_funcs=stands_for)(function)
+        cached = keep(max_entries=entries, show_spinner=spinner, hash_funcs=stands_for)(function)
 
         @wraps(function)
         def found(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
             forget_what_was_deleted()
             for each in (*args, *kwargs.values()):
                 _ask_for(each)
-            value: Found = kept(*args, **kwargs)
+            value: Found = cached(*args, **kwargs)
             return value
 
         return found

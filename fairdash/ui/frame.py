@@ -127,8 +127,8 @@ ENLARGED = 18
 def presented() -> bool:
     """Return whether the page is in presentation mode."""
     # When a page opens, the switch is drawn after this call, but the address already contains its value.
-    asked = st.query_params.get(Address.PRESENT) == "true"
-    return bool(st.session_state.get(Address.PRESENT, asked))
+    in_address = st.query_params.get(Address.PRESENT) == "true"
+    return bool(st.session_state.get(Address.PRESENT, in_address))
 
 
 def ask_for_presentation() -> None:

@@ -152,14 +152,14 @@ def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) ->
     slot
         Name of a place on the page; a study stops any other study in the same place.
     """
-    asked = KEY("study", slot)
-    earlier = st.session_state.get(asked)
+    state = KEY("study", slot)
+    earlier = st.session_state.get(state)
     if earlier is None or earlier[0] != study:
         job = None if earlier is None else find_study(earlier[0])
         if job is not None and not job.status.is_over:
             cancel(job)
-        st.session_state[asked] = (study, time.monotonic())
-    _follow(study, show, asked, _size(_tables(study)))
+        st.session_state[state] = (study, time.monotonic())
+    _follow(study, show, state, _size(_tables(study)))
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_STUDY_LOOKS)

@@ -44,8 +44,8 @@ def show_data_set() -> None:
     table = read_methods()
     names = {str(name): str(name).replace("_", " ") for name in table["data"].unique()}
     data = choose("Data set", names, name=Address.DATA, key=KEY("data"))
-    own = table[table["data"] == data]
-    linked = [str(each) for each in own.loc[own["linked"], "reading"].unique()]
+    rows = table[table["data"] == data]
+    linked = [str(each) for each in rows.loc[rows["linked"], "reading"].unique()]
     # For a crossing, the joint values come first.
     linked.sort(key=lambda each: not each.endswith(JOINT))
     if linked:
@@ -56,7 +56,7 @@ def show_data_set() -> None:
             key=KEY("reading"),
         )
         figure = methods_figure(
-            own[own["reading"] == reading], title=names[data], reading=TITLES[reading], theme=theme()
+            rows[rows["reading"] == reading], title=names[data], reading=TITLES[reading], theme=theme()
         )
         chart(figure, key=KEY("front", data), alt="Error of each method against its dependence.")
     else:

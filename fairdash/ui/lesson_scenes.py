@@ -69,8 +69,8 @@ class Control:
 
     def at(self) -> int:
         """Current value, from the address."""
-        asked = st.query_params.get(self.name, self.default)
-        return list(self.values).index(asked if asked in self.values else self.default)
+        value = st.query_params.get(self.name, self.default)
+        return list(self.values).index(value if value in self.values else self.default)
 
 
 def drawn(
@@ -154,8 +154,8 @@ def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, An
 
 def guesses() -> dict[str, str]:
     """Return the reader's guesses, by scene."""
-    kept: dict[str, str] = st.session_state.setdefault(KEY("guesses"), {})
-    return kept
+    stored: dict[str, str] = st.session_state.setdefault(KEY("guesses"), {})
+    return stored
 
 
 def guessed(name: str) -> bool:

@@ -127,16 +127,16 @@ def choose(ids: list[str]) -> None:
 
 def _adopt_address(by_id: dict[str, Run]) -> None:
     """Select the run that the address names, or report once that the run is missing."""
-    asked = st.query_params.get(Address.RUN)
-    if asked is None:
+    id = st.query_params.get(Address.RUN)
+    if id is None:
         return
-    if asked in by_id:
-        choose([asked])
+    if id in by_id:
+        choose([id])
         return
     del st.query_params[Address.RUN]
     # Opening the run reports whether it is deleted or damaged, or its id is invalid.
     with plain_errors():
-        Run(asked, owner=current_owner()).spec  # noqa: B018
+        Run(id, owner=current_owner()).spec  # noqa: B018
 
 
 def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
@@ -343,22 +343,22 @@ def show_comparison(chosen: list[Run]) -> None:
     """Show the fronts of several selected runs in one chart, or explain why they can't share a chart."""
     if len(chosen) < 2:
         return
-    there = [run for run in chosen if run.available_result]
-    if len(there) < len(chosen):
-        missing = counted(len(chosen) - len(there), "chosen run")
+    finished = [run for run in chosen if run.available_result]
+    if len(finished) < len(chosen):
+        missing = counted(len(chosen) - len(finished), "chosen run")
         st.info(f"{missing} without results yet. Only runs with results are compared.")
-    if len(there) > MOST:
+    if len(finished) > MOST:
         st.info(f"One chart shows at most {MOST} runs. The first {MOST} chosen are compared.")
-    if len(there) < 2:
+    if len(finished) < 2:
         return
     runs = [
         ComparedRun(letter=letter, title=title_of(run), data=run.spec.source.to_json(), result=result_of(run))
-        for letter, run in zip(string.ascii_uppercase, there[:MOST], strict=False)
+        for letter, run in zip(string.ascii_uppercase, finished[:MOST], strict=False)
     ]
     if why := differences(runs):
         st.warning(safe(why))
         return
-    _show_front(runs, there[:MOST])
+    _show_front(runs, finished[:MOST])
 
 
 def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:

@@ -181,15 +181,15 @@ def choose(
     str
         Id of the selected option.
     """
-    asked = st.query_params.get(name)
-    if asked is not None and asked not in options:
+    in_address = st.query_params.get(name)
+    if in_address is not None and in_address not in options:
         known = ", ".join(f"“{safe(each)}”" for each in options)
         place.warning(
-            f"The address names an unknown {safe(name)}, “{safe(asked)}”. Known: {known}. Shown: "
+            f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {known}. Shown: "
             f"{safe(next(iter(options.values())))}."
         )
     if st.session_state.get(key) not in options:
-        st.session_state[key] = asked if asked in options else next(iter(options))
+        st.session_state[key] = in_address if in_address in options else next(iter(options))
     chosen: str = place.segmented_control(
         label,
         list(options),

@@ -88,12 +88,12 @@ def download_file(
         Text of the button, name and type of the file, and key and icon of the widget.
     """
     making = Making(make)
-    kept = KEY("making", key)
+    state = KEY("making", key)
     # This is the file for the current click; the new file is for the next click.
-    last: Making | None = st.session_state.get(kept)
+    last: Making | None = st.session_state.get(state)
     if last is not None and st.session_state.get(key):
         last.wait_until_asked(SECONDS_TO_ASK)
-    st.session_state[kept] = making
+    st.session_state[state] = making
     clicked = st.download_button(
         label, data=making.content, file_name=name, mime=mime, key=key, icon=icon, on_click="rerun"
     )

@@ -223,10 +223,10 @@ def _verdict(result: Findings) -> Iterator[Block]:
 
 
 def _question(number: int, result: Findings) -> Iterator[Block]:
-    asked = False
+    is_answered = False
     for question, title, (answer, *more) in answers_of(result):
         if question == number:
-            asked = True
+            is_answered = True
             yield from (Text(title, "heading"), answer)
             yield from (
                 each
@@ -234,7 +234,7 @@ def _question(number: int, result: Findings) -> Iterator[Block]:
                 if (isinstance(each, Chart) and each.name in _DRAWN)
                 or (isinstance(each, Table) and each.name in _PRINTED)
             )
-    if not asked:
+    if not is_answered:
         yield {QUESTIONS[number].title: "Not asked in this audit."}
 
 

@@ -127,27 +127,27 @@ def _predicts_logs(model: Any) -> bool:
 def compared(made: Array, given: pd.Series, name: str) -> str:
     """Compare the model's prices (n,) with those in a column; return a sentence on the differences."""
     known = given.notna().to_numpy()
-    own, wanted = made[known], given[known].to_numpy(dtype=float)
+    ours, wanted = made[known], given[known].to_numpy(dtype=float)
     scale = max(float(np.abs(wanted).mean()), 1e-300)
 
     def alike(values: Array) -> NDArray[np.bool_]:
         return np.isclose(values, wanted, rtol=_SAME, atol=1e-6 * scale)
 
-    off = ~alike(own)
+    off = ~alike(ours)
     if not off.any():
-        return f"The model's price is “{name}” in all {len(own):,} rows that have it."
+        return f"The model's price is “{name}” in all {len(ours):,} rows that have it."
     places = np.flatnonzero(known)
-    worst = int(np.argmax(np.abs(own - wanted)))
+    worst = int(np.argmax(np.abs(ours - wanted)))
     sentence = (
-        f"{DIFFERS} from “{name}” in {int(off.sum()):,} of {len(own):,} rows, most in row "
-        f"{places[worst] + 1:,}: {amount(own[worst])} for {amount(wanted[worst])}."
+        f"{DIFFERS} from “{name}” in {int(off.sum()):,} of {len(ours):,} rows, most in row "
+        f"{places[worst] + 1:,}: {amount(ours[worst])} for {amount(wanted[worst])}."
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        ratio = float(np.median(own / wanted))
+        ratio = float(np.median(ours / wanted))
         for is_it, words in (
-            (alike(np.exp(own)), "It is the logarithm of it: choose the link “log”."),
-            (alike(np.log(own)), "It is exp of it: choose the link “identity”."),
-            (alike(own / ratio), f"It is {ratio:.4g} times it in each row."),
+            (alike(np.exp(ours)), "It is the logarithm of it: choose the link “log”."),
+            (alike(np.log(ours)), "It is exp of it: choose the link “identity”."),
+            (alike(ours / ratio), f"It is {ratio:.4g} times it in each row."),
         ):
             if is_it.all():
                 return f"{sentence} {words}"
@@ -274,10 +274,10 @@ def _ends(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.
 
 
 def _in_words(table: pd.DataFrame, name: str, delta: str, n: int) -> tuple[str, ...]:
-    own = table[table["column"] == name]
+    row_of_s = table[table["column"] == name]
     itself = f"The model's price does not change with “{name}” alone."
-    if len(own):
-        row = own.iloc[0]
+    if len(row_of_s):
+        row = row_of_s.iloc[0]
         itself = (
             f"If only “{name}” changes from its lowest to its highest value, the model's price changes by "
             f"{percent(row['mean_change'])} of the mean price on average, and by more than {delta} "

@@ -157,11 +157,11 @@ def _premiums_in_words(
 
 
 def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
-    own = averages[averages["premium"] == "unaware"]
+    unaware = averages[averages["premium"] == "unaware"]
     least, most = (
         f"{table.money(row['value'])} ({table.money(row['ci_low'])} to {table.money(row['ci_high'])}) for "
         f"“{table.columns.sensitive}” {table.s_range(row['low'], row['high'])}"
-        for row in (own.iloc[int(pick(own["value"]))] for pick in (np.argmin, np.argmax))
+        for row in (unaware.iloc[int(pick(unaware["value"]))] for pick in (np.argmin, np.argmax))
     )
     return (
         "These intervals cover the sampling of policies but not the errors of the models. The intervals of "

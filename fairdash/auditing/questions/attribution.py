@@ -246,8 +246,8 @@ def drivers_of(
     fitted = fit_trees(OF_A_PRICE, part.features, part.price, part.weight, *more, random_state=random_state)
     models = {WITHOUT: without, WITH: with_s}
     if has(OF_NETWORKS):
-        own = part.s_columns if uses else ()
-        models[BY_NETWORKS] = networks_out_of_fold(part, part.price, *own, random_state=random_state)
+        sensitive = part.s_columns if uses else ()
+        models[BY_NETWORKS] = networks_out_of_fold(part, part.price, *sensitive, random_state=random_state)
     fits = pd.DataFrame(
         [
             {"model": model, "rows": part.n, "measure": "R²", **vars(explained(part.price, predicted, part))}
@@ -255,11 +255,11 @@ def drivers_of(
         ]
     )
     few = part.sampled(MAX_EXPLAINED)
-    given = (few.features, *((few.sensitive,) if uses else ()))
+    features = (few.features, *((few.sensitive,) if uses else ()))
     if not has("shap"):
-        (whole, _) = shares_of_link(fitted.predict(*given)[:, None], few)
+        (whole, _) = shares_of_link(fitted.predict(*features)[:, None], few)
         return fits, itself, whole, pd.DataFrame()
-    whole, *parts = shares_of_link(shapley_values(fitted, *given), few)
+    whole, *parts = shares_of_link(shapley_values(fitted, *features), few)
     shares = pd.DataFrame([vars(each) for each in parts]).rename(columns={"value": "share"})
     shares.insert(0, "feature", [*map(str, few.features), *([table.columns.sensitive] if uses else [])])
     return fits, itself, whole, shares.sort_values("share", ascending=False, kind="stable", ignore_index=True)

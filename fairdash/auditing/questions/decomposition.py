@@ -258,8 +258,8 @@ def left_among_equals(
     """
     part = table.sampled(_MAX_ROWS if len(factors) == 1 else TREE_ROWS)
     if varied := _varied(part, factors):
-        given = as_given(part.controls[varied], part.n)
-        require_differences(given, np.column_stack(part.s_columns), part.units)
+        factor_columns = as_given(part.controls[varied], part.n)
+        require_differences(factor_columns, np.column_stack(part.s_columns), part.units)
     basis = basis_of(part)
     both = np.column_stack([part.price, basis.rows.toarray()])
     left = _left(both, part, factors, random_state=random_state)
@@ -281,12 +281,12 @@ def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_st
     varied = _varied(table, factors)
     if len(varied) < 2:
         return left
-    given = as_given(table.controls[varied], table.n)
+    factor_columns = as_given(table.controls[varied], table.n)
     folds = table.folds(N_FOLDS)
     # The same trees predict all columns, because separate boosted trees for each column would be slow.
     from sklearn.ensemble import ExtraTreesRegressor
 
-    codes = np.column_stack([*given.numbers.values(), *given.levels.values()])
+    codes = np.column_stack([*factor_columns.numbers.values(), *factor_columns.levels.values()])
     by_cell = pd.DataFrame(codes).groupby(list(range(codes.shape[1])), sort=False, dropna=False)
     cell = by_cell.ngroup().to_numpy()
     first = np.unique(cell, return_index=True)[1]
@@ -322,8 +322,8 @@ def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -
     varied = _varied(table, factors)
     if not varied:
         return np.asarray(both - np.average(both, axis=0, weights=table.weight))
-    given = as_given(table.controls[varied], table.n)
-    functions, penalty, _ = spline_functions(given, table.weight)
+    factor_columns = as_given(table.controls[varied], table.n)
+    functions, penalty, _ = spline_functions(factor_columns, table.weight)
     return both - ridge_out_of_fold(functions, penalty, both, table.weight, table.folds(N_FOLDS))
 
 

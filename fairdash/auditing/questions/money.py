@@ -144,11 +144,11 @@ def amounts(
         between the limits of per_head.
     """
     starts = np.cumsum([0, *(int(code.max()) + 1 for code, _ in groupings)])
-    held = [code >= 0 for code, _ in groupings]
-    group = np.concatenate([code[h] + k for (code, _), h, k in zip(groupings, held, starts, strict=False)])
-    above = np.concatenate([over[h] for (_, over), h in zip(groupings, held, strict=True)])
+    masks = [code >= 0 for code, _ in groupings]
+    group = np.concatenate([code[h] + k for (code, _), h, k in zip(groupings, masks, starts, strict=False)])
+    above = np.concatenate([over[h] for (_, over), h in zip(groupings, masks, strict=True)])
     weight, units, price = (
-        np.concatenate([values[h] for h in held]) for values in (table.weight, table.units, table.price)
+        np.concatenate([values[h] for h in masks]) for values in (table.weight, table.units, table.price)
     )
     count, shape = int(starts[-1]), (table.n_units, int(starts[-1]))
     exposure, paid, over = (
@@ -168,22 +168,22 @@ def amounts(
         }
     )
     frame.insert(1, "code", each - starts[frame["grouping"]])
-    own = csr_matrix((weight * (above - frame["per_head"].to_numpy()[group]), (units, group)), shape=shape)
-    variance = np.asarray(own.multiply(own).sum(axis=0)).ravel() * members / np.maximum(members - 1, 1)
+    score = csr_matrix((weight * (above - frame["per_head"].to_numpy()[group]), (units, group)), shape=shape)
+    variance = np.asarray(score.multiply(score).sum(axis=0)).ravel() * members / np.maximum(members - 1, 1)
     spread = np.zeros(count)
     for k, (_, of_rows) in enumerate(groupings):
         ratio = table.error(table.weight * of_rows) / table.error(table.weight)
         spread[starts[k] : starts[k + 1]] = ratio**2
     least = spread * np.asarray(of_units.multiply(of_units).sum(axis=0)).ravel()
     error = np.sqrt(np.maximum(variance, least)) / exposure
-    kept = members >= MIN_SHOWN
-    off = reach_of_sums(own[:, kept], random_state) * error
+    is_shown = members >= MIN_SHOWN
+    off = reach_of_sums(score[:, is_shown], random_state) * error
     for name, times in (("per_head", np.ones(count)), ("total", exposure)):
         frame[name] = frame["per_head"] * times if name == "total" else frame["per_head"]
         frame[f"{name}_low"] = (frame["per_head"] - off) * times
         frame[f"{name}_high"] = (frame["per_head"] + off) * times
     frame["shown"] = np.maximum(frame["per_head"].abs() - off, 0)
-    return frame[kept].reset_index(drop=True)
+    return frame[is_shown].reset_index(drop=True)
 
 
 def along_s(
@@ -254,10 +254,10 @@ def segments(
         else:
             above = above_base(price, cost, table.weight)
         # The codes are renumbered, because an unused code would be a group without rows.
-        there, dense = np.unique(code[code >= 0], return_inverse=True)
+        codes, dense = np.unique(code[code >= 0], return_inverse=True)
         code[code >= 0] = dense
         groupings.append((code, above))
-        names.append([(name, labels[each // count], each % count) for each in there])
+        names.append([(name, labels[each // count], each % count) for each in codes])
     if not groupings:
         return pd.DataFrame(), 0
     frame = amounts(table, groupings, random_state=random_state)
@@ -286,8 +286,8 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
             labels = [f"{low:,.4g} to {high:,.4g}" if low < high else f"{low:,.4g}" for low, high in ends]
         else:
             counts = column.value_counts()
-            held = counts.index[counts >= MIN_SHOWN]
-            often = sorted(held, key=lambda each: (-counts[each], str(each)))[:_MAX_LEVELS]
+            shown = counts.index[counts >= MIN_SHOWN]
+            often = sorted(shown, key=lambda each: (-counts[each], str(each)))[:_MAX_LEVELS]
             level = pd.Index(often).get_indexer(column) if often else np.full(len(column), -1)
             labels = [f"{each:,.4g}" if is_numeric_dtype(column) else str(each) for each in often]
         if labels and (level >= 0).any():

@@ -171,9 +171,9 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
         units = pd.factorize(frame[columns.groups].to_numpy()[known])[0]
     means, off = [], np.zeros(len(price))
     for rows, sign in ((missing, 1.0), (~missing, -1.0)):
-        own = weight * rows / weight[rows].sum()
-        means.append(float(own @ price))
-        off += sign * own * (price - means[-1])
+        shares = weight * rows / weight[rows].sum()
+        means.append(float(shares @ price))
+        off += sign * shares * (price - means[-1])
     of_units = np.bincount(units, weights=off)
     code = bands_of(price, weight)
     share = np.bincount(code, weights=weight * missing) / np.bincount(code, weights=weight)

@@ -105,11 +105,11 @@ def robustness_among_equals(
     # A negative slope means that the halves' curves have opposite shapes, so there is no gap to explain.
     if slope <= 0:
         return Robustness(partial_r2=0.0, value=0.0, at_level=0.0)
-    rest = price - slope * fitted
-    r2 = max(1 - float(share @ rest**2) / float(share @ price**2), 0.0)
+    residual = price - slope * fitted
+    r2 = max(1 - float(share @ residual**2) / float(share @ price**2), 0.0)
     # The lower limit avoids a division by 0 for a price without noise.
     f = math.sqrt(r2 / max(1 - r2, 1e-12))
-    t = slope * square / max(table.error(share * fitted * rest), 1e-300)
+    t = slope * square / max(table.error(share * fitted * residual), 1e-300)
     # With a sandwich variance, t is not f √dof, so the degrees of freedom are set to match t and f.
     value, at_level = robustness_values(t, max((t / f) ** 2, 2.0)) if f > 0 else (0.0, 0.0)
     both = np.column_stack([table.price, along])

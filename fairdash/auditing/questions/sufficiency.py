@@ -223,13 +223,13 @@ def _surface(
         frame[f"{name}_low"], frame[f"{name}_high"] = by.min(), by.max()
     frame["rows"], frame["share"] = rows, weight / weight.sum()
     # Each row contributes to the mean of its cell and, through the fitted lines, to all cells of the band.
-    own = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
+    cell_means = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
     error = table.outcome_at_price_level - table.price
-    part = own
+    part = cell_means
     if lines is not None:
         error = error - lines @ (lines.T @ (table.weight * error))
-        part = own - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ own)
-    b = error @ own
+        part = cell_means - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ cell_means)
+    b = error @ cell_means
     of_units = by_unit(part, error - b[code], table)
     covariance = (of_units.T @ of_units).toarray()
     covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
@@ -269,8 +269,8 @@ def _of_means(
     noise = covariance * share[:, None]  # CD, in the notation below
     theta = float(share @ b**2 - np.trace(noise))
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).
-    own = 2 * float((noise * noise.T).sum())
-    spread = float(np.sqrt(max(4 * float((share * b) @ covariance @ (share * b)) + own, 1e-300)))
+    of_noise = 2 * float((noise * noise.T).sum())
+    spread = float(np.sqrt(max(4 * float((share * b) @ covariance @ (share * b)) + of_noise, 1e-300)))
     size, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(size, 0))
     drawn = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b))) @ root.T
@@ -286,7 +286,7 @@ def _of_means(
         "p_value": float((1 + (none >= theta).sum()) / (1 + _DRAWS)),
         "p_below": float(ndtr((theta - delta**2) / spread)),
         "p_above": float(ndtr((delta**2 - theta) / spread)),
-        "smallest": float(np.sqrt(np.quantile(np.maximum(none + ndtri(0.95) * np.sqrt(own), 0), POWER))),
+        "smallest": float(np.sqrt(np.quantile(np.maximum(none + ndtri(0.95) * np.sqrt(of_noise), 0), POWER))),
     }
 
 
@@ -354,15 +354,15 @@ def _expected(table: AuditTable) -> Array:
 def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd.DataFrame:
     """Return actual ÷ expected with 95 % limits, one row per code, after the columns in `first`."""
     assert table.outcome is not None
-    held = code >= 0
-    rows = np.bincount(code[held])
+    has_code = code >= 0
+    rows = np.bincount(code[has_code])
     exposure, price, outcome, cost = (
-        np.bincount(code[held], weights=(table.weight * each)[held])
+        np.bincount(code[has_code], weights=(table.weight * each)[has_code])
         for each in (np.ones(table.n), table.price, table.outcome, expected)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         loss_ratio, ratio = outcome / price, outcome / cost
-        off = table.weight * (table.outcome - np.where(held, ratio[code], 0.0) * expected)
+        off = table.weight * (table.outcome - np.where(has_code, ratio[code], 0.0) * expected)
         error = np.array([table.error(off * (code == k)) for k in range(len(rows))]) / cost
         columns = {
             **first, "rows": rows, "exposure": exposure, "price": price / exposure,

@@ -80,11 +80,11 @@ class LightGBMModel(_Boosted):
         text = content.decode("utf-8", errors="replace").replace("\r\n", "\n")
         try:
             self._booster = lightgbm.Booster(model_str=text)
-            held = self._booster.dump_model(num_iteration=1)
+            dump = self._booster.dump_model(num_iteration=1)
         except lightgbm.basic.LightGBMError as error:
             raise refused(f"it is an incomplete LightGBM model ({cause(error)})", "Save it again.") from error
-        lists, names = held["pandas_categorical"] or (), held["feature_names"]
-        codes = [held["feature_infos"].get(name, {}).get("values", []) for name in names]
+        lists, names = dump["pandas_categorical"] or (), dump["feature_names"]
+        codes = [dump["feature_infos"].get(name, {}).get("values", []) for name in names]
         self._lists = [tuple(as_levels(pd.Series(each)).tolist()) for each in lists]
         # LightGBM treats an ordered category of pandas as a number; only the table shows which column it is.
         self._coded = {k for k, each in enumerate(codes) if each}
@@ -92,18 +92,18 @@ class LightGBMModel(_Boosted):
         self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
         inputs = []
         for k, name in enumerate(names):
-            own = sorted(set(codes[k]) - {-1})
-            if self._is_open or not own:
+            used = sorted(set(codes[k]) - {-1})
+            if self._is_open or not used:
                 inputs.append(Input(name))
             elif k in places:
                 inputs.append(coded(name, places[k]))
             else:
-                inputs.append(Input(name, tuple(map(str, own)), tuple(map(float, own))))
+                inputs.append(Input(name, tuple(map(str, used)), tuple(map(float, used))))
         self.inputs = tuple(inputs)
         count = self._booster.num_model_per_iteration()
         self._name_outputs(count)
         self.size = counted(self._booster.num_trees(), "tree")
-        self._scaled(held.get("objective", "").split(" ")[0], link)
+        self._scaled(dump.get("objective", "").split(" ")[0], link)
         if self._is_open:
             listed = "; ".join(few(each) for each in self._lists)
             self.open += (f"Which columns have these levels: {listed}. fairdash finds them in the table.",)
@@ -122,9 +122,9 @@ class LightGBMModel(_Boosted):
         if len(settings) != 1:
             what = f"it lists the levels of {counted(len(self._lists), 'column')}, and does not say of which"
             raise refused(what, "Give the columns with levels as text, as in the model's training.")
-        taken = dict(zip(settings[0], self._lists, strict=True))
+        lists = dict(zip(settings[0], self._lists, strict=True))
         self.inputs = tuple(
-            coded(each.name, taken[k]) if k in taken else each for k, each in enumerate(self.inputs)
+            coded(each.name, lists[k]) if k in lists else each for k, each in enumerate(self.inputs)
         )
         self._is_open = False
 
@@ -142,11 +142,11 @@ class XGBoostModel(_Boosted):
         self.kind = f"XGBoost model ({'UBJSON' if content[1:2] in b'L{i' else 'JSON'})"
         try:
             self._booster = xgboost.Booster({"nthread": 1}, model_file=bytearray(content))
-            held = json.loads(self._booster.save_raw("json"))
+            dump = json.loads(self._booster.save_raw("json"))
         except xgboost.core.XGBoostError as error:
             hint = "Save it again, by save_model with the ending .json or .ubj."
             raise refused(f"it is no XGBoost model that can be read ({cause(error)})", hint) from error
-        learner, self._data = held["learner"], xgboost.DMatrix
+        learner, self._data = dump["learner"], xgboost.DMatrix
         objective, about = learner["objective"]["name"], learner["learner_model_param"]
         trees = learner["gradient_booster"].get("gbtree", learner["gradient_booster"]).get("model", {})
         names, types = self._booster.feature_names, self._booster.feature_types
@@ -156,7 +156,7 @@ class XGBoostModel(_Boosted):
         cats = trees.get("cats", {}).get("enc", [])
         levels = [_levels_of(each) for each in cats] or [()] * count
         self.inputs = tuple(
-            coded(name, own) if own else Input(name) for name, own in zip(names, levels, strict=True)
+            coded(name, used) if used else Input(name) for name, used in zip(names, levels, strict=True)
         )
         self._name_outputs(max(int(about["num_class"]), int(about.get("num_target", 1))))
         n_trees = int(trees.get("gbtree_model_param", {}).get("num_trees", 0))
@@ -263,13 +263,13 @@ class CatBoostModel(_Boosted):
         """Return sentences on levels that get the same price as a level that no training data contain."""
         sentences = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
-        own = self.priced(values)
+        prices = self.priced(values)
         for k, each in enumerate(self.inputs):
             if not each.is_text or not importance[k]:
                 continue
             nowhere = np.full(len(rows), "\x00 no level of any training", dtype=object)
             other = self.priced([*values[:k], nowhere, *values[k + 1 :]])
-            same = pd.Series(np.all(np.reshape(own == other, (len(rows), -1)), axis=1))
+            same = pd.Series(np.all(np.reshape(prices == other, (len(rows), -1)), axis=1))
             alike = same.groupby(values[k]).all()
             if levels := sorted(alike.index[alike & (alike.index != "")]):
                 count = counted(int(np.isin(values[k], levels).sum()), "row")
@@ -283,6 +283,6 @@ def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:
     """Return a feature's levels in the format of XGBoost 3.1 and later: bytes with offsets, or numbers."""
     if "offsets" not in enc:
         return tuple(as_levels(pd.Series(enc["values"])).tolist())
-    held = bytes(each % 256 for each in enc["values"])
+    content = bytes(each % 256 for each in enc["values"])
     ends = enc["offsets"]
-    return tuple(held[a:b].decode() for a, b in pairwise(ends))
+    return tuple(content[a:b].decode() for a, b in pairwise(ends))

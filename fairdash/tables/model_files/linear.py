@@ -167,12 +167,12 @@ def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | Non
     """Return the column that a part of a term names, and the level, or the power 1 for a number."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
     column = max((each for each in columns if name.startswith(each)), key=len, default=None)
-    rest = "" if column is None else name.removeprefix(column)
-    if column is not None and _INTERVAL.fullmatch(rest):
-        return column, rest
-    if column is None or rest.startswith(("(", "^")):
+    ending = "" if column is None else name.removeprefix(column)
+    if column is not None and _INTERVAL.fullmatch(ending):
+        return column, ending
+    if column is None or ending.startswith(("(", "^")):
         return None
-    match = _LEVEL.fullmatch(rest)
-    level = match[1] if match else rest
+    match = _LEVEL.fullmatch(ending)
+    level = match[1] if match else ending
     # The truth values of R get the spelling of pandas.
     return column, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0

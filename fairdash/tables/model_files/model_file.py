@@ -136,8 +136,8 @@ def cause(error: Exception) -> str:
     """Return a library's error message without error codes and paths."""
     words = str(error).splitlines()[0] if str(error) else type(error).__name__
     words = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", words)
-    kept = [each for each in words.split() if "/" not in each and "::" not in each]
-    return " ".join(kept)[:200].rstrip(". ")
+    words_of_message = [each for each in words.split() if "/" not in each and "::" not in each]
+    return " ".join(words_of_message)[:200].rstrip(". ")
 
 
 #: Pattern of the names that libraries give to the columns of an array.

@@ -83,16 +83,16 @@ class OnnxModel(NamedModel):
 
     def _may_have_a_link(self, producer: str) -> bool:
         """Return whether models of this producer may lack a link, as exported trees and additive ones do."""
-        held = self._content
-        trees = b"TreeEnsembleRegressor" in held and b"AVERAGE" not in held
-        return (trees and b"\x22\x03Exp" not in held) or producer == "ebm2onnx"
+        content = self._content
+        trees = b"TreeEnsembleRegressor" in content and b"AVERAGE" not in content
+        return (trees and b"\x22\x03Exp" not in content) or producer == "ebm2onnx"
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
         """Find the column of each input, or of each position in a single input."""
-        taken = table if columns is None else columns
-        if len(self._held) == 1 and self._held[0].name not in taken:
+        names = table if columns is None else columns
+        if len(self._held) == 1 and self._held[0].name not in names:
             (only,), shape = self.inputs, self._held[0].shape
-            width = shape[-1] if len(shape) == 2 and isinstance(shape[-1], int) else len(taken)
+            width = shape[-1] if len(shape) == 2 and isinstance(shape[-1], int) else len(names)
             self.inputs, self.names_inputs = (only,) * width, False
         super().match(columns, table, output)
 
@@ -122,17 +122,17 @@ class OnnxModel(NamedModel):
 
         The fields with levels are AttributeProto.strings and TensorProto.string_data.
         """
-        held = level.encode()
-        length = bytes([len(held)]) if len(held) < 128 else bytes([len(held) % 128 + 128, len(held) // 128])
-        is_there = any(field + length + held in self._content for field in (b"\x4a", b"\x32"))
+        text = level.encode()
+        length = bytes([len(text)]) if len(text) < 128 else bytes([len(text) % 128 + 128, len(text) // 128])
+        is_there = any(field + length + text in self._content for field in (b"\x4a", b"\x32"))
         return is_there or not which.is_text
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
         """Return the values of each input, (n,), in the type of the input."""
-        held = self._held if self.names_inputs else self._held * len(self.columns)
+        types = self._held if self.names_inputs else self._held * len(self.columns)
         return [
             as_levels(rows[name]) if each.type == _TEXT else number_values(rows[name], _NUMBERS[each.type])
-            for name, each in zip(self.columns, held, strict=True)
+            for name, each in zip(self.columns, types, strict=True)
         ]
 
     def priced(self, values: list[NDArray[Any]]) -> Array:

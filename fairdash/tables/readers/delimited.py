@@ -209,10 +209,10 @@ def cut_plain(
         return None
     begin, end, below = first[0] - 1, len(ends), list[int]()
     if not keep_below:
-        held = max(begin, end - ROWS_BELOW)
-        tail = io.StringIO(content[starts[held] :].decode(encoding), newline="")
-        last = [(line + held, row) for line, row in _records(tail, delimiter)]
-        end = held + len(list(_down_to_below(iter(last), below)))
+        checked = max(begin, end - ROWS_BELOW)
+        tail = io.StringIO(content[starts[checked] :].decode(encoding), newline="")
+        last = [(line + checked, row) for line, row in _records(tail, delimiter)]
+        end = checked + len(list(_down_to_below(iter(last), below)))
     # An empty line consists only of a line end.
     kinds = np.frombuffer(content, dtype=np.uint8)[starts[begin:end]]
     filled = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
@@ -341,19 +341,19 @@ def _header(
 
 def _down_to_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
     """Yield the records above final totals and notes, and add the lines of totals and notes to `below`."""
-    held: deque[_Record] = deque()
+    window: deque[_Record] = deque()
     for record in records:
-        held.append(record)
-        if len(held) > ROWS_BELOW:
-            yield held.popleft()
-    kept = list(held)
-    n_below = rows_below(kept)
+        window.append(record)
+        if len(window) > ROWS_BELOW:
+            yield window.popleft()
+    last = list(window)
+    n_below = rows_below(last)
     # Blank rows before totals and notes are also removed.
-    while n_below and (len(below) < n_below or not any(map(str.strip, kept[-1][1]))):
-        line, row = kept.pop()
+    while n_below and (len(below) < n_below or not any(map(str.strip, last[-1][1]))):
+        line, row = last.pop()
         if any(map(str.strip, row)):
             below.insert(0, line)
-    yield from kept
+    yield from last
 
 
 def _ragged(width: int, widths: Counter[int], lines: array[int]) -> Problem:

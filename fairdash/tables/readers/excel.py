@@ -154,8 +154,8 @@ def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) 
         raise OptionError.of("the workbook has no sheet of this name", f"It has {few(sheets)}.")
     if not sheets:
         raise ReadingError.of("the workbook has no sheet with cells", "Choose another file.")
-    seen = (each for each in sheets if each not in hidden)
-    return name if name is not None else next(seen, next(iter(sheets)))
+    visible_sheets = (each for each in sheets if each not in hidden)
+    return name if name is not None else next(visible_sheets, next(iter(sheets)))
 
 
 def _parts(content: bytes) -> dict[str, bytes]:

@@ -184,8 +184,8 @@ def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
     known = np.isfinite(np.stack(list(part.values()))).all(axis=0)
     year, month = (np.where(known, part[name], 0).astype(np.int64) for name in ("year", "mon"))
     days = (year * 12 + month - 70 * 12).astype("datetime64[M]").astype("datetime64[s]")
-    rest = ((part["mday"] - 1) * 24 + part["hour"]) * 3600 + part["min"] * 60 + part["sec"]
-    times = days + np.where(known, rest, 0).astype("timedelta64[s]")
+    seconds = ((part["mday"] - 1) * 24 + part["hour"]) * 3600 + part["min"] * 60 + part["sec"]
+    times = days + np.where(known, seconds, 0).astype("timedelta64[s]")
     return _Column(pd.Series(np.where(known, times, np.datetime64("NaT"))))
 
 

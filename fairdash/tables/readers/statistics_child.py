@@ -122,10 +122,10 @@ def _without_letters(values: pd.Series, letters: list[str], notes: list[str]) ->
     shown = ", ".join(f".{each}" for each in sorted(letters)[:5])
     verb = "is" if coded.sum() == 1 else "are"
     notes.append(f"“{values.name}”: {count} with a code of missing cells ({shown}) {verb} missing.")
-    rest = values.mask(coded)
-    if all(hasattr(each, "year") for each in rest.dropna()):
-        return pd.to_datetime(rest) if rest.notna().any() else rest.astype(float)
-    return pd.to_numeric(rest, errors="coerce")
+    known = values.mask(coded)
+    if all(hasattr(each, "year") for each in known.dropna()):
+        return pd.to_datetime(known) if known.notna().any() else known.astype(float)
+    return pd.to_numeric(known, errors="coerce")
 
 
 def _with_labels(

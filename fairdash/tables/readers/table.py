@@ -353,13 +353,13 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     """
     count = 0
     width = max((len(cells) for _, cells in rows), default=0)
-    kept = [[cell.strip() for cell in cells] for _, cells in rows]
-    while kept:
-        cells = kept.pop()
+    stripped = [[cell.strip() for cell in cells] for _, cells in rows]
+    while stripped:
+        cells = stripped.pop()
         if not any(cells):
             continue
-        above = next((other for other in reversed(kept) if any(other)), None)
-        if above is None or not (_is_total(cells, above) or _is_note(cells, width, kept)):
+        above = next((other for other in reversed(stripped) if any(other)), None)
+        if above is None or not (_is_total(cells, above) or _is_note(cells, width, stripped)):
             break
         count += 1
     return count

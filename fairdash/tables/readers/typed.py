@@ -137,13 +137,13 @@ def _finished(
         )
     if n_rows == 0:
         raise no_rows()
-    kept = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
-    table = TableBuilder([cells.column_names[k] for k in kept], np.arange(1, n_rows + 1), options)
+    places = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
+    table = TableBuilder([cells.column_names[k] for k in places], np.arange(1, n_rows + 1), options)
     nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not readable(one)]
     table.leave_out(nested, "their cells are neither numbers nor text, such as lists or records")
-    if len(kept) < cells.num_columns:
+    if len(places) < cells.num_columns:
         table.notes.append("The numbers of the rows, which pandas wrote beside the columns, are left out.")
-    for name, k in zip(table.names, kept, strict=True):
+    for name, k in zip(table.names, places, strict=True):
         add_arrow(table, name, cells.column(k))
     table.count_missing()
     return table.finish(PARQUET)

@@ -305,12 +305,12 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
 def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
     """Return the newest finished run on this table with the audit's roles, or the run that made the price."""
     owner = current_owner()
-    asked = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
+    of_audit = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
     for run in list_runs(owner=owner).runs:
         if run.available_result == RESULT and _table_of(run.spec.source) == _table_of(source):
             roles = roles_of(run.spec.source)
-            seen = (roles.prediction, roles.target, roles.weight, roles.rate)
-            if asked == seen and columns.sensitive in roles.sensitive:
+            of_run = (roles.prediction, roles.target, roles.weight, roles.rate)
+            if of_audit == of_run and columns.sensitive in roles.sensitive:
                 return run
     for name in source.made_from if isinstance(source, UploadSource) else ():
         try:
@@ -360,8 +360,8 @@ def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles
         for name in (columns.outcome, price, roles.target, *roles.features, *names)
         if name and name != columns.sensitive
     )
-    taken = {target, price, columns.exposure, columns.groups, columns.candidate, columns.expected_cost}
-    taken |= {columns.sensitive, *columns.also}
+    with_role = {target, price, columns.exposure, columns.groups, columns.candidate, columns.expected_cost}
+    with_role |= {columns.sensitive, *columns.also}
     return replace(
         roles,
         target=target,
@@ -370,5 +370,5 @@ def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles
         weight=columns.exposure,
         group=columns.groups,
         rate=columns.outcome in columns.totals,
-        features=tuple(name for name in columns.features or roles.features if name not in taken),
+        features=tuple(name for name in columns.features or roles.features if name not in with_role),
     )

@@ -97,15 +97,15 @@ def show_own_table() -> None:
     if table is None:
         return
     upload, reading, frame = table
-    given, _ = suggestion_of(frame, table=f"{upload.sha256} {reading}")
+    suggestion, _ = suggestion_of(frame, table=f"{upload.sha256} {reading}")
     begin = Roles(
-        target=given.target or "",
-        sensitive=given.sensitive,
-        features=given.features,
-        weight=given.weight,
-        prediction=given.prediction,
-        group=given.group,
-        rate=given.rate,
+        target=suggestion.target or "",
+        sensitive=suggestion.sensitive,
+        features=suggestion.features,
+        weight=suggestion.weight,
+        prediction=suggestion.prediction,
+        group=suggestion.group,
+        rate=suggestion.rate,
     )
     show_form(
         UploadSource(sha256=upload.sha256, name=upload.name, roles=begin, reading=reading), frame, begin
@@ -128,7 +128,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
     model = _ask_for_model(source, frame, roles)
     price = MODEL_PRICE if model != {} else None
     columns = _ask_for_columns(source.id, frame, roles, price=price, is_new=is_new)
-    asked = _ask_for_plan(columns)
+    options = _ask_for_plan(columns)
     st.caption("The audit fixes criterion and threshold before it computes any result.")
     label, is_missing = "Audit this price", columns is None or model is None
     if is_missing:
@@ -137,7 +137,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         assert columns is not None
         assert model is not None
         try:
-            plan = AuditPlan.of(columns, **asked)
+            plan = AuditPlan.of(columns, **options)
             if is_new:
                 source = replace(source, roles=roles_of_audit(roles, columns, frame))
                 choose_source(source)
@@ -169,7 +169,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
         file = about = None
     columns, output = _ask_for_inputs(source, names, roles, about)
     left, right = st.columns(2)
-    given = {
+    options = {
         "check_column": ask(
             left, ModelFile, "check_column", options=[None, *names], key=KEY("check-column", source.id)
         ),
@@ -187,8 +187,8 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
     }
     if file is None:
         return None
-    inputs = [each for each in columns if each != given["check_column"]]
-    return {"model": file.getvalue(), "model_columns": inputs, "model_output": output, **given}
+    inputs = [each for each in columns if each != options["check_column"]]
+    return {"model": file.getvalue(), "model_columns": inputs, "model_output": output, **options}
 
 
 @st.cache_data(show_spinner="Opening the model", max_entries=20)
@@ -236,7 +236,7 @@ def _ask_for_inputs(
 
 def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
     """Ask for the options of the plan except columns, three in a row, and return the answers."""
-    asked = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
+    options = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
     places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
     return {
         name: ask(
@@ -246,7 +246,7 @@ def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
             key=KEY("option", name),
             disabled=bool(needs := each.metadata["needs"]) and not (columns and columns.of(needs)),
         )
-        for place, (name, each) in zip(places, asked.items(), strict=False)
+        for place, (name, each) in zip(places, options.items(), strict=False)
     }
 
 
@@ -293,21 +293,21 @@ def _ask_for_columns(
     sensitive = one(places[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
     outcome = one(places[1], "outcome", roles.target)
     exposure = one(places[2], "exposure", roles.weight)
-    given, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
-    parts, use_parts = given.parts_of_price, KEY("parts", table, column)
+    suggestion, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
+    parts, use_parts = suggestion.parts_of_price, KEY("parts", table, column)
     left_out = () if st.session_state.get(use_parts) else parts
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
         amounts = [column, outcome, one(left, "expected_cost", None), one(right, "candidate", None)]
         taken.extend(several(right, "also", free(sensitive_ones)))
-        groups = one(left, "groups", roles.group or given.group, names)
+        groups = one(left, "groups", roles.group or suggestion.group, names)
         controls = several(right, "controls", free(names))
         classes = [name for name in numbers if name not in taken or name == sensitive]
         probabilities = several(left, "probabilities", classes)
         others = [name for name in names if name not in probabilities]
         known = one(right, "known_class", None, others, disabled=not probabilities)
         chosen_roles["known_class"] = known if probabilities else None
-        begin = (*given.features, *parts) if is_new else roles.features
+        begin = (*suggestion.features, *parts) if is_new else roles.features
         features = several(
             st.container(),
             "features",
@@ -320,9 +320,9 @@ def _ask_for_columns(
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
         one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
     if parts:
-        _say_parts(given.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
-    if given.policies is not None and groups in (None, given.group):
-        words = f"**{safe(given.group)}** names {given.policies.in_words()}."
+        _say_parts(suggestion.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
+    if suggestion.policies is not None and groups in (None, suggestion.group):
+        words = f"**{safe(suggestion.group)}** names {suggestion.policies.in_words()}."
         if groups is None:
             st.warning(f"{words} Choose it as the policy: the rows of one policy are not independent.")
         else:
@@ -368,14 +368,14 @@ def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
     """Ask which amounts are totals over the exposure, which the audit divides by the exposure."""
-    there = [name for name in amounts if name is not None]
-    if exposure is None or not there:
+    named = [name for name in amounts if name is not None]
+    if exposure is None or not named:
         return []
     return st.multiselect(
         f"Columns with totals over “{safe(exposure)}”. The audit divides them by it and treats all others "
         "as amounts per unit",
-        there,
-        default=[name for name in there if looks_like_total(frame[name])],
+        named,
+        default=[name for name in named if looks_like_total(frame[name])],
         placeholder="None",
-        key=KEY("totals", table, exposure, *there),
+        key=KEY("totals", table, exposure, *named),
     )

@@ -152,14 +152,14 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
         if known is not None and known.sha256 not in mine:
             mine.append(known.sha256)
         # Without sign-in, many people share "local", so a session lists only the files that it has uploaded.
-        kept = [each for each in list_uploads(owner=owner) if signs_in() or each.sha256 in mine]
-        if known is not None and known.sha256 not in [each.sha256 for each in kept]:
+        uploads = [each for each in list_uploads(owner=owner) if signs_in() or each.sha256 in mine]
+        if known is not None and known.sha256 not in [each.sha256 for each in uploads]:
             show_problems(no_longer_kept())
-        if kept:
-            digests = [each.sha256 for each in kept]
+        if uploads:
+            digests = [each.sha256 for each in uploads]
             upload = st.selectbox(
                 "or a file you uploaded before",
-                kept,
+                uploads,
                 index=digests.index(known.sha256) if known and known.sha256 in digests else None,
                 format_func=lambda each: f"{each.name}, {each.kept_at:%d %b %Y, %H:%M} UTC",
                 placeholder="Choose a file",

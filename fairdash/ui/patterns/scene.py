@@ -120,8 +120,8 @@ def ask_for_pattern(place: DeltaGenerator) -> str:
     """Ask for the pattern; the address stores its id (a bound selectbox would store its title)."""
     options = [*SHAPES, POINTS]
     if Address.PATTERN not in st.session_state:
-        asked = st.query_params.get(Address.PATTERN)
-        st.session_state[Address.PATTERN] = asked if asked in options else DEFAULT.pattern
+        id_in_address = st.query_params.get(Address.PATTERN)
+        st.session_state[Address.PATTERN] = id_in_address if id_in_address in options else DEFAULT.pattern
     pattern = place.selectbox(
         "Pattern",
         options,
@@ -246,12 +246,12 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
         [safe(short_name(id)) for id in estimates["id"] if (id in detected) is sees] for sees in (True, False)
     )
     if seeing and len(seeing) < len(blind):
-        seen = f"{len(seeing)} of {count} estimators detect the link: {', '.join(seeing)}"
+        text = f"{len(seeing)} of {count} estimators detect the link: {', '.join(seeing)}"
     else:
-        seen = f"{len(seeing)} of {count} estimators detect the link"
-        seen += f"; {', '.join(blind)} can't" if blind else ""
+        text = f"{len(seeing)} of {count} estimators detect the link"
+        text += f"; {', '.join(blind)} can't" if blind else ""
     return (
-        f"**{seen}.** The exact maximal correlation is {truth.hgr:.2f}. {safe(short_name(near))} is closest "
+        f"**{text}.** The exact maximal correlation is {truth.hgr:.2f}. {safe(short_name(near))} is closest "
         f"with {values[near]:.2f}, {safe(short_name(far))} is farthest with {values[far]:.2f}."
     )
 

@@ -155,17 +155,17 @@ def _ask_for_objective(trained_for: str) -> str:
 
 def lam_in_view(front: Front, plan: Sweep) -> float:
     """Return the weight in the address if it is on the path, else the initial weight of the page."""
-    asked = st.query_params.get(Address.LAM)
+    in_address = st.query_params.get(Address.LAM)
     stops = points_of_plan(plan, front.methods[0])
-    lam = next((stop.lam for stop in stops if f"{stop.lam:g}" == asked), None)
+    lam = next((stop.lam for stop in stops if f"{stop.lam:g}" == in_address), None)
     return front.opening if lam is None else lam
 
 
 def _show_whose(comparison: Comparison) -> None:
     """Show the subject of the page in one line."""
-    seen, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
-    line = f"{safe(comparison.title)} · {seen.meaning}"
-    if seen != trained:
+    goal, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
+    line = f"{safe(comparison.title)} · {goal.meaning}"
+    if goal != trained:
         line += f" These models were trained for {trained.title.lower()}."
     columns = (comparison.target, *comparison.result.sensitive.columns)
     headers = [
@@ -263,7 +263,7 @@ def _distributions(comparison: Comparison) -> None:
 
 def _hiding(comparison: Comparison) -> None:
     """Show the functions f and g of the spline correlation for both points."""
-    seen = comparison.objective_seen
+    goal = comparison.objective_seen
     try:
         curves = {
             comparison.called(point): learned_functions(
@@ -277,9 +277,12 @@ def _hiding(comparison: Comparison) -> None:
     for column, of_sensitive, title, axis in zip(
         st.columns(2),
         (False, True),
-        (f"f: transformation of the {seen.audited}", f"g: transformation of {comparison.sensitive_called}"),
         (
-            label(seen.audited.capitalize(), comparison.unit),
+            f"f: transformation of the {goal.audited}",
+            f"g: transformation of {comparison.sensitive_called}",
+        ),
+        (
+            label(goal.audited.capitalize(), comparison.unit),
             comparison.sensitive_axis,
         ),
         strict=True,
@@ -298,7 +301,7 @@ def _hiding(comparison: Comparison) -> None:
                 alt=f"{title}, for {comparison.called(comparison.a)} and {comparison.called(comparison.b)}.",
             )
     st.caption(
-        f"Of all transformations of the {seen.audited} and {safe(comparison.sensitive_called)}, these two "
+        f"Of all transformations of the {goal.audited} and {safe(comparison.sensitive_called)}, these two "
         "have the highest correlation (HGR, by splines on the rows shown). Steep or bending parts of g "
         "show where groups differ. Near independence the curves only show noise."
     )

@@ -208,9 +208,9 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
         show_problems(error)
         return
     names, times = comparison.result.names, len(openings)
-    own = opening_of(comparison, openings)
-    if own is not None:
-        first, *rest = of_opening(own, times=times, names=names)
+    opening = opening_of(comparison, openings)
+    if opening is not None:
+        first, *rest = of_opening(opening, times=times, names=names)
         st.markdown(f"**{safe(first)}**")
         st.markdown(safe(" ".join(rest)))
     elif openings:
@@ -222,7 +222,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
         )
     else:
         st.markdown(safe(not_opened(len(aside.rows))))
-    if own is None:
+    if opening is None:
         st.button(
             "Confirm on rows set aside" if not openings else "Open again for this point",
             icon=":material/lock_open:",
@@ -231,7 +231,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
             key=KEY("open"),
             help="Test the chosen point once on unused rows. Only the first test is valid, so choose first.",
         )
-    others = [each for each in openings if each != own]
+    others = [each for each in openings if each != opening]
     if others:
         with st.expander("Results for other points"):
             for paragraph in of_openings(others, names):
@@ -398,8 +398,8 @@ def show_refit(
     def start() -> None:
         what, details = noted
         note(run.folder, what, who=owner, **details, weight=f"λ = {lam:g}")
-        asked = {"run": run.id, "method": method, "lam": lam, "figures": dict(figures)}
-        start_model(run.spec.source, comparison.refit_plan, owner=owner, **asked)
+        fields = {"run": run.id, "method": method, "lam": lam, "figures": dict(figures)}
+        start_model(run.spec.source, comparison.refit_plan, owner=owner, **fields)
 
     show_or_start(
         find_model(run=run.id, method=method, lam=lam, owner=owner),

@@ -56,13 +56,13 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
     st.markdown(_answer(comparison, tariffs, lam))
 
     front = comparison.front
-    own = tariffs[(tariffs["lam"] == lam) & tariffs["measure"].isin([front.error, *front.measures])]
+    rows = tariffs[(tariffs["lam"] == lam) & tariffs["measure"].isin([front.error, *front.measures])]
     show_refit(
         comparison,
         run,
         method=FAIR_TARIFF,
         lam=lam,
-        figures=dict(zip(own["measure"], own["value"], strict=True)),
+        figures=dict(zip(rows["measure"], rows["value"], strict=True)),
         noted=("asked for a tariff", {}),
         show=lambda job: _show_fitted(comparison, run, job, lam),
         label="Fit this tariff on all rows",
@@ -192,12 +192,12 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
         float(table[name].loc[AFTER]) for name in ("at_lower", "at_upper", "level", "brought")
     )
     exposure = "the exposure" if comparison.result.weight is not None else "the customers"
-    held = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
+    caps = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
         "Values are means over the test rows of the splits, with noise floors in brackets. The gap is the "
         f"largest difference between average {audited}, divided by the mean premium. We first scale today's "
         f"price to the tariff's income (times {number(brought)}), so changes are relative to the general "
-        f"level. Of {exposure}, {held[0]} are capped at −{most:g} % and {held[1]} at +{most:g} %. The others "
+        f"level. Of {exposure}, {caps[0]} are capped at −{most:g} % and {caps[1]} at +{most:g} %. The others "
         f"pay the tariff times {number(level)}. Total income is the same before and after."
     )

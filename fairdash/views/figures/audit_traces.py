@@ -337,15 +337,15 @@ def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: The
     quantiles = 100 * table.filter(regex=r"^q\d+$") / chart.mean_price
     # Names have two lines, so that a narrow screen has room for the bars.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):
-        own = quantiles.iloc[k]
+        row = quantiles.iloc[k]
         look: Values = {"name": name, "hover": f"{name}: %{{x:.1f}} %"}
         for low, high, width in (("q05", "q95", 3), ("q25", "q75", 11)):
             figure.add_trace(
-                line([own[low], own[high]], [name] * 2, colour=theme.chosen, width=width, **look)
+                line([row[low], row[high]], [name] * 2, colour=theme.chosen, width=width, **look)
             )
         look |= {"colour": theme.standard, "hover": f"{name}, the median policy: %{{x:.1f}} %"}
         ring = {"line": {"color": theme.text, "width": 1}}
-        figure.add_trace(dots([own["q50"]], [name], size=11, marker=ring, **look))
+        figure.add_trace(dots([row["q50"]], [name], size=11, marker=ring, **look))
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
 
 

@@ -130,8 +130,8 @@ def objectives_figure(
     place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
     paths = {objective: place(frame) for objective, frame in test.items()}
     for k, (objective, frame) in enumerate(paths.items()):
-        own = method if method in set(frame["method"]) else frame["method"].iloc[0]
-        path = frame[frame["method"] == own].sort_values("lam")
+        shown = method if method in set(frame["method"]) else frame["method"].iloc[0]
+        path = frame[frame["method"] == shown].sort_values("lam")
         _panel(figure, path, k, len(test), OBJECTIVES[objective].audited, measure, chosen_lam, theme)
     errors = pd.concat([frame["y"] for frame in paths.values()])
     room = 0.12 * (float(errors.max() - errors.min()) or 1.0)

@@ -108,9 +108,9 @@ def front_without_marks(
     trained, test, single = map(place, (trained, test, single))
     trained = trained.assign(best=best)
     splits = single[(single["method"] == method) & (single["share"] == 0)]
-    own = test[test["method"] == method]
+    path_rows = test[test["method"] == method]
     besides = [place(each) for each in (references, baselines) if each is not None and len(each)]
-    heights = pd.concat([each["y"] for each in (test, *_ends_of_bars(own))])
+    heights = pd.concat([each["y"] for each in (test, *_ends_of_bars(path_rows))])
     axes = fit_axes(figure, pd.concat([each["x"] for each in (test, *besides)]), heights)
     words = _names_of_paths(test, theme)
     for table in besides:
@@ -139,7 +139,7 @@ def front_without_marks(
     look = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
     figure.add_traces(_path(paths[method], points[method], **look))
     # The positions of labels depend on the marks.
-    path = own[["x", "y"]].to_numpy().tolist()
+    path = path_rows[["x", "y"]].to_numpy().tolist()
     return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
 
 
@@ -404,8 +404,8 @@ def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Them
         height=_HEIGHT,
     )
     standard = table[table["method"] == STANDARD]
-    own = table[(table["method"] != STANDARD) & (table["comparable"].notna())]
-    for method, path in own.groupby("method", sort=False):
+    paths = table[(table["method"] != STANDARD) & (table["comparable"].notna())]
+    for method, path in paths.groupby("method", sort=False):
         path = pd.concat([standard, path.sort_values("level", ascending=False)])
         is_default, needs_s = method == DEFAULT_METHOD, bool(path["needs_s"].iloc[-1])
         figure.add_trace(

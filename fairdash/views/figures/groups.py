@@ -169,9 +169,9 @@ def spread_figure(
     ticks = []
     for row, group in enumerate(b["group"].unique()):
         for densities, label, colour, dash, opacity, symbol in models:
-            own = densities[densities["group"] == group]
-            first = own.iloc[0]
-            x, heights = own["x"], scale * own["density"]
+            density = densities[densities["group"] == group]
+            first = density.iloc[0]
+            x, heights = density["x"], scale * density["density"]
             if first["is_constant"]:
                 # A constant group is a line as high as the highest curve.
                 x, heights = pd.Series([first["mean"]] * 2), pd.Series([0.0, _TALLEST])

@@ -165,13 +165,13 @@ def _dress(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
         ("xaxis", axes.set_xlabel, axes.xaxis),
         ("yaxis", axes.set_ylabel, axes.yaxis),
     ):
-        own = layout.get(name, {})
-        set_label(_words(own.get("title", {}).get("text") or ""))
-        if "tickvals" in own:
+        options = layout.get(name, {})
+        set_label(_words(options.get("title", {}).get("text") or ""))
+        if "tickvals" in options:
             axis.set_ticks(
-                np.asarray(own["tickvals"], dtype=float), [_words(each) for each in own["ticktext"]]
+                np.asarray(options["tickvals"], dtype=float), [_words(each) for each in options["ticktext"]]
             )
-        elif str(own.get("tickformat", "")).endswith("%"):
+        elif str(options.get("tickformat", "")).endswith("%"):
             axis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
         else:
             axis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("-", "−"))

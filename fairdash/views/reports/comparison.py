@@ -278,8 +278,8 @@ class Comparison:
 
     def _profile(self, point: ModelKey, objective: str) -> pd.DataFrame:
         predictions = self.predictions(point)
-        seen = OBJECTIVES[objective]
-        values = seen.audit(np.stack(list(predictions.values())), self.result.target)
+        of_objective = OBJECTIVES[objective]
+        values = of_objective.audit(np.stack(list(predictions.values())), self.result.target)
         splits = [self.result.splits[j] for j in predictions]
         result, groups = self.result, self.front.groups
         return quantile_profile(
@@ -311,9 +311,9 @@ class Comparison:
 
     def spreads(self) -> dict[ModelKey, pd.DataFrame]:
         """Return densities of predictions or residuals by thirds of the column, on one split's test rows."""
-        seen = {point: self.audited_of_first_split(point) for point in (self.a, self.b)}
-        grid = common_grid(*(u for u, _ in seen.values()))
-        return {point: densities(u, s, grid=grid) for point, (u, s) in seen.items()}
+        audited = {point: self.audited_of_first_split(point) for point in (self.a, self.b)}
+        grid = common_grid(*(u for u, _ in audited.values()))
+        return {point: densities(u, s, grid=grid) for point, (u, s) in audited.items()}
 
     def audited_of_first_split(self, point: ModelKey) -> tuple[Array, Array]:
         """Return predictions or residuals, and s, on the test rows of the first split that has this point."""
@@ -335,8 +335,8 @@ class Comparison:
             lam = curve_point.high if curve_point.share >= 0.5 else curve_point.low
             method = STANDARD if lam == 0 else point.method
             table = self.result.importance
-            own = table[(table["method"] == method) & (table["lam"] == lam)]
-            columns[name] = own.groupby("feature", sort=False)[kind].mean()
+            rows = table[(table["method"] == method) & (table["lam"] == lam)]
+            columns[name] = rows.groupby("feature", sort=False)[kind].mean()
         return pd.DataFrame(columns).reset_index()
 
     def scored(self) -> pd.DataFrame:

@@ -187,8 +187,8 @@ class Front:
         return self._of_mean("rmse") if self.error == "mse" else math.nan
 
     def _of_mean(self, error: str) -> float:
-        own = of_measure(self.baselines, error)
-        return float(own.loc[own["method"] == MEAN, "value"].iloc[0]) if len(own) else math.nan
+        means = of_measure(self.baselines, error)
+        return float(means.loc[means["method"] == MEAN, "value"].iloc[0]) if len(means) else math.nan
 
     def rows(self, measure: str) -> pd.DataFrame:
         """Return the test values of a measure or error, one row per method and stop."""
@@ -264,8 +264,8 @@ def parse_point(front: Front, text: str) -> ModelKey:
     OptionError
         The front does not have this point.
     """
-    asked = ModelKey.parse(text)
-    point = asked if text == STANDARD else point_of(front, asked.method, asked.lam)
+    key = ModelKey.parse(text)
+    point = key if text == STANDARD else point_of(front, key.method, key.lam)
     return THE_STANDARD if point.is_standard else point
 
 
@@ -279,11 +279,11 @@ def point_of(front: Front, method: str, lam: float) -> ModelKey:
     """
     get_entry({id: id for id in front.methods}, method, option="method")
     stops = front.rows(front.error)
-    there = stops.loc[stops["method"] == method, "lam"]
-    points = [ModelKey(method, float(each)) for each in there if f"{each:g}" == f"{lam:g}"]
+    lams = stops.loc[stops["method"] == method, "lam"]
+    points = [ModelKey(method, float(each)) for each in lams if f"{each:g}" == f"{lam:g}"]
     if points:
         return points[0]
-    nearest = sorted(there, key=lambda each: abs(each - lam))[:3]
+    nearest = sorted(lams, key=lambda each: abs(each - lam))[:3]
     raise OptionError.of(
         f"The path has no point at λ = {lam:g}",
         f"The nearest are {', '.join(f'{each:g}' for each in sorted(nearest))}.",
@@ -312,8 +312,8 @@ def nearest_points(front: Front) -> pd.DataFrame:
     if price.empty:
         ordered = table.sort_values("lam", kind="stable", ignore_index=True)
         return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MOST + 1).round().astype(int))]
-    seen = table[["error", "dependence"]].to_numpy(dtype=float)
-    distance = np.hypot(*((seen - seen[0]) / np.maximum(np.ptp(seen, axis=0), 1e-300)).T)
+    places = table[["error", "dependence"]].to_numpy(dtype=float)
+    distance = np.hypot(*((places - places[0]) / np.maximum(np.ptp(places, axis=0), 1e-300)).T)
     return table.iloc[np.argsort(distance, kind="stable")[: MOST + 1]].reset_index(drop=True)
 
 

@@ -30,8 +30,8 @@ def read_methods() -> pd.DataFrame:
     """
     table = pd.read_csv(RESULTS)
     # A class of somebody else is “module:Class”.
-    own = table["method"].str.partition(":")[2].str.lower()
-    table["method"] = own.where(own != "", table["method"])
+    class_names = table["method"].str.partition(":")[2].str.lower()
+    table["method"] = class_names.where(class_names != "", table["method"])
     keys = ["data", "reading", "level"]
     default = table[table["method"] == DEFAULT_METHOD].set_index(keys)["error"]
     beside = table.join(default.rename("default"), on=keys)["default"] + table["more"]

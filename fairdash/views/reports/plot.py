@@ -89,9 +89,9 @@ def front(
         seen_front = seen.front
     prices = seen_front.references.iloc[:0]
     if references is not None:
-        own = references.figures[references.figures["part"] == "test"]
-        own = of_sensitive(own, first if sensitive is None else sensitive)
-        prices = summarise_splits(own, test_to_train=result.test_to_train)
+        test = references.figures[references.figures["part"] == "test"]
+        test = of_sensitive(test, first if sensitive is None else sensitive)
+        prices = summarise_splits(test, test_to_train=result.test_to_train)
     benchmarks = seen_front.baselines if dataset is not None else seen_front.baselines.iloc[:0]
     drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
     measured = {id: id for id in drawn.measures}
@@ -210,11 +210,11 @@ def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, 
     """Return the results for all sensitive columns together, under the name of one column."""
     figures = {}
     for objective, table in tables.items():
-        own = table[table["column"] == ""]
-        figures[objective] = own.assign(column=np.where(own["measure"].isin(ERRORS), "", name))
+        joint = table[table["column"] == ""]
+        figures[objective] = joint.assign(column=np.where(joint["measure"].isin(ERRORS), "", name))
     return figures
 
 
 def _sensitive(columns: Iterable[str], column: str | None) -> str:
-    there = {each: each for each in columns}
-    return get_entry(there, next(iter(there)) if column is None else column, option="sensitive column")
+    names = {each: each for each in columns}
+    return get_entry(names, next(iter(names)) if column is None else column, option="sensitive column")

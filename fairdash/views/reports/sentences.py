@@ -286,11 +286,11 @@ def both_objectives(comparison: Comparison) -> str:
     parts = []
     for objective, front in comparison.fronts.items():
         standard = front.figure(comparison.measure, ModelKey(comparison.b.method, 0.0)).value
-        own = front.figure(comparison.measure, comparison.b)
-        value = own.value
+        values = front.figure(comparison.measure, comparison.b)
+        value = values.value
         step = "falls" if value < standard else "grows"
         moves = f"{step} from {number(standard)} to" if number(value) != number(standard) else "stays at"
-        floor = " (within the noise floor)" if value <= own.edge else ""
+        floor = " (within the noise floor)" if value <= values.edge else ""
         parts.append(f"{symbol} of the {OBJECTIVES[objective].audited} {moves} {number(value)}{floor}")
     return f"From the standard model to {comparison.called(comparison.b)}: " + ", ".join(parts) + "."
 
@@ -300,7 +300,7 @@ def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached:
     measure = comparison.measure
     symbol = REGISTRY[measure].symbol
     rows = of_measure(comparison.front.validation, measure)
-    own = rows[(rows["method"] == point.method) & (rows["lam"] == point.lam)].iloc[0]
+    row = rows[(rows["method"] == point.method) & (rows["lam"] == point.lam)].iloc[0]
     begin = (
         f"For {goal}: {point.title}"
         if is_reached
@@ -308,7 +308,7 @@ def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached:
     )
     return (
         f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
-        f"{number(float(own['value']))}. Compared with the standard model, "
+        f"{number(float(row['value']))}. Compared with the standard model, "
         f"{error_between(comparison, THE_STANDARD, point)}."
     )
 
@@ -434,5 +434,5 @@ def refit_includes(n: int) -> str:
 
 def opening_of(comparison: Comparison, openings: Sequence[Confirmation]) -> Confirmation | None:
     """Return the use of the holdout for the point in view, or None."""
-    own = (each for each in openings if each.is_of(comparison.b, objective=comparison.objective))
-    return next(own, None)
+    matching = (each for each in openings if each.is_of(comparison.b, objective=comparison.objective))
+    return next(matching, None)

@@ -54,9 +54,9 @@ class Stops:
 def stops_of(comparison: Comparison) -> Stops:
     """Return the values at all points of B's method, which do not depend on B's position."""
     method, front = comparison.b.method, comparison.front
-    there = set(front.test.loc[front.test["method"] == method, "lam"])
+    stored = set(front.test.loc[front.test["method"] == method, "lam"])
     stops = points_of_plan(comparison.plan, method)
-    points = tuple(each if each.lam in there else ModelKey(method, 0.0) for each in stops)
+    points = tuple(each if each.lam in stored else ModelKey(method, 0.0) for each in stops)
     profiles: list[Array] = []
     moved: list[float] = []
     for (low, high), between in groupby(points, key=lambda each: (each.low, each.high)):

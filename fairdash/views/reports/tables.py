@@ -157,9 +157,9 @@ def hypervolumes(comparison: Comparison) -> Table:
     front = comparison.front
     rows = []
     for method in front.methods:
-        own = front.single[(front.single["method"] == method) & (front.single["share"] == 0)]
+        path = front.single[(front.single["method"] == method) & (front.single["share"] == 0)]
         shares = []
-        for _, split in own.groupby("split"):
+        for _, split in path.groupby("split"):
             errors, values = (of_measure(split, each) for each in (front.error, comparison.measure))
             worst = float(values.loc[values["lam"] == 0, "value"].iloc[0])
             if worst > 0:
@@ -232,18 +232,20 @@ def profile(comparison: Comparison, objective: str) -> Table:
 
 def spread(comparison: Comparison) -> Table:
     """Tabulate means and standard deviations by thirds of the sensitive column, first split's test rows."""
-    seen = {point: comparison.audited_of_first_split(point) for point in comparison.points}
-    s = next(iter(seen.values()))[1]
+    audited = {point: comparison.audited_of_first_split(point) for point in comparison.points}
+    s = next(iter(audited.values()))[1]
     groups = merged_groups(s, [np.arange(len(s))], n_groups=3)
     rows = []
     for group in range(int(groups.max()) + 1):
-        own = groups == group
-        spreads = [(float(u[own].mean()), float(u[own].std()), np.sqrt(own.sum())) for u, _ in seen.values()]
+        mask = groups == group
+        spreads = [
+            (float(u[mask].mean()), float(u[mask].std()), np.sqrt(mask.sum())) for u, _ in audited.values()
+        ]
         cells = [f"{_rounded(mean, sd / root)} ({_rounded(sd, sd / root)})" for mean, sd, root in spreads]
-        rows.append([span(s[own].min(), s[own].max()), f"{own.sum():,}", *cells])
+        rows.append([span(s[mask].min(), s[mask].max()), f"{mask.sum():,}", *cells])
     return Table.of_rows(
         f"{comparison.objective_seen.audited.capitalize()}s by third{_in_unit(comparison)}",
-        [comparison.sensitive_called, "Test rows", *map(named, seen)],
+        [comparison.sensitive_called, "Test rows", *map(named, audited)],
         rows,
         "The first split's test rows: average and, in brackets, standard deviation."
         + (f" The figure shows {MAX_ROWS:,} rows, drawn at random." if len(s) > MAX_ROWS else ""),
@@ -252,8 +254,8 @@ def spread(comparison: Comparison) -> Table:
 
 def objectives(comparison: Comparison) -> Table:
     """Tabulate the dependence of predictions and of residuals."""
-    seen = [OBJECTIVES[objective] for objective in comparison.fronts]
-    columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in seen]}
+    objectives = [OBJECTIVES[objective] for objective in comparison.fronts]
+    columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in objectives]}
     for point in comparison.points:
         figures = (front.figure(comparison.measure, point) for front in comparison.fronts.values())
         rows = [(figure, comparison.measure) for figure in figures]

@@ -134,9 +134,9 @@ class Rule:
     @property
     def answers(self) -> str:
         """Numbers and titles of the audit questions that concern the rule."""
-        asked = [f"{each.title} ({n})" for n, each in QUESTIONS.items() if f"question_{n}" in self.shows]
-        asked = ["All questions."] if len(asked) == len(QUESTIONS) else asked
-        return " ".join([*asked, *(["Changes since an earlier audit."] if "since" in self.shows else [])])
+        questions = [f"{each.title} ({n})" for n, each in QUESTIONS.items() if f"question_{n}" in self.shows]
+        questions = ["All questions."] if len(questions) == len(QUESTIONS) else questions
+        return " ".join([*questions, *(["Changes since an earlier audit."] if "since" in self.shows else [])])
 
     @property
     def row(self) -> dict[str, Any]:
