@@ -110,8 +110,8 @@ def build_dataset(
     remarks = list(notes)
     frame, roles = apply_fixes(frame, roles, fixes, remarks)
     used = [column for part in roles.parts.values() for column in part]
-    doubts = (doubt for each in dict.fromkeys(used) for doubt in doubts_about(frame[each]))
-    remarks += [doubt for doubt in doubts if doubt not in remarks]
+    remarks_on_used = (doubt for each in dict.fromkeys(used) for doubt in doubts_about(frame[each]))
+    remarks += [doubt for doubt in remarks_on_used if doubt not in remarks]
     table = _Table(frame, roles, fixes, lines, remarks)
     outcomes, problems = table.outcomes()
     left = ~table.unusable_rows(outcomes, drop_missing)

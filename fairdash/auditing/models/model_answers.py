@@ -228,10 +228,10 @@ def ask_model(
             {"column": column, "at": str(v), "value": model(_with(rows, column, v)).mean()} for v, _ in values
         ]
     tables = {
-        "flips": pd.DataFrame(flips).sort_values(
+        "flips": pd.DataFrame(moves).sort_values(
             "mean_change", key=np.abs, ascending=False, ignore_index=True
         )
-        if flips
+        if moves
         else pd.DataFrame(columns=["column", "mean_change", "mean_absolute", "beyond"]),
         "partial_dependence": pd.DataFrame(along, columns=["column", "at", "value"]),
     }
