@@ -210,14 +210,14 @@ def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
     >>> class_names(("p_black", "p_white")), class_names(("P(a)", "P(b)")), class_names(("x", "xy"))
     (('black', 'white'), ('a', 'b'), ('x', 'xy'))
     """
-    start, end = _shared(columns), _shared([name[::-1] for name in columns])
+    start, end = _shared_prefix_length(columns), _shared_prefix_length([name[::-1] for name in columns])
     short_names = tuple(name[start : len(name) - end] for name in columns)
     # Names may share first letters by chance, so the common prefix must end at a separator.
     cut = columns[0][:start]
     return columns if not all(short_names) or cut[-1:].isalnum() else short_names
 
 
-def _shared(names: Sequence[str]) -> int:
+def _shared_prefix_length(names: Sequence[str]) -> int:
     """Return the length of the prefix that all names share."""
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
@@ -259,7 +259,7 @@ def probabilities_of(
         )
     p = frame[list(chosen)].to_numpy(dtype=float, na_value=np.nan)
     p = _as_shares(p, rows, few(chosen), notes)
-    wrong = rows & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > _off_one(p)))
+    wrong = rows & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > _sum_tolerance(p)))
     if wrong.any():
         raise DataError(
             Problem(
@@ -294,10 +294,10 @@ def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns
     paid, held = float(mass @ np.nan_to_num(cost)), float(mass @ price)
     if not (paid > 0 and held > 0) or _LOWEST <= paid / held <= _HIGHEST:
         return []
-    sentence = f"{UNITS}: “{columns.outcome}” is {_rough(paid / held)} of “{columns.price}”."
+    sentence = f"{UNITS}: “{columns.outcome}” is {_in_per_cent(paid / held)} of “{columns.price}”."
     if price.max() <= _MAX_LOG and _LOWEST <= (of_exp := paid / float(mass @ np.exp(price))) <= _HIGHEST:
         return [
-            f"{sentence} It is {_rough(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
+            f"{sentence} It is {_in_per_cent(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
             "logarithm. Audit exp of it, or choose the link “log” for a model."
         ]
     if paid < held and (_are_counts(cost) or _are_counts(cost * weight)):
@@ -319,7 +319,7 @@ def _are_counts(cost: Array) -> bool:
     return bool(known.max() <= _MAX_CLAIMS and np.allclose(known, np.round(known), rtol=0, atol=1e-9))
 
 
-def _rough(share: float) -> str:
+def _in_per_cent(share: float) -> str:
     """Format a share in per cent with two significant digits, such as 6,600 %."""
     return f"{float(f'{100 * share:.2g}'):,g} %"
 
@@ -361,7 +361,7 @@ def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) 
     return p
 
 
-def _off_one(p: Array) -> float:
+def _sum_tolerance(p: Array) -> float:
     """Return the tolerance for the distance of sums of rows (n, k) from 1, which allows for rounded cells."""
     known = p[np.isfinite(p)]
     rounding = next(

@@ -132,7 +132,7 @@ def read_plan(path: str | PathLike[str]) -> PlanFile:
         The path has no plan, or fairdash can't read the plan.
     """
     place = Path(path)
-    with _reading(place, "plan"):
+    with _errors_of_reading(place, "plan"):
         text = read_part(place, PLAN) if place.suffix.lower() == ".zip" else _whole(place)
         return read_plan_file(text, max_bytes=LARGEST)
 
@@ -145,7 +145,7 @@ def read_part(place: Path, name: str) -> bytes:
     StorageError
         The file is missing, too large, or does not match its hash.
     """
-    with _reading(place):
+    with _errors_of_reading(place):
         files = unpack(_whole(place), PLAN, name, largest=LARGEST)
         if name != PLAN and PLAN in files:
             plan = read_plan_file(files[PLAN], max_bytes=LARGEST)
@@ -166,7 +166,7 @@ def _whole(place: Path) -> bytes:
 
 
 @contextmanager
-def _reading(place: Path, what: str = "audit") -> Iterator[None]:
+def _errors_of_reading(place: Path, what: str = "audit") -> Iterator[None]:
     """Convert any error that a foreign or altered file causes into a StorageError."""
     try:
         yield
@@ -254,7 +254,7 @@ class AuditResult(Findings):
             The path contains no audit, or fairdash can't read it.
         """
         place = Path(path)
-        with _reading(place):
+        with _errors_of_reading(place):
             return cls._of(read_content(_content_in(place), max_bytes=LARGEST))
 
     @classmethod

@@ -150,7 +150,7 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     values, covariance = curve.values, curve.covariance
     drawn = _draw(covariance, random_state)
     first, second = np.triu_indices(len(values), 1)
-    least = _least(curve)
+    least = _min_standard_error(curve)
     variance = np.diag(covariance)
     spread = variance[first] + variance[second] - 2 * covariance[first, second]
     error = np.sqrt(np.maximum(spread, least**2))
@@ -200,7 +200,7 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     scores = _in_groups(curve.products) @ contrasts
     groups, total = len(scores), scores.sum(axis=0)
     off = scores - total / groups
-    t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _least(curve))
+    t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _min_standard_error(curve))
     # Without a seed, each curve needs new draws, so this call bypasses the cache.
     draw = _bootstrap_counts if random_state is not None else _bootstrap_counts.__wrapped__
     counts = draw(groups, random_state)
@@ -220,7 +220,7 @@ def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
     return counts
 
 
-def _least(curve: Curve) -> float:
+def _min_standard_error(curve: Curve) -> float:
     """Return a lower limit for standard errors, which would be 0 for a price without noise."""
     return 1e-12 * max(float(np.abs(curve.values).max()), 1e-300)
 
@@ -241,7 +241,7 @@ class _Pairs:
         """Largest absolute error of any pair in each draw, (draws,)."""
         return np.abs(self.off).max(axis=1)
 
-    def _reach(self, level: float) -> Array:
+    def _limits_of_errors(self, level: float) -> Array:
         """Return simultaneous limits for all pairs' errors, (M,), exceeded with probability at most `level`.
 
         If there are too few draws for the level, the limits come from Bonferroni's inequality.
@@ -250,10 +250,10 @@ class _Pairs:
             return np.full(len(self.error), np.quantile(self.most, 1 - level))
         return np.asarray(-stdtrit(self.freedom, level / (2 * len(self.error))))
 
-    def _relevant(self, delta: float, level: float) -> tuple[Array, Array]:
+    def _relevant_errors(self, delta: float, level: float) -> tuple[Array, Array]:
         """Return the largest error in each draw, (draws,), among ordered pairs of points that may differ by
         more than δ, and a mask of such pairs, (2M,), whose second half has the points in opposite order."""
-        reach = self._reach(level * _SCREENED) * self.error
+        reach = self._limits_of_errors(level * _SCREENED) * self.error
         there, back = (each + reach > delta for each in (self.apart, -self.apart))
         relevant = np.concatenate([there, back])
         # A search over levels repeats a few sets of pairs, so their maxima are cached.
@@ -267,7 +267,7 @@ class _Pairs:
         apart, error = np.concatenate([self.apart, -self.apart]), np.tile(self.error, 2)
         limit = 0.0
         while True:
-            most, relevant = self._relevant(limit, level)
+            most, relevant = self._relevant_errors(limit, level)
             if not relevant.any():
                 return limit
             sure = np.quantile(most, 1 - level * (1 - _SCREENED))
@@ -285,7 +285,7 @@ class _Pairs:
         beyond = beyond / np.tile(self.error, 2)
 
         def is_above(level: float) -> bool:
-            most, relevant = self._relevant(delta, level)
+            most, relevant = self._relevant_errors(delta, level)
             if not relevant.any():
                 return False
             peak = float(beyond[relevant].max())

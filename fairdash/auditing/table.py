@@ -246,7 +246,9 @@ class AuditTable:
                 count, f"{what} in which {few(names)} {'is' if len(names) == 1 else 'are'} known", []
             )
         part = self.take(order)
-        return replace(part, deal=_dealt(part.keys, self.fold_seed, within=self.columns.groups is None))
+        return replace(
+            part, deal=_random_numbers(part.keys, self.fold_seed, within=self.columns.groups is None)
+        )
 
     @property
     def loss_ratio(self) -> float:
@@ -357,7 +359,7 @@ class AuditTable:
             features=features.iloc[order].reset_index(drop=True),
             # Units are numbered in row order, so without groups a row's unit is its position.
             units=pd.factorize(units[order])[0],
-            deal=_dealt(keys[order], seed, within=columns.groups is None),
+            deal=_random_numbers(keys[order], seed, within=columns.groups is None),
             keys=keys[order],
             first_price=numbers["price"][order],
             fold_seed=seed,
@@ -430,7 +432,7 @@ def _hash_of(held: pd.DataFrame) -> NDArray[np.uint64]:
     return np.asarray(pd.util.hash_pandas_object(held, index=False), dtype=np.uint64)
 
 
-def _dealt(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Array:
+def _random_numbers(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Array:
     """Return pseudo-random numbers in [0, 1): the finaliser of splitmix64 (Steele, Lea, Flood 2014) applied
     to key, seed and, with `within`, the row's number among equal keys.
 

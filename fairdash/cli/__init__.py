@@ -51,7 +51,7 @@ log = logging.getLogger("fairdash.cli")
 #: Exit status of an internal error, EX_SOFTWARE of sysexits.h, which no command uses for a result.
 UNEXPECTED = 70
 #: Exit status of a program that SIGPIPE ended: 128 + 13.
-_READER_GONE = 141
+_STATUS_OF_CLOSED_PIPE = 141
 #: Exit statuses that every command may have.
 _OTHER_STATUSES = f"2 bad input, {UNEXPECTED} unexpected error."
 
@@ -101,7 +101,9 @@ def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
         version=f"fairdash {__version__}",
         help_format="plaintext",
         help_formatter="default" if boxes else "plain",
-        default_parameter=Parameter(negative_iterable=(), allow_repeating=True, show_default=_shown),
+        default_parameter=Parameter(
+            negative_iterable=(), allow_repeating=True, show_default=_default_in_words
+        ),
         result_action="return_value",
     )
     for order, (verb, (place, meaning)) in enumerate(_VERBS.items()):
@@ -133,7 +135,7 @@ def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple
             yield from help_of_every_verb(cli, *verbs, name, width=width)
 
 
-def _shown(default: object) -> str | None:
+def _default_in_words(default: object) -> str | None:
     """Return the help text of a default; "" for a flag that is off, and for an empty list."""
     return str(default) if default or (default == 0 and default is not False) else None
 
@@ -166,7 +168,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with open(os.devnull, "wb") as nowhere:
             for stream in closed:
                 os.dup2(nowhere.fileno(), stream.fileno())
-        return _READER_GONE
+        return _STATUS_OF_CLOSED_PIPE
     except Exception as error:
         return _unexpected(error)
 

@@ -48,7 +48,7 @@ def compare_repeated(now: Findings, before: Findings) -> str:
     if now.origin.get("rows_sha256") != before.origin.get("rows_sha256"):
         return "The rows are not those of the evidence. Give its file, or compare samples with --against."
     return " ".join(
-        _sentences(dict(_leaves(before.to_dict(), ())), dict(_leaves(now.to_dict(), ())))
+        _sentences(dict(_values_by_path(before.to_dict(), ())), dict(_values_by_path(now.to_dict(), ())))
     ) + _made_with(now, before)
 
 
@@ -57,7 +57,9 @@ def _sentences(old: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any])
     for at, value in old.items():
         if isinstance(value, float):
             largest[_column(at)] = max(largest.get(_column(at), 0.0), abs(value))
-    gaps = {at: _gap(old.get(at), new.get(at), largest.get(_column(at), 0.0)) for at in old | new}
+    gaps = {
+        at: _relative_difference(old.get(at), new.get(at), largest.get(_column(at), 0.0)) for at in old | new
+    }
     worst = max(gaps, key=lambda at: gaps[at])
     where = _column(worst)
     if gaps[worst] == 0:
@@ -75,17 +77,17 @@ def _column(at: tuple[str, ...]) -> str:
     return ".".join(name for name in at if not name.isdigit())
 
 
-def _leaves(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _values_by_path(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield every number and text of the results with its path."""
     if isinstance(value, dict | list):
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
             if name not in _NO_RESULT:
-                yield from _leaves(each, (*at, str(name)))
+                yield from _values_by_path(each, (*at, str(name)))
     else:
         yield at, value
 
 
-def _gap(old: Any, new: Any, scale: float) -> float:
+def _relative_difference(old: Any, new: Any, scale: float) -> float:
     """Return the difference of two numbers as a share of `scale`; infinity for other unequal values."""
     if old == new:
         return 0.0

@@ -192,13 +192,13 @@ def _work(queue_name: str, parent: int | None) -> None:
 
         keep_enforcing()
     try:
-        _stand_by(queue_name, parent)
+        _wait_for_jobs(queue_name, parent)
     finally:
         DBOS.destroy()
         pool.close()
 
 
-def _stand_by(queue_name: str, parent: int | None) -> None:
+def _wait_for_jobs(queue_name: str, parent: int | None) -> None:
     """Let DBOS work until the queue has been empty for a while, or the parent process has ended.
 
     If the database can't be reached, DBOS lets each job wait for the database, and this function also waits.
@@ -240,10 +240,10 @@ def _import_all(queue_name: str) -> None:
         import fairdash.evaluation.execute_sweep
         import fairdash.training.stack  # noqa: F401
     if queue_name == queue.QUICK and not queue.has_jobs(queue_name):
-        _rehearse()
+        _warm_up_torch()
 
 
-def _rehearse() -> None:
+def _warm_up_torch() -> None:
     """Run a minimal preview, because torch and other packages load many parts only on first use."""
     from fairdash.data.source import CatalogueSource
     from fairdash.evaluation.execute_sweep import execute_sweep

@@ -256,7 +256,7 @@ class _Table(NamedTuple):
                     notes.append(
                         f"{counted(int(out.sum()), 'row')} left out: “{column}” can't be used there."
                     )
-                    self._say_lost(column, out, outcomes)
+                    self._note_lost_target(column, out, outcomes)
                 unusable |= out
             elif drop_missing and role in (TARGET, SENSITIVE):
                 without |= missing
@@ -274,7 +274,7 @@ class _Table(NamedTuple):
             notes.append(f"{counted(n_missing, 'row')} left out: the target or a sensitive value is missing.")
         return unusable | without
 
-    def _say_lost(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
+    def _note_lost_target(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
         """Add a note on the target's amount in rows without exposure, such as costs without a claim."""
         target = self.roles.target
         if column == self.roles.weight and target in outcomes:

@@ -131,7 +131,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         # The repr of a dataclass would print cells, which are personal data.
-        others = "".join(f", {part}={values.name!r}" for part, values in self._extra())
+        others = "".join(f", {part}={values.name!r}" for part, values in self._optional_columns())
         return (
             f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
             f"target={self.target.name!r}, sensitive={list(self.sensitive.columns)!r}{others})"
@@ -154,7 +154,7 @@ class Dataset:
             target=str(self.target.name),
             sensitive=tuple(self.sensitive.columns),
             features=tuple(self.features.columns),
-            **{role: str(column.name) for role, column in self._extra()},
+            **{role: str(column.name) for role, column in self._optional_columns()},
             rate=self.per_exposure,
         )
 
@@ -166,29 +166,29 @@ class Dataset:
         """
         digest = hashlib.sha256(b"fairdash dataset 1\n")
         for role, column in self._columns():
-            _feed(digest, role, column)
+            _add_to_digest(digest, role, column)
         return digest.hexdigest()
 
     def _columns(self) -> Iterator[tuple[str, pd.Series]]:
         yield "target", self.target
-        for role, column in self._extra():
+        for role, column in self._optional_columns():
             yield role, column
         for role, frame in (("sensitive", self.sensitive), ("feature", self.features)):
             for name in frame.columns:
                 yield role, frame[name]
 
-    def _extra(self) -> Iterator[tuple[str, pd.Series]]:
+    def _optional_columns(self) -> Iterator[tuple[str, pd.Series]]:
         """Yield each optional column, such as the weight, with its role."""
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:
         """Return all columns as one frame, (n, columns): features, sensitive columns, target, others."""
-        others = [column for _, column in self._extra()]
+        others = [column for _, column in self._optional_columns()]
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 
     def take(self, rows: NDArray[np.int64]) -> Dataset:
         """Return the data set restricted to the rows with the numbers `rows`, (m,), in this order."""
-        parts = ("features", "target", "sensitive", *(role for role, _ in self._extra()))
+        parts = ("features", "target", "sensitive", *(role for role, _ in self._optional_columns()))
         return replace(self, **{part: getattr(self, part).iloc[rows] for part in parts})
 
     @property
@@ -255,7 +255,7 @@ def _check(dataset: Dataset) -> None:
     """Raise an error for inconsistent parts, and for columns that are unsuitable for their roles."""
     checks = Checks(DataError)
     outcomes = [(TARGET, dataset.target), *((SENSITIVE, each) for each in _columns_of(dataset.sensitive))]
-    others = {SINGLE[part]: values for part, values in dataset._extra()}
+    others = {SINGLE[part]: values for part, values in dataset._optional_columns()}
     features = _columns_of(dataset.features)
     names = [each.name for each in (*features, *(each for _, each in outcomes), *others.values())]
     texts = all(isinstance(name, str) for name in names)
@@ -292,7 +292,7 @@ def _columns_of(frame: pd.DataFrame) -> list[pd.Series]:
     return [frame.iloc[:, position] for position in range(frame.shape[1])]
 
 
-def _feed(digest: hashlib._Hash, role: str, values: pd.Series) -> None:
+def _add_to_digest(digest: hashlib._Hash, role: str, values: pd.Series) -> None:
     """Add one column to a digest, as bytes that are equal on all machines."""
     kind: object
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":

@@ -71,7 +71,7 @@ def fetch_files(
     problems = [
         Problem(what=f"{name} from {publisher} {what}", hint=offline_advice)
         for name, checksum in checksums.items()
-        if (what := _fault(contents.get(name), checksum))
+        if (what := _problem_of(contents.get(name), checksum))
     ]
     if problems:
         raise DownloadError(*problems)
@@ -79,7 +79,7 @@ def fetch_files(
         write_whole(folder / name, content)
 
 
-def _fault(content: bytes | None, checksum: str) -> str:
+def _problem_of(content: bytes | None, checksum: str) -> str:
     """Describe the problem of a downloaded file; "" if there is none."""
     if content is None:
         return "is not in the archive"

@@ -233,7 +233,7 @@ def delete_upload(digest: str, *, owner: str | None = None) -> None:
     leaving = holders if owner is None else holders & {owner}
     try:
         if leaving == holders:
-            for part in _begun(path):
+            for part in _unfinished_files(path):
                 part.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
         for each in leaving or {owner or LOCAL}:
@@ -290,7 +290,7 @@ def _describe(path: Path, owner: str, name: str, keep_days: int | None, kept_at:
     write_whole(_description(path, owner), json.dumps(content).encode())
 
 
-def _begun(path: Path) -> list[Path]:
+def _unfinished_files(path: Path) -> list[Path]:
     """Return the temporary files that a process left when it was killed while storing this file."""
     parts = [part for part in _folder().glob(".*.part") if part.stat().st_size]
     if not parts or not path.is_file():

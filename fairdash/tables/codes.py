@@ -123,13 +123,13 @@ def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
     # Codes may be close to each other, but not to an ordinary value, so the smallest code is tested first.
     while codes:
         place = codes[-1]
-        if counts[place] >= _MIN_ROWS and _is_apart(levels[: place + 1], counts[: place + 1], sign):
+        if counts[place] >= _MIN_ROWS and _is_far_from_others(levels[: place + 1], counts[: place + 1], sign):
             break
         codes.pop()
     return {float(sign * levels[k]): int(counts[k]) for k in codes}
 
 
-def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
+def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
     """Return whether the last of these ascending numbers (times `sign`) is far from the others."""
     *_, code = levels
     others = levels[:-1]

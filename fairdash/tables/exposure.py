@@ -235,14 +235,14 @@ def unit_of_rate(target: str, exposure: str) -> str:
 def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:
     """Divide columns with too large numbers by a power of ten, and add the power to their units."""
     for column, values in columns.items():
-        exponent = _needless_exponent(values)
+        exponent = _exponent_of_scale(values)
         if exponent:
             columns[column] = values / 10.0**exponent
             units[column] = f"10^{exponent} {units.get(column, '')}".rstrip()
             notes.append(f"“{column}” is divided by 10^{exponent} because training uses single precision.")
 
 
-def _needless_exponent(values: pd.Series) -> int:
+def _exponent_of_scale(values: pd.Series) -> int:
     """Return the exponent e, usually 0, for which the squares of the values ÷ 10ᵉ fit a float."""
     if values.dtype != np.float64:
         return 0

@@ -250,7 +250,7 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
         float64 without missing cells, not constant.
     """
     blank = feature.isna().astype(float)
-    if varies(blank) and _reads_off(blank, pd.Series(sensitive.to_numpy(dtype=float), index=blank.index)):
+    if varies(blank) and _implies(blank, pd.Series(sensitive.to_numpy(dtype=float), index=blank.index)):
         return True
     known = feature.notna().to_numpy()
     n = int(known.sum())
@@ -258,10 +258,10 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
         return False
     f = feature[known].reset_index(drop=True)
     s = pd.Series(sensitive.to_numpy(dtype=float)[known])
-    return _reads_off(f, s) or same_order(f, s)
+    return _implies(f, s) or same_order(f, s)
 
 
-def _reads_off(f: pd.Series, s: pd.Series) -> bool:
+def _implies(f: pd.Series, s: pd.Series) -> bool:
     """Return whether equal features imply equal sensitive values, in more rows than chance explains."""
     few = a_few(len(f))
     if not is_function(f.iloc[few], s.iloc[few]):
@@ -289,7 +289,9 @@ def same_order(f: pd.Series, s: pd.Series) -> bool:
     few = a_few(len(f))
     if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[few].nunique() < len(few) / 2:
         return False
-    return _order(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _order(f, s) > _SAME_ORDER
+    return (
+        _rank_correlation(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _rank_correlation(f, s) > _SAME_ORDER
+    )
 
 
 def a_few(n: int) -> np.ndarray:
@@ -319,7 +321,7 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
     return int(pairs.nunique()) == int(levels.max()) + 1
 
 
-def _order(feature: pd.Series, sensitive: pd.Series) -> float:
+def _rank_correlation(feature: pd.Series, sensitive: pd.Series) -> float:
     """Return the absolute rank correlation, in [0, 1]; 0 if either column is constant."""
     ranks = feature.rank().to_numpy(dtype=float)
     other = sensitive.rank().to_numpy(dtype=float)

@@ -55,7 +55,7 @@ def plain_frame(
         if name in sensitive and (bands := in_order(plain)) is not None:
             plain, note = bands
             notes.append(note)
-        elif name not in named and (why := _of_no_use(plain)):
+        elif name not in named and (why := _why_not_usable(plain)):
             left_out.setdefault(why, []).append(name)
         if plain is not values:
             fresh[name] = plain
@@ -160,7 +160,7 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
     )
 
 
-def _of_no_use(values: pd.Series) -> str:
+def _why_not_usable(values: pd.Series) -> str:
     """Explain why fairdash does not use a column that has no role; "" if the column is usable."""
     if ROW_NAMES.fullmatch(str(values.name)) and numbers_rows(values):
         return "they number the rows"

@@ -164,7 +164,7 @@ def sole_mark(levels: Sequence[str]) -> str:
     return marks[0] if to_numbers(others).notna().all() else ""
 
 
-def _signed(texts: pd.Series) -> pd.Series:
+def _with_minus_signs(texts: pd.Series) -> pd.Series:
     """Replace accounting notation by a minus sign, and a number with an open end by the number alone."""
     if not texts.str.contains(SIGNS, regex=True).fillna(False).any():
         return texts
@@ -197,7 +197,7 @@ def to_numbers(values: pd.Series) -> pd.Series:
     Series, float64
         Numbers, with NaN for a cell that is not a number or exceeds the largest float.
     """
-    texts = _bare(_signed(values.astype("string").str.strip()))
+    texts = _without_units(_with_minus_signs(values.astype("string").str.strip()))
     spaced = texts.str.fullmatch(_SPACED).fillna(False)
     texts = texts.where(~spaced, texts.str.replace(f"[{_SPACES}]", "", regex=True))
     both = texts.str.fullmatch(_BOTH_MARKS).fillna(False)
@@ -211,7 +211,7 @@ def to_numbers(values: pd.Series) -> pd.Series:
     return series.where(np.isfinite(series))
 
 
-def _bare(texts: pd.Series) -> pd.Series:
+def _without_units(texts: pd.Series) -> pd.Series:
     """Remove currency and percent signs around numbers."""
     signed = texts.str.contains(SIGN_OF_UNIT, regex=True).fillna(False)
     return (
@@ -226,7 +226,7 @@ def holds_numbers(values: pd.Series) -> bool:
     """
     # Even a million cells have few distinct texts, so only distinct texts are checked.
     counts = values.dropna().astype("string").str.strip().value_counts()
-    known = _bare(_signed(pd.Series(counts.index, dtype="string")))
+    known = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
     if known.empty or known.str.fullmatch(LEADING_ZERO).any():
         return False
     settled = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()

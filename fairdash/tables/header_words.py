@@ -67,7 +67,7 @@ def other_words(header: object, concept: str, of: str) -> bool:
         word
         for each in _JOINT.get(concept, (concept,))
         for parts, _ in _phrases()[each]
-        if _holds(parts, words)
+        if _has_words(parts, words)
         for word in words
         if any(part.fullmatch(word) for part in parts)
     }
@@ -96,10 +96,10 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
                 part
                 for each in parts
                 for phrase, _ in _phrases()[each]
-                if _holds(phrase, words)
+                if _has_words(phrase, words)
                 for part in phrase
             ]
-            meanings[concept] = PART if _rest(words, known) else WHOLE
+            meanings[concept] = PART if _other_words_of(words, known) else WHOLE
     most = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
     # "Anzahl Schäden" is a claim count, although "Schäden" alone means claim costs.
     return MappingProxyType(
@@ -110,18 +110,18 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
 def _match_confidence(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
     parts, whole = phrase
     if whole.pattern.startswith("[a-z]*"):
-        return INSIDE if _holds(parts, words) else 0
-    if _holds(parts, words):
-        return PART if _rest(words, parts) else WHOLE
+        return INSIDE if _has_words(parts, words) else 0
+    if _has_words(parts, words):
+        return PART if _other_words_of(words, parts) else WHOLE
     return PART if len(joined) >= _JOINED and whole.fullmatch(joined) else 0
 
 
-def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
+def _has_words(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
     """Return whether a header contains each word of a phrase."""
     return all(any(part.fullmatch(word) for word in words) for part in parts)
 
 
-def _rest(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
+def _other_words_of(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
     """Return the words of a header outside a phrase, except words such as "du"."""
     return [w for w in words if w not in _SMALL and not any(part.fullmatch(w) for part in parts)]
 
@@ -144,14 +144,14 @@ def _split_age(word: str) -> tuple[str, ...]:
     for age in ages:
         if word.endswith(age):
             for link in _LINKS:
-                if owner := _owner_in(word.removesuffix(age).removesuffix(link), owners):
+                if owner := _person_or_thing(word.removesuffix(age).removesuffix(link), owners):
                     return owner, age
-        if word.startswith(age) and (owner := _owner_in(word.removeprefix(age), owners)):
+        if word.startswith(age) and (owner := _person_or_thing(word.removeprefix(age), owners)):
             return age, owner
     return (word,)
 
 
-def _owner_in(text: str, owners: Collection[str]) -> str | None:
+def _person_or_thing(text: str, owners: Collection[str]) -> str | None:
     """Return the person or thing in a text, without a preceding word such as "du"; None if there is none."""
     behind = (text.removeprefix(small) for small in sorted(_SMALL))
     return next((owner for owner in (text, *behind) if owner in owners), None)

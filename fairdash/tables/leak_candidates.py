@@ -139,12 +139,15 @@ def find_suspects(
     others = [name for name in dict.fromkeys(beside) if name not in columns]
     suspects: dict[str, Finding] = {}
     groups = None if group is None else frame[group]
-    for each in (*_averages(frame, y.to_numpy(), columns), *_too_good(frame, y, columns, others, groups)):
+    for each in (
+        *_averages(frame, y.to_numpy(), columns),
+        *_strong_predictors(frame, y, columns, others, groups),
+    ):
         suspects.setdefault(each.column, each)
     return tuple(suspects.values())
 
 
-def _too_good(
+def _strong_predictors(
     frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: list[str], groups: pd.Series | None
 ) -> Iterator[Finding]:
     rng = np.random.default_rng(0)
@@ -157,7 +160,7 @@ def _too_good(
     codes = np.arange(len(rows)) if groups is None else pd.factorize(groups.iloc[rows])[0]
     fold = (rng.permutation(codes.max() + 1) % _FOLDS)[codes]
     x = {name: _as_cells(frame[name].iloc[rows]) for name in [*columns, *beside]}
-    alone = {name: _shallow(x[name], ranks, fold) for name in columns}
+    alone = {name: _share_of_shallow_tree(x[name], ranks, fold) for name in columns}
     named = [name for name in columns if _numbers_rows(frame[name])]
     for name in named:
         if alone[name] >= _MIN_OF_SORTED:
@@ -289,7 +292,7 @@ def _as_cells(values: pd.Series) -> Floats:
     return cells[:, None].astype(float)
 
 
-def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
+def _share_of_shallow_tree(x: Floats, ranks: Floats, fold: Codes) -> float:
     """Return the share of the variance of ranks that a shallow tree of one column explains out of fold."""
     from sklearn.tree import DecisionTreeRegressor
 
@@ -348,7 +351,7 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Fi
         if kind_of(frame[name]) != "number":
             continue
         cells = as_floats(frame[name]).to_numpy(dtype=float)
-        share = _misses_averages(cells, y)
+        share = _distance_from_averages(cells, y)
         if share is None and any(_is_leave_one_out_mean(cells, y, codes) for codes in groups):
             share = 0.0
         if share is not None:
@@ -384,7 +387,7 @@ def _is_leave_one_out_mean(cells: Floats, y: Floats, codes: Codes) -> bool:
     return bool(np.corrcoef(of_column, of_target)[0, 1] < -_SAME)
 
 
-def _misses_averages(cells: Floats, y: Floats) -> float | None:
+def _distance_from_averages(cells: Floats, y: Floats) -> float | None:
     """Return the distance between a column and the target's averages as a share of the distance by chance.
 
     A group consists of the rows with one value of the column. For a legitimate column, the group averages of

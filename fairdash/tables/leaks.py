@@ -97,7 +97,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
         f = to_numbers(f)
     if not varies(y) or not varies(f):
         return None
-    why = _of_zeros(f, y)
+    why = _how_zeros_are_revealed(f, y)
     # A column that gives the complete target is a more serious leak than one that gives its zeros.
     if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
         return READ_OFF
@@ -159,7 +159,7 @@ def _digest(values: pd.Series) -> bytes:
     return hashlib.sha256(f"{values.dtype}\n".encode() + cells.tobytes()).digest()
 
 
-def _of_zeros(f: pd.Series, y: pd.Series) -> str | None:
+def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
     """Describe how the values or missing cells of a column reveal the target's zeros; None if they do not."""
     zero = (y == 0).to_numpy()
     if zero.all() or not zero.any():
@@ -259,10 +259,10 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
     chance = _log_factorial(len(sizes)) - _log_factorial(len(codes)) + _log_factorial(sizes).sum()
     if chance >= np.log(CHANCE) or len(codes) - sizes.max() < _MIN_IN_CLASS:
         return False
-    return _touch(places, changes)
+    return _are_adjacent(places, changes)
 
 
-def _touch(places: Floats, changes: Codes) -> bool:
+def _are_adjacent(places: Floats, changes: Codes) -> bool:
     """Return whether gaps between classes resemble the neighbouring gaps and the gaps within classes.
 
     For pay grades whose noise just fills the steps, gaps are large near the limits of classes.
@@ -315,7 +315,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     own = np.unique(cells)
     if len(levels) < _MIN_STEPS or steps is None or len(own) < 2:
         return False
-    line = _narrowest(steps, codes, cells)
+    line = _narrowest_strip(steps, codes, cells)
     if line is None:
         return False
     slope, rest = line
@@ -344,7 +344,7 @@ def _even_steps(levels: Floats) -> Floats | None:
     return steps if float(np.abs(above - length * steps).max()) < 0.02 * length else None
 
 
-def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
+def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
     """Return the slope of the narrowest strip around all rows, and positions in it; None if too wide."""
     from scipy.optimize import linprog
 

@@ -158,20 +158,20 @@ def suggest_roles(
     if policies is not None:
         left_out.setdefault(policies.column, NAMES_POLICIES)
     numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
-    weight = exposure or _most_like([name for name in numeric if name != target], ("exposure",))
+    weight = exposure or _best_match([name for name in numeric if name != target], ("exposure",))
     if prediction is None:
-        prediction = _most_like([name for name in numeric if name not in (weight, target)], ("prediction",))
+        prediction = _best_match([name for name in numeric if name not in (weight, target)], ("prediction",))
     numeric = [name for name in numeric if name not in (weight, prediction)]
     if target is None:
-        target = _most_like(numeric, _TARGETS)
+        target = _best_match(numeric, _TARGETS)
     if prediction is None and target is not None and is_of_claims(target):
         # A premium in a table of claims is the existing price.
         prediction = named_most_like([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
-    sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
+    sensitive = _best_match([name for name in numeric if name != target], _SENSITIVE)
     if sensitive is None:
         texts = [name for name in frame.columns if name not in left_out and holds_text(frame[name])]
-        named = _most_like(texts, _SENSITIVE)
+        named = _best_match(texts, _SENSITIVE)
         sensitive = named if named is not None and _are_classes(frame[named]) else None
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
@@ -221,7 +221,7 @@ def known_with_target(
 
 def named_most_like(names: Iterable[str], concept: str) -> str | None:
     """Return the name that most clearly expresses a concept of the word table; None if no name does."""
-    return _most_like([name for name in names if "past" not in meanings_of(name)], (concept,))
+    return _best_match([name for name in names if "past" not in meanings_of(name)], (concept,))
 
 
 def is_of_claims(name: object) -> bool:
@@ -256,16 +256,16 @@ def _names_rows(name: object) -> bool:
     return not {"policy_number", "row_number"}.isdisjoint(meanings_of(name))
 
 
-def _most_like(names: Iterable[str], concepts: Sequence[str]) -> str | None:
+def _best_match(names: Iterable[str], concepts: Sequence[str]) -> str | None:
     best, best_likeness = None, (0, 0)
     for name in names:
-        likeness = _likeness(name, concepts)
+        likeness = _match_score(name, concepts)
         if likeness > best_likeness:
             best, best_likeness = name, likeness
     return best
 
 
-def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
+def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
     """Return the score and clarity of the best concept that a name expresses; (0, 0) if none."""
     meanings = meanings_of(name)
     return max(
@@ -295,7 +295,9 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
     divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
     for id, (title, of, by) in _MADE_OF.items():
-        target = named_most_like(usable, of) or (_plain_amount(frame, usable) if of == "claim_cost" else None)
+        target = named_most_like(usable, of) or (
+            _claims_total_of_generic_name(frame, usable) if of == "claim_cost" else None
+        )
         weight = named_most_like([name for name in divisors if name != target], by)
         if target is not None and weight is not None:
             without = id == "severity" and not (frame[weight] > 0).all()
@@ -304,7 +306,7 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     return tuple(targets)
 
 
-def _plain_amount(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
+def _claims_total_of_generic_name(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
     """Return a column with a generic name whose cells look like claims totals (mostly 0), or None."""
     plain = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])

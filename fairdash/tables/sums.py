@@ -161,7 +161,7 @@ def find_sums(
             sums.append(one)
             free.difference_update(one.parts)
 
-    half = _step(y) / 2
+    half = _rounding_step(y) / 2
     look(total, y, half, least)
     if exposure is not None and kind_of(frame[exposure]) in _AMOUNTS:
         w = as_floats(frame[exposure]).to_numpy(dtype=float)
@@ -172,12 +172,12 @@ def find_sums(
     for one in sums:
         for part in one.parts:
             cells = _cells(frame[part])
-            look(part, cells, _step(cells) / 2, 1)
+            look(part, cells, _rounding_step(cells) / 2, 1)
     parts = set(search.names) - free
     for name in search.names if parts else ():
         if name in free:
             cells = _cells(frame[name])
-            of_parts = search.find(name, cells, _step(cells) / 2, parts, 2)
+            of_parts = search.find(name, cells, _rounding_step(cells) / 2, parts, 2)
             sums += [] if of_parts is None else [of_parts]
     return tuple(sums)
 
@@ -200,7 +200,7 @@ class _Search:
         known = np.flatnonzero(np.isfinite(y))
         if len(known) < _MIN_ROWS:
             return None
-        few = known[_spread(len(known), _MAX_ROWS)]
+        few = known[_evenly_spaced(len(known), _MAX_ROWS)]
         usual, drawn = {}, [few]
         for name in columns:
             if kind_of(frame[name]) not in _AMOUNTS:
@@ -210,7 +210,7 @@ class _Search:
                 continue
             usual[name] = float(np.median(cells[few]))
             at_work = known[cells[known] != usual[name]]
-            drawn.append(at_work[_spread(len(at_work), _MAX_ROWS_OF_PART)])
+            drawn.append(at_work[_evenly_spaced(len(at_work), _MAX_ROWS_OF_PART)])
         if len(usual) > _MAX_COLUMNS:
             like = {name: absolute_correlation(_cells(frame[name])[few], y[few]) for name in usual}
             usual = {name: usual[name] for name in sorted(usual, key=like.__getitem__)[-_MAX_COLUMNS:]}
@@ -226,7 +226,7 @@ class _Search:
         """Return a set of columns that adds up to y (n,), which has rounding errors up to `error`."""
         places = np.flatnonzero([name in among for name in self.names])
         # Rows with the most frequent total are left out, because it may be a minimum premium.
-        counting = np.isfinite(y) & (y != _commonest(y))
+        counting = np.isfinite(y) & (y != _most_frequent(y))
         in_sample = counting[self.rows]
         if in_sample.sum() < len(places) + _MIN_ROWS:
             in_sample = np.isfinite(y[self.rows])
@@ -269,7 +269,7 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
     z = (x[:, varying] - x[:, varying].mean(axis=0)) / size
     if _fitted(z, y)[1] > _MAX_ROUNDING * y.std():
         return beta
-    steps = np.array([_step(column) for column in x[:, varying].T])
+    steps = np.array([_rounding_step(column) for column in x[:, varying].T])
     basis = _independent(z, np.clip(2 * steps / size, 1e-7, _MAX_ROUNDING))
     error = _fitted(z[:, basis], y)[1] * np.sqrt(np.diag(np.linalg.inv(z[:, basis].T @ z[:, basis])))
     basis = basis[error <= _MAX_ERROR * size[basis]]
@@ -345,7 +345,7 @@ def _line_of(
 
     The result is None if too few rows confirm the sum, or if factor, fee or columns are not plausible.
     """
-    z, steps = sign @ cells, [_step(x) for x in cells]
+    z, steps = sign @ cells, [_rounding_step(x) for x in cells]
     slack = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
     right = np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
@@ -373,7 +373,7 @@ def _cells(values: pd.Series) -> Floats:
     return np.where(np.isnan(cells), 0.0, cells)
 
 
-def _spread(n: int, most: int) -> Index:
+def _evenly_spaced(n: int, most: int) -> Index:
     """Return at most `most` of the indices 0 … n − 1, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
 
@@ -382,13 +382,13 @@ def _is_indicator(cells: Floats) -> bool:
     return bool(((cells == 0) | (cells == 1)).all())
 
 
-def _commonest(y: Floats) -> float:
+def _most_frequent(y: Floats) -> float:
     """Return the most frequent value if it occurs in more than 1 % of the rows; else NaN."""
     counts = pd.Series(y).value_counts()
     return float(counts.index[0]) if len(counts) and counts.iloc[0] > 0.01 * counts.sum() else np.nan
 
 
-def _step(cells: Floats) -> float:
+def _rounding_step(cells: Floats) -> float:
     """Return the step to which numbers are rounded, such as 0.01; 0 if they are not rounded."""
     cells = cells[np.isfinite(cells) & (cells != 0)]
     for step in _STEPS if len(cells) else ():

@@ -131,8 +131,8 @@ class Guard:
             return
         refusal = (
             refusal_of(_values(scope, "host"), _values(scope, "origin"))
-            or _is_nobody(scope)
-            or _is_off(scope["path"])
+            or _refusal_without_user(scope)
+            or _refusal_of_address(scope["path"])
         )
         if refusal is None:
             await self.app(scope, receive, _marking(send))
@@ -146,15 +146,15 @@ class Guard:
 
 def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
     """Return the reason to refuse a request with these Host and Origin headers; None if it is allowed."""
-    host = _split(f"http://{hosts[0]}") if len(hosts) == 1 else None
-    if host is None or not _is_own(host[0]):
+    host = _host_and_port(f"http://{hosts[0]}") if len(hosts) == 1 else None
+    if host is None or not _is_allowed_host(host[0]):
         return "This server does not have that name. Open it as localhost, or set browser.serverAddress."
     if not origins:
         return None
     # Behind a proxy, the page may use https, so a missing port means the port of the page's scheme.
     scheme = origins[0].partition("://")[0].lower()
-    origin = _split(origins[0]) if len(origins) == 1 and scheme in _DEFAULT_PORTS else None
-    if origin is None or origin != _split(f"{scheme}://{hosts[0]}"):
+    origin = _host_and_port(origins[0]) if len(origins) == 1 and scheme in _DEFAULT_PORTS else None
+    if origin is None or origin != _host_and_port(f"{scheme}://{hosts[0]}"):
         return "Pages of other sites can't send requests to this server."
     return None
 
@@ -164,7 +164,7 @@ def _values(scope: Scope, header: str) -> list[str]:
     return [value.decode("latin-1") for name, value in scope["headers"] if name == asked]
 
 
-def _is_nobody(scope: Scope) -> str | None:
+def _refusal_without_user(scope: Scope) -> str | None:
     """Return the reason to refuse a request that names no user; the health check needs no user."""
     header = os.environ.get(USER_HEADER)
     if not header or scope["path"] == _HEALTH:
@@ -175,14 +175,14 @@ def _is_nobody(scope: Scope) -> str | None:
     return f"This server requires a sign-in, and the request names no user (header {header})."
 
 
-def _is_off(path: str) -> str | None:
+def _refusal_of_address(path: str) -> str | None:
     """Return the reason to refuse an address that would be served even without a sign-in."""
     if path.rstrip("/").endswith(_METRICS) and not os.environ.get(METRICS):
         return f"Metrics are off. Set {METRICS}=1 in the server's environment to switch them on."
     return None
 
 
-def _split(address: str) -> tuple[str, int] | None:
+def _host_and_port(address: str) -> tuple[str, int] | None:
     """Return host and port of an address that has no other parts; None for any other text."""
     try:
         parts = urlsplit(address)
@@ -194,7 +194,7 @@ def _split(address: str) -> tuple[str, int] | None:
     return parts.hostname.rstrip("."), _DEFAULT_PORTS[parts.scheme] if port is None else port
 
 
-def _is_own(name: str) -> bool:
+def _is_allowed_host(name: str) -> bool:
     if name in LOOPBACK:
         return True
     for own in (*config.get_option("server.allowedHosts"), config.get_option("browser.serverAddress")):

@@ -53,7 +53,7 @@ Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
 
 
-class _Seen:
+class _LastDeletion:
     """Last deletion that this process has noticed."""
 
     deletion: bytes | None = None
@@ -65,16 +65,16 @@ def forget_what_was_deleted() -> None:
     Without this call, the cache would return tables whose sources were deleted.
     """
     last = last_deletion()
-    if _Seen.deletion != last:
-        if _Seen.deletion is not None:
+    if _LastDeletion.deletion != last:
+        if _LastDeletion.deletion is not None:
             st.cache_data.clear()
             st.cache_resource.clear()
             forget_tables()
-        _Seen.deletion = last
+        _LastDeletion.deletion = last
 
 
 #: Functions that turn arguments into keys, by type; arguments whose names begin with _ are not in the key.
-_STANDS_FOR: dict[str | type[Any], Callable[[Any], object]] = {
+_CACHE_KEYS: dict[str | type[Any], Callable[[Any], object]] = {
     CatalogueSource: DatasetSource.to_json,
     UploadSource: DatasetSource.to_json,
     Dataset: lambda dataset: dataset.fingerprint,
@@ -82,7 +82,7 @@ _STANDS_FOR: dict[str | type[Any], Callable[[Any], object]] = {
 }
 
 
-def _once_a_server(
+def _cached_on_server(
     entries: int,
     *,
     spinner: bool | str = False,
@@ -106,14 +106,14 @@ def _once_a_server(
 
     def make(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
         keep: Any = st.cache_resource if shared else st.cache_data
-        stands_for = _STANDS_FOR if by_view is None else {**_STANDS_FOR, Comparison: by_view}
+        stands_for = _CACHE_KEYS if by_view is None else {**_CACHE_KEYS, Comparison: by_view}
         cached = keep(max_entries=entries, show_spinner=spinner, hash_funcs=stands_for)(function)
 
         @wraps(function)
         def found(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
             forget_what_was_deleted()
             for each in (*args, *kwargs.values()):
-                _ask_for(each)
+                _check_access(each)
             value: Found = cached(*args, **kwargs)
             return value
 
@@ -122,7 +122,7 @@ def _once_a_server(
     return make
 
 
-def _ask_for(thing: object, owner: str | None = None) -> None:
+def _check_access(thing: object, owner: str | None = None) -> None:
     """Raise an error for a deleted file or run, or another owner's; `owner` is as in :func:`dataset_of`."""
     if isinstance(thing, UploadSource):
         check_kept(thing.sha256, owner=owner or current_owner())
@@ -130,7 +130,7 @@ def _ask_for(thing: object, owner: str | None = None) -> None:
         Run(thing.id, owner=owner or current_owner())
 
 
-@st.cache_data(max_entries=4, show_spinner=False, hash_funcs=_STANDS_FOR)
+@st.cache_data(max_entries=4, show_spinner=False, hash_funcs=_CACHE_KEYS)
 def _load(source: DatasetSource) -> Dataset:
     with bounded():
         return source.load()
@@ -143,11 +143,11 @@ def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
     session.
     """
     forget_what_was_deleted()
-    _ask_for(source, owner)
+    _check_access(source, owner)
     return _load(source)
 
 
-@_once_a_server(2, shared=True)
+@_cached_on_server(2, shared=True)
 def table_of(source: DatasetSource) -> pd.DataFrame:
     """Return all columns of a source's table, regardless of their roles."""
     with bounded():
@@ -159,19 +159,19 @@ def roles_of(source: DatasetSource) -> Roles:
     return dataset_of(source).roles if source.roles is None else source.roles
 
 
-@_once_a_server(4, shared=True)
+@_cached_on_server(4, shared=True)
 def result_of(run: Run) -> SweepResult:
     """Return a run's result, or its preview until the result exists."""
     return run.read_result()
 
 
-@_once_a_server(12, shared=True)
+@_cached_on_server(12, shared=True)
 def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
     """Return the fronts of a run for a sensitive attribute, as a map of objectives to fronts."""
     return fronts.fronts_of(result_of(run), sensitive=sensitive)
 
 
-@_once_a_server(12, shared=True, by_view=lambda c: (c.objective, c.sensitive, c.measure, c.b.method, c.a))
+@_cached_on_server(12, shared=True, by_view=lambda c: (c.objective, c.sensitive, c.measure, c.b.method, c.a))
 def stops_of(run: Run, comparison: Comparison) -> Stops:  # noqa: ARG001 (the run is the cache's key)
     """Return the stage's values for all stops on the path of a comparison's point B."""
     # Charts are imported here because the import takes long.
@@ -180,7 +180,7 @@ def stops_of(run: Run, comparison: Comparison) -> Stops:  # noqa: ARG001 (the ru
     return stage.stops_of(comparison)
 
 
-@_once_a_server(
+@_cached_on_server(
     12, spinner="Measuring what the cap costs…", by_view=lambda c: (c.objective, c.sensitive, c.measure)
 )
 def _cap_cost(
@@ -231,7 +231,7 @@ def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     return _contents(digest)
 
 
-@_once_a_server(8, spinner="Checking the columns…")
+@_cached_on_server(8, spinner="Checking the columns…")
 def columns_of_classes(
     _frame: pd.DataFrame,
     *,
@@ -242,7 +242,7 @@ def columns_of_classes(
     return tuple(name for name, each in classes.items() if each is not None and why_no_classes(each) is None)
 
 
-@_once_a_server(32, spinner="Checking the columns…")
+@_cached_on_server(32, spinner="Checking the columns…")
 def suggestion_of(
     _frame: pd.DataFrame,
     *,
@@ -257,7 +257,7 @@ def suggestion_of(
     return suggest_roles(_frame, target=target, prediction=prediction), pricing_targets(_frame)
 
 
-@_once_a_server(32, spinner="Checking for columns that give the target away…")
+@_cached_on_server(32, spinner="Checking for columns that give the target away…")
 def check_of(
     _frame: pd.DataFrame,
     *,
@@ -290,13 +290,13 @@ Summary = tuple[tuple[str, ...], Mapping[str, str], tuple[ColumnProfile, ...], t
 _OF_FEATURES = ("convert", "dash_zero", "keep")
 
 
-@_once_a_server(8)
-def _ways(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
+@_cached_on_server(8)
+def _fixes_of_table(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
     """Return the fixes for all columns of a table, which do not depend on the frequently changed roles."""
     return fixes_of_columns(_frame)
 
 
-@_once_a_server(8)
+@_cached_on_server(8)
 def summary_of(source: DatasetSource) -> Summary:
     """Return the summary of a source's data set."""
     dataset = dataset_of(source)
@@ -307,7 +307,7 @@ def summary_of(source: DatasetSource) -> Summary:
         played = {column for part in source.roles.parts.values() for column in part}
         ways = tuple(
             way
-            for way in _ways(frame, table=f"{source.sha256} {source.reading}")
+            for way in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
             if way.column not in decided
             and way.column in (source.roles.features if way.fixes[0].kind in _OF_FEATURES else played)
         )
@@ -321,7 +321,7 @@ def summary_of(source: DatasetSource) -> Summary:
 ROWS_MEASURED = 5000
 
 
-@_once_a_server(8, spinner="Measuring how the target depends on it…")
+@_cached_on_server(8, spinner="Measuring how the target depends on it…")
 def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
     """Return the dependence of the target on a sensitive column.
 
@@ -341,7 +341,7 @@ def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
     return value, test.p_value, test.n
 
 
-@_once_a_server(8)
+@_cached_on_server(8)
 def rank_link_of(dataset: Dataset, sensitive: str) -> RankLink:
     """Return the rank correlation of target and sensitive column on all rows, weighted by exposure."""
     return rank_link(*_columns(dataset, sensitive), as_groups(dataset.groups, dataset.n_rows))

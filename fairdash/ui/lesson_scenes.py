@@ -42,7 +42,7 @@ _SHARE, _PRESENTED_SHARE = 0.6, 0.43
 #: Text size for a lecture hall, in pixels.
 HALL_TEXT = 24
 #: Duration of an animation in milliseconds.
-_WHOLE_GAME = 4000
+_ANIMATION_MS = 4000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ def show_moving(
             # With many values, ticks would look like a comb, so there are none.
             "ticks": list(range(len(slider.values))) if len(slider.values) < 12 else [],
             "at": slider.at(),
-            "play": _WHOLE_GAME / (len(slider.values) - 1),
+            "play": _ANIMATION_MS / (len(slider.values) - 1),
         },
         "figures": [{"spec": each["spec"], "alt": each["alt"], "share": _SHARE} for each in pictures],
         "moves": moves,

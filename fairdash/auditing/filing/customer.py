@@ -55,9 +55,9 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
         Text("What changes your price", "section"),
         *_by_column(result),
         Text(f"What “{name}” does to your price", "section"),
-        *_through(result),
+        *_direct_and_indirect_use(result),
         Text("What this page can’t say", "section"),
-        _unsaid(name),
+        _open_questions(name),
         Text("If you disagree", "section"),
         Text(complaints or _YOURS, "written" if complaints else "blank"),
     ]
@@ -104,7 +104,7 @@ def _by_column(result: Findings) -> Iterator[Block]:
     yield Table("What the model knows about you", frame, below)
 
 
-def _through(result: Findings) -> Iterator[Block]:
+def _direct_and_indirect_use(result: Findings) -> Iterator[Block]:
     name = result.plan.columns.sensitive
     effects = result.tables["customer_columns"].set_index("column")["change"]
     yield (
@@ -124,7 +124,7 @@ def _through(result: Findings) -> Iterator[Block]:
     yield unbroken(f"Over all customers: {result.along[0].in_words}")
 
 
-def _unsaid(name: str) -> list[str]:
+def _open_questions(name: str) -> list[str]:
     return [
         "Each comparison changes one thing and leaves the others. A customer with such values may not exist.",
         "It shows how the model uses your values. It does not show what you will cost, nor whether the "

@@ -214,7 +214,7 @@ def ask_model(
     for column in columns:
         tell()
         values = nodes_of(whole[column])
-        if len(values) < 2 or not _moves(model, rows, column, values, base):
+        if len(values) < 2 or not _uses_column(model, rows, column, values, base):
             continue
         low, high = (nodes_of(end[column]) for end in ends)
         if not low or not high:
@@ -255,7 +255,7 @@ def _with(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
     return rows.assign(**{column: pd.Series(value, index=rows.index, dtype=rows[column].dtype)})
 
 
-def _moves(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: Array) -> bool:
+def _uses_column(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: Array) -> bool:
     """Return whether the model uses a column."""
     return any(not np.array_equal(model(_with(rows, column, value)), base) for value, _ in nodes)
 

@@ -219,7 +219,7 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     table = numbers[0].merge(numbers[1], on=["question", "measure"], suffixes=("", "_other"), sort=False)
     table = table.rename(columns={"value": "price", "value_other": "candidate"})
     table["difference"] = table["candidate"] - table["price"]
-    errors = {**dict(_of_curves(first, other)), **dict(_left_out(first, other))}
+    errors = {**dict(_of_curves(first, other)), **dict(_jackknife_widths(first, other))}
     off = table["measure"].map(errors).astype(float)
     table["ci_low"], table["ci_high"] = table["difference"] - off, table["difference"] + off
     return table.sort_values("question", kind="stable").reset_index(drop=True)
@@ -270,7 +270,7 @@ def _off(parts: list[Array]) -> float:
     return Z * float(np.sqrt(apart @ apart))
 
 
-def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
+def _jackknife_widths(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     """Yield each other measure with half the width of its interval, from a jackknife over groups of units."""
     reasons = []
     for data in (first.data, other.data):

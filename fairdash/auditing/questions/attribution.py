@@ -92,8 +92,8 @@ def through_what(data: AuditData, _: Answered) -> Part:
     return Part(
         sentences=(
             f"{spread} {_parts_in_words(shares, whole, uf)}",
-            _made_in_words(fits, shares, itself, name),
-            _itself_in_words(itself, name),
+            _fit_in_words(fits, shares, itself, name),
+            _direct_use_in_words(itself, name),
             _proxies_in_words(proxies, name),
             _discrimination_in_words(discrimination, costs, fits),
             features_in_words(table),
@@ -111,7 +111,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
     )
 
 
-def _uses_itself(itself: Estimate) -> bool:
+def _uses_s_directly(itself: Estimate) -> bool:
     """Return whether the price certainly uses s directly; if so, the surrogate has s among its features."""
     return itself.ci_low > USES_ITSELF
 
@@ -128,9 +128,9 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
     return f"In a model of the price, the link comes from these columns: {listed}."
 
 
-def _made_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, name: str) -> str:
+def _fit_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, name: str) -> str:
     """Return a sentence on the surrogate and its fit."""
-    model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
+    model, too = (WITH, f" and “{name}”") if _uses_s_directly(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     second = f", and that of networks is {r2[BY_NETWORKS]:.3f}." if BY_NETWORKS in r2 else f". {NO_NETWORKS}"
     divide = "" if shares.empty else " Shapley values divide the link among the columns."
@@ -140,10 +140,10 @@ def _made_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, n
     )
 
 
-def _itself_in_words(itself: Estimate, name: str) -> str:
+def _direct_use_in_words(itself: Estimate, name: str) -> str:
     """Return a sentence on the direct use of s in the price."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
-    if _uses_itself(itself):
+    if _uses_s_directly(itself):
         return f"{with_it}. The price uses it, or something related to it that the table lacks."
     if itself.ci_high < USES_ITSELF:
         return f"{with_it}. Beyond what these columns reveal about “{name}”, the price does not use it."
@@ -241,7 +241,7 @@ def drivers_of(
     without = out_of_fold(part, part.price, OF_A_PRICE, random_state=random_state)
     with_s = out_of_fold(part, part.price, OF_A_PRICE, part.sensitive, random_state=random_state)
     itself = gained(part.price, without, with_s, part)
-    uses = _uses_itself(itself)
+    uses = _uses_s_directly(itself)
     more = (part.sensitive,) if uses else ()
     fitted = fit_trees(OF_A_PRICE, part.features, part.price, part.weight, *more, random_state=random_state)
     models = {WITHOUT: without, WITH: with_s}

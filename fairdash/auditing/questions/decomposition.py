@@ -108,7 +108,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
         if among is factors:
             sentences = _equals_in_words(gap, table.mean_price, among, any_link=any_link)
             drawn = f"These figures come from a random sample of {part.n:,} rows."
-            robust = robustness_among_equals(part, basis, left, among, partial(_left_by_splines, part))
+            robust = robustness_among_equals(part, basis, left, among, partial(_residuals_by_splines, part))
             sentences = (*sentences, robustness_in_words(robust, table.columns.sensitive, among))
             measures += as_measures(robust)
             measured = Measured(
@@ -262,7 +262,7 @@ def left_among_equals(
         require_differences(factor_columns, np.column_stack(part.s_columns), part.units)
     basis = basis_of(part)
     both = np.column_stack([part.price, basis.rows.toarray()])
-    left = _left(both, part, factors, random_state=random_state)
+    left = _residuals(both, part, factors, random_state=random_state)
     before = both[:, 1:] - part.share @ both[:, 1:]
     if (part.share @ left[:, 1:] ** 2).sum() <= LEFT_OF_S * (part.share @ before**2).sum():
         raise determined()
@@ -275,9 +275,11 @@ def _curve_of(part: AuditTable, basis: Basis, left: Array) -> Curve:
     return replace(curve, values=curve.values + shift)
 
 
-def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None) -> Array:
+def _residuals(
+    both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None
+) -> Array:
     """Return cross-fitted residuals of columns (n, k) given the factors."""
-    left = _left_by_splines(table, factors, both)
+    left = _residuals_by_splines(table, factors, both)
     varied = _varied(table, factors)
     if len(varied) < 2:
         return left
@@ -317,7 +319,7 @@ def _varied(table: AuditTable, factors: tuple[str, ...]) -> list[str]:
     return [name for name in factors if table.controls[name].nunique() > 1]
 
 
-def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -> Array:
+def _residuals_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -> Array:
     """Return cross-fitted residuals of columns (n, k) given the factors, by splines only."""
     varied = _varied(table, factors)
     if not varied:

@@ -204,7 +204,7 @@ def corrected(
     table = table.take(table.deal < MAX_ROWS / table.n)
     basis = basis_of(table)
     lam = fit_curve(table.price, table, basis).lam * LESS_PENALTY
-    at, value, influence, edf = _read(table, basis, lam)
+    at, value, influence, edf = _curve_values(table, basis, lam)
     mean = table.mean(table.sensitive)
     spread = float(np.sqrt(table.mean((table.sensitive - mean) ** 2)))
     draws = int(np.clip(_ROWS_DRAWN // table.n, _MIN_DRAWS, _MAX_DRAWS))
@@ -214,8 +214,8 @@ def corrected(
     for k, added in enumerate(_ADDED):
         for draw in range(draws):
             errors = rng.normal(scale=np.sqrt(added) * spread, size=table.n_units)[table.units]
-            noisy, units = _moved(table, table.sensitive + errors)
-            _, values[k, draw], own, _ = _read(noisy, basis_of(noisy), lam)
+            noisy, units = _with_other_s(table, table.sensitive + errors)
+            _, values[k, draw], own, _ = _curve_values(noisy, basis_of(noisy), lam)
             influences[k][units] += own / draws
     weights = {each: _extrapolate(each) for each in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
     degrees = table.n_units / max(table.n_units - edf, 1.0)
@@ -248,7 +248,7 @@ def _extrapolate(reliability: float) -> Array:
     return np.array([to, to**2]) @ np.linalg.pinv(np.column_stack([t, t**2]))
 
 
-def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
+def _with_other_s(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
     """Return the table sorted by another s, and the old number of each unit."""
     order = np.argsort(s, kind="stable")
     rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal")}
@@ -256,7 +256,7 @@ def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
     return replace(table, sensitive=s[order], units=units, **rows), np.asarray(names, dtype=np.intp)
 
 
-def _read(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
+def _curve_values(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
     """Return points, the curve's values, the errors' contributions by unit (U, points), and edf."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]

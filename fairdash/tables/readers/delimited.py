@@ -212,7 +212,7 @@ def cut_plain(
         checked = max(begin, end - ROWS_BELOW)
         tail = io.StringIO(content[starts[checked] :].decode(encoding), newline="")
         last = [(line + checked, row) for line, row in _records(tail, delimiter)]
-        end = checked + len(list(_down_to_below(iter(last), below)))
+        end = checked + len(list(_without_rows_below(iter(last), below)))
     # An empty line consists only of a line end.
     kinds = np.frombuffer(content, dtype=np.uint8)[starts[begin:end]]
     filled = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
@@ -272,7 +272,7 @@ def cut(
     header, records, n_empty, notes = _header(_records(text, delimiter), header_row)
     below: list[int] = []
     if not keep_below:
-        records = _down_to_below(records, below)
+        records = _without_rows_below(records, below)
     width = len(header)
     chunks: list[list[Any]] = [[] for _ in header]
     lines, odd_lines, odd_widths = array("q"), array("q"), Counter[int]()
@@ -292,7 +292,7 @@ def cut(
                 chunk.append(texts_of(cells))
         tell(f"{len(lines):,} rows so far")
     if odd_lines:
-        raise ReadingError(_ragged(width, odd_widths, odd_lines))
+        raise ReadingError(_unequal_widths(width, odd_widths, odd_lines))
     if not lines:
         raise no_rows()
     notes += _said_of_lines(below, n_empty)
@@ -339,7 +339,7 @@ def _header(
     return header, chain(first[at + 1 :], records), n_empty, notes
 
 
-def _down_to_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
+def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
     """Yield the records above final totals and notes, and add the lines of totals and notes to `below`."""
     window: deque[_Record] = deque()
     for record in records:
@@ -356,7 +356,7 @@ def _down_to_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Re
     yield from last
 
 
-def _ragged(width: int, widths: Counter[int], lines: array[int]) -> Problem:
+def _unequal_widths(width: int, widths: Counter[int], lines: array[int]) -> Problem:
     listed = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
     return Problem(
         what=f"the header has {counted(width, 'cell')}, but there are rows of another width: {listed}"

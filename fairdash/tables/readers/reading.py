@@ -308,7 +308,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
                         "this is an OpenDocument file (.ods), which fairdash does not read",
                         "Save the table as .xlsx or CSV.",
                     )
-                with archive.open(_only(members)) as packed:
+                with archive.open(_single_table_file(members)) as packed:
                     inside = packed.read(largest + 1)
         # A ReadingError is also a ValueError, so it is raised again first.
         except ReadingError:
@@ -372,7 +372,7 @@ def _too_many(what: str) -> ReadingError:
     )
 
 
-def _only(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+def _single_table_file(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     """Return the single file of an archive that may contain a table."""
     # Newer versions of Python read a member without a name as a file, and older versions fail.
     if not all(member.filename for member in members):

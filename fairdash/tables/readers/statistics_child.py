@@ -93,7 +93,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     for name in meta.column_names:
         values = frame[name]
         if letters := cells.missing_user_values.get(name) if lettered else None:
-            values = _without_letters(values, letters, notes)
+            values = _without_missing_codes(values, letters, notes)
         labels = meta.variable_value_labels.get(name, {})
         form = str(meta.original_variable_types.get(name, ""))
         if pd.api.types.is_float_dtype(values) and (_is_date(form) or _OF_TIME.search(form)):
@@ -115,7 +115,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     return texts + notes
 
 
-def _without_letters(values: pd.Series, letters: list[str], notes: list[str]) -> pd.Series:
+def _without_missing_codes(values: pd.Series, letters: list[str], notes: list[str]) -> pd.Series:
     """Replace Stata's or SAS's codes of missing cells, such as .a, by missing cells."""
     coded = values.isin(letters)
     count = f"{coded.sum():,} cells" if coded.sum() != 1 else "1 cell"

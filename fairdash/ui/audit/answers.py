@@ -46,7 +46,7 @@ from fairdash.views.reports.fronts import Front, nearest_points
 KEY = Keys(__file__)
 
 #: Maximum number of audits in the list.
-_MOST = 20
+_MAX_LISTED = 20
 _ICONS = {"below": ":material/check_circle:", "above": ":material/error:", "undecided": ":material/help:"}
 
 
@@ -56,7 +56,7 @@ def show_audit(audit: AuditJob) -> None:
     if status.state == DONE:
         with st.skeleton(height=PICTURES):
             whole = audit.read_result()
-        whole, result = _beside_earlier(audit, whole, choose_attribute(whole))
+        whole, result = _with_changes_since(audit, whole, choose_attribute(whole))
         show_result(result, whole, title=audit.spec.source.title, audit=audit)
         # A crossing is not a column, so no repair along a crossing is possible.
         if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
@@ -203,7 +203,7 @@ def _show_verdict(result: AuditResult, headline: str) -> None:
 
 def show_earlier() -> None:
     """List earlier audits, each with a button that opens the audit; show nothing without audits."""
-    audits = finished_audits(owner=current_owner())[:_MOST]
+    audits = finished_audits(owner=current_owner())[:_MAX_LISTED]
     if not audits:
         return
     st.subheader("Your audits", anchor=False)
@@ -218,7 +218,7 @@ def show_earlier() -> None:
         )
 
 
-def _beside_earlier(
+def _with_changes_since(
     audit: AuditJob, whole: AuditResult, result: AuditResult
 ) -> tuple[AuditResult, AuditResult]:
     """Return both results, with the changes since an earlier audit that the user chooses."""
@@ -232,7 +232,7 @@ def _beside_earlier(
         return whole, result
     chosen = st.selectbox(
         "What has changed since",
-        [None, *list(earlier)[:_MOST]],
+        [None, *list(earlier)[:_MAX_LISTED]],
         format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
         key=KEY("since", audit.id),
         help="Each curve is relative to its own mean price, so a uniform rise of all prices is not drift.",

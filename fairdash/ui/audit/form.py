@@ -75,17 +75,17 @@ def show_example() -> None:
 
 def wants_own_table() -> bool:
     """Return whether the user asked to audit a table, and has not chosen other data since."""
-    return bool(st.session_state.get(_OWN, "") == _in_use())
+    return bool(st.session_state.get(_OWN, "") == _id_of_data_in_use())
 
 
 def _offer_own_table(label: str) -> None:
     def ask() -> None:
-        st.session_state[_OWN] = _in_use()
+        st.session_state[_OWN] = _id_of_data_in_use()
 
     st.button(label, key=KEY("own-table"), icon=":material/upload_file:", on_click=ask)
 
 
-def _in_use() -> str | None:
+def _id_of_data_in_use() -> str | None:
     """Return the id of the data in use; None without data."""
     return st.session_state.get(Address.DATASET)
 
@@ -320,7 +320,7 @@ def _ask_for_columns(
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
         one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
     if parts:
-        _say_parts(suggestion.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
+        _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
     if suggestion.policies is not None and groups in (None, suggestion.group):
         words = f"**{safe(suggestion.group)}** names {suggestion.policies.in_words()}."
         if groups is None:
@@ -331,7 +331,7 @@ def _ask_for_columns(
     return None if chosen_roles["price"] is None or sensitive is None else Columns(**chosen_roles)
 
 
-def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
+def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
     """State that columns are parts of the price, with a button that includes or excludes these columns."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")

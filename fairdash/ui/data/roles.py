@@ -274,9 +274,9 @@ def ask_for_features(
     key
         Text that identifies the table.
     """
-    decided: dict[str, bool] = st.session_state.setdefault(_decided(key), {})
+    decided: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
     begin = {column: begins(column, known, given=given, former=former) for column in others}
-    widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks(key), 0))
+    widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks_key(key), 0))
     if widget not in st.session_state:
         st.session_state[widget] = [column for column in others if decided.get(column, begin[column])]
     chosen = st.multiselect("Features the model may use", others, key=widget)
@@ -325,16 +325,16 @@ def say_what_tells_the_target(
     ]
     for names, why, used in lines[:MAX_SAID]:
         is_so = of.get(names[0], "is used as a number") if used else "is left out"
-        _say(names, f"{is_so}: {safe(why)}", used=used, key=key)
+        _show_leak(names, f"{is_so}: {safe(why)}", used=used, key=key)
     for column, why in list(suspect.items())[:MAX_SAID]:
-        _say([column], f"looks too good to be true: {why}", used=True, key=key)
+        _show_leak([column], f"looks too good to be true: {why}", used=True, key=key)
     unsaid = max(len(lines) - MAX_SAID, 0) + max(len(suspect) - MAX_SAID, 0)
     if unsaid:
         more = counted(unsaid, "more column")
         st.caption(f"{more} may reveal the target, or hold codes. They are listed among the features.")
 
 
-def _say(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:
+def _show_leak(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
     names, them = safe(columns[0]), safe(columns[0])
@@ -352,16 +352,16 @@ def _say(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:
 
 def decide(columns: Sequence[str], use: bool, key: str) -> None:
     """Record that the user includes or excludes columns, whatever the suggestion."""
-    st.session_state[_decided(key)].update(dict.fromkeys(columns, use))
-    st.session_state[_clicks(key)] = st.session_state.get(_clicks(key), 0) + 1
+    st.session_state[_decisions_key(key)].update(dict.fromkeys(columns, use))
+    st.session_state[_clicks_key(key)] = st.session_state.get(_clicks_key(key), 0) + 1
 
 
-def _decided(key: str) -> str:
+def _decisions_key(key: str) -> str:
     """Session key of the user's decisions against the suggestion, a map from columns to true or false."""
     return KEY("decided", key)
 
 
-def _clicks(key: str) -> str:
+def _clicks_key(key: str) -> str:
     """Session key of the number of decisions by a button, each of which resets the widget."""
     return KEY("clicks", key)
 

@@ -90,12 +90,12 @@ def choose(run: Run) -> Comparison:
         fronts=fronts,
         objective=objective,
         measure=measure,
-        a=_kept_point(front),
+        a=_point_a(front),
         b=ModelKey(method, lam),
     )
 
 
-def _show_kept(comparison: Comparison) -> None:
+def _show_reference(comparison: Comparison) -> None:
     """Show the reference of the comparison, and the button that makes the current point the reference."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
@@ -131,7 +131,7 @@ def keep(point: ModelKey) -> None:
         st.query_params[Address.AGAINST] = f"{point.method}:{point.lam:g}"
 
 
-def _kept_point(front: Front) -> ModelKey:
+def _point_a(front: Front) -> ModelKey:
     """Return point A: the point that the address names if it exists, else the standard model."""
     try:
         return parse_point(front, st.query_params.get(Address.AGAINST, STANDARD))
@@ -161,7 +161,7 @@ def lam_in_view(front: Front, plan: Sweep) -> float:
     return front.opening if lam is None else lam
 
 
-def _show_whose(comparison: Comparison) -> None:
+def _show_subject(comparison: Comparison) -> None:
     """Show the subject of the page in one line."""
     goal, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
     line = f"{safe(comparison.title)} · {goal.meaning}"
@@ -181,7 +181,7 @@ def show_answer(comparison: Comparison) -> None:
     st.markdown(f"**{safe(sentences.answer(comparison))}**")
     if beside := networks_and_tariffs(comparison):
         st.markdown(safe(beside))
-    _show_whose(comparison)
+    _show_subject(comparison)
 
 
 def _show_notes(comparison: Comparison) -> None:
@@ -195,7 +195,7 @@ def _show_notes(comparison: Comparison) -> None:
 def show_comparison(comparison: Comparison, run: Run) -> None:
     """Show the pictures that change with the slider, references, and notes on the run."""
     show_pictures(comparison, run)
-    _show_kept(comparison)
+    _show_reference(comparison)
     _show_notes(comparison)
 
 
@@ -211,10 +211,10 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
     drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
     # The stage's height leaves room for an answer of three lines and two rows of controls.
     show_stage(drawn, key=KEY("stage"), on_release=let_go)
-    _show_place(comparison)
+    _describe_point(comparison)
 
 
-def _show_place(comparison: Comparison) -> None:
+def _describe_point(comparison: Comparison) -> None:
     """Describe the selected point, unless it is a trained model, and the cells of a crossing."""
     if (cells := cells_in_view(comparison.result.sensitive, comparison.sensitive)) is not None:
         named = "; ".join(f"{k}: {name}" for k, name in enumerate(cells.names))
@@ -261,7 +261,7 @@ def _distributions(comparison: Comparison) -> None:
     show_blocks(content.spread(comparison, theme=theme()), KEY)
 
 
-def _hiding(comparison: Comparison) -> None:
+def _show_transformations(comparison: Comparison) -> None:
     """Show the functions f and g of the spline correlation for both points."""
     goal = comparison.objective_seen
     try:
@@ -414,7 +414,7 @@ _PANELS: Mapping[str, Callable[[Comparison], None]] = MappingProxyType(
         "Who pays": _who_pays,
         "Averages": _averages,
         "Distributions": _distributions,
-        "Transformations": _hiding,
+        "Transformations": _show_transformations,
         "Features": _features,
         "Find the point": _find_point,
         "Both objectives": _objectives,

@@ -109,14 +109,14 @@ def show_stage(run: Run, comparison: Comparison) -> None:
     if run.available_result != FIRST:
         return
     if run.status.is_over:
-        st.warning(f"This is a preview: {_seen_by(comparison)}. The refined run was not finished.")
+        st.warning(f"This is a preview: {_about_preview(comparison)}. The refined run was not finished.")
         show_status(run, run.status)
         show_go_on(run)
         return
-    _follow_refining(run, _seen_by(comparison))
+    _follow_refining(run, _about_preview(comparison))
 
 
-def _seen_by(comparison: Comparison) -> str:
+def _about_preview(comparison: Comparison) -> str:
     """Return a phrase on the rows, splits and noise floors of a preview."""
     if FAIR_TARIFF in comparison.plan.methods:
         rows = comparison.sample or "all rows"
@@ -138,10 +138,10 @@ def _follow_refining(run: Run, seen: str) -> None:
         icon=":material/hourglass_top:",
     )
     show_progress(run)
-    _offer_quicker(run)
+    _offer_faster_run(run)
 
 
-def _offer_quicker(run: Run) -> None:
+def _offer_faster_run(run: Run) -> None:
     """Offer a smaller run on the same data, which begins with the same preview, if a run takes long."""
     spec, status = run.spec, run.status
     left, quick = status.seconds_left, quicker(spec.plan)
@@ -313,7 +313,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
             comparison,
             run_id=run.id,
             created=spec.created,
-            dataset=_dataset_if_there(run, owner),
+            dataset=_dataset_or_none(run, owner),
             is_preview=run.available_result == FIRST,
             openings=read_confirmations(run),
             log=read(run.folder),
@@ -326,7 +326,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
     )
 
 
-def _dataset_if_there(run: Run, owner: str) -> Dataset | None:
+def _dataset_or_none(run: Run, owner: str) -> Dataset | None:
     """Return the run's data, or None if they were deleted or differ; a report then omits notes on data."""
     try:
         dataset = dataset_of(run.spec.source, owner=owner)

@@ -256,7 +256,7 @@ def factor_figure(
     own = _of(before, factor)
     is_curve = (own["kind"] == BREAKPOINT).any()
     # A missing cell has no position on an axis of numbers, so its point is to the right of all numbers.
-    beside = _beside(own["at"]) if is_curve else None
+    beside = _right_of(own["at"]) if is_curve else None
     places: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
     figure.add_bar(
         x=places,
@@ -333,7 +333,7 @@ def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
     return x, np.exp(y) if multiplies else y
 
 
-def _beside(at: pd.Series) -> float:
+def _right_of(at: pd.Series) -> float:
     """Return a position to the right of all breakpoints."""
     span = float(at.max() - at.min()) or 1.0
     return float(at.max()) + 0.08 * span

@@ -114,17 +114,17 @@ def front_without_marks(
     axes = fit_axes(figure, pd.concat([each["x"] for each in (test, *besides)]), heights)
     words = _names_of_paths(test, theme)
     for table in besides:
-        for trace, name in _besides(table, axes, theme, unit, "GLM" if error == "deviance" else "ridge"):
+        for trace, name in _other_prices(table, axes, theme, unit, "GLM" if error == "deviance" else "ridge"):
             figure.add_trace(trace)
             words.append(name)
     if math.isfinite(least_error[0]):
         level, level_se = least_error
-        if level == _within(level, axes):
+        if level == _in_axes(level, axes):
             figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
         arrow = _arrow(level, axes)
         beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
         text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{beside}', unit)}"
-        words.insert(0, Label(x=axes[0][1], y=_within(level, axes), text=text, colour=theme.quiet))
+        words.insert(0, Label(x=axes[0][1], y=_in_axes(level, axes), text=text, colour=theme.quiet))
     # Labels at the edge have the fewest possible positions, so they are placed first, from the left.
     words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)
     if noise_at is not None:
@@ -160,10 +160,10 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     words = layout.pop("meta")
     labels = [*marks, *(Label(**each) for each in words["labels"])]
     layout["shapes"] = [*layout.get("shapes", ()), floor_rect(0, edge, theme)]
-    notes = _written(labels, axes=axes, points=words["path"], theme=theme)
+    notes = _labels_of_front(labels, axes=axes, points=words["path"], theme=theme)
     layout["annotations"] = [*layout.get("annotations", ()), *notes]
     # The figure is built in one call, because adding to a plotly figure takes several times as long.
-    return figure_of([*base["data"], *(_mark(mark, theme) for mark in marks)], layout)
+    return figure_of([*base["data"], *(_dot(mark, theme) for mark in marks)], layout)
 
 
 def runs_front_figure(
@@ -206,7 +206,7 @@ def runs_front_figure(
         labels.append(_label(own.iloc[-1], name, theme.text))
     table = pd.concat(shown)
     axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
-    notes = _written(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
+    notes = _labels_of_front(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
     # Below the smallest edge of all noise floors, no run detects a link.
     floor = floor_rect(0, float(table["edge"].min()), theme)
     return figure.update_layout(shapes=[floor], annotations=notes)
@@ -231,7 +231,7 @@ def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: flo
     return texts
 
 
-def _within(y: float, axes: Axes) -> float:
+def _in_axes(y: float, axes: Axes) -> float:
     """Return y, or a position near the edge for a mark outside the axes."""
     low, high = axes[1]
     room = _EDGE * (high - low)
@@ -240,7 +240,7 @@ def _within(y: float, axes: Axes) -> float:
 
 def _arrow(y: float, axes: Axes) -> str:
     """Return the arrow before a name at the edge, which shows the direction of a mark outside the axes."""
-    return "" if y == _within(y, axes) else "↑ " if y > axes[1][1] else "↓ "
+    return "" if y == _in_axes(y, axes) else "↑ " if y > axes[1][1] else "↓ "
 
 
 def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
@@ -289,7 +289,7 @@ def _path(
             rows["x"],
             rows["y"],
             name=f"{name}{end}",
-            customdata=_told(rows, "lam", "n_splits", "floor", "se"),
+            customdata=_hover_values(rows, "lam", "n_splits", "floor", "se"),
             hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{about}{end}<br>mean of %{{customdata[2]}} splits"
             "<br>dependence %{x:.3f} ± %{customdata[4]:.3f} (floor %{customdata[3]:.3f})"
             "<br>error %{customdata[0]}",
@@ -299,7 +299,7 @@ def _path(
     return traces
 
 
-def _told(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
+def _hover_values(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
     """Return values for hover texts: the error in words, then the given columns."""
     values: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
     return values
@@ -312,12 +312,12 @@ def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
     for which, colour, symbol in kinds:
         own = rows[which]
         look: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
-        look |= {"customdata": _told(own, "lam", "split"), "hover": hover}
+        look |= {"customdata": _hover_values(own, "lam", "split"), "hover": hover}
         traces.append(dots(own["x"], own["y"], name="single splits", **look))
     return traces
 
 
-def _besides(
+def _other_prices(
     table: pd.DataFrame, axes: Axes, theme: Theme, unit: str, linear: str
 ) -> Iterator[tuple[dict[str, Any], Label]]:
     """Return the traces of prices outside the methods' paths: prices that use s, baselines and tariffs."""
@@ -326,7 +326,7 @@ def _besides(
             title, text, symbol, colour = reference.title, reference.label, "star", REFERENCE
         else:
             (symbol, text), title, colour = _BASELINES[str(id)], _TITLES[str(id)], theme.text
-        look: Values = {"name": title, "colour": colour, "symbol": symbol, "customdata": _told(rows)}
+        look: Values = {"name": title, "colour": colour, "symbol": symbol, "customdata": _hover_values(rows)}
         inside = rows[rows["y"].between(*axes[1])]
         if len(rows) > 1:
             strengths = [title_of(lam) if id == FAIR_TARIFF else f"strength {lam:.0%}" for lam in rows["lam"]]
@@ -335,15 +335,15 @@ def _besides(
             rows = inside if len(inside) else rows
         else:
             hover = f"<b>{title}</b><br>{_VALUES}"
-            trace = dots(rows["x"], [_within(y, axes) for y in rows["y"]], size=9, hover=hover, **look)
+            trace = dots(rows["x"], [_in_axes(y, axes) for y in rows["y"]], size=9, hover=hover, **look)
         row = rows.iloc[len(rows) // 2]
         arrow, text = _arrow(row["y"], axes), linear if id == LINEAR else text
         beside = f": {with_unit(number(row['y']), unit)}" if arrow else ""
-        place: Values = {"x": float(row["x"]), "y": _within(float(row["y"]), axes)}
+        place: Values = {"x": float(row["x"]), "y": _in_axes(float(row["y"]), axes)}
         yield trace, Label(**place, text=f"{arrow}{text}{beside}", colour=colour)
 
 
-def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
+def _dot(mark: Label, theme: Theme) -> dict[str, Any]:
     """Return a large dot, which is hollow for a blend."""
     edge = {"width": 3, "color": mark.colour if mark.is_hollow else "white"}
     colour = theme.veil if mark.is_hollow else mark.colour
@@ -351,7 +351,9 @@ def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
     return dots([mark.x], [mark.y], name=escaped(mark.text), hover="", **look)
 
 
-def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) -> list[dict[str, Any]]:
+def _labels_of_front(
+    labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme
+) -> list[dict[str, Any]]:
     """Return the text in the band of the noise floor, and labels without overlaps."""
     below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
     floor = note(FLOOR_NOTE, x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below

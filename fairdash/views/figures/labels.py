@@ -30,17 +30,17 @@ HEIGHT = 285.0
 #: Minimum distance between two labels, and between a label and the upper, lower and left edges.
 _GAP = 3.0
 #: Maximum width by which a label may extend over the right edge, which is less than the margin.
-_BEYOND = 10.0
+_MAX_OVERHANG = 10.0
 #: Distance beyond which a line connects the point and its label.
 _NEAR = 26.0
 #: Cost of covering a point, in pixels of distance.
-_COVERED = 15.0
+_COST_OF_POINT = 15.0
 #: Number of ordinary points as which a point with a label counts.
-_MARKED = 4
+_POINTS_OF_LABEL = 4
 #: Cost of a pixel of overlap, which exceeds the cost of any distance and of all points together.
-_WRONG = 1e4
+_COST_OF_OVERLAP = 1e4
 #: Cost of a crossing of two lines, which exceeds that of any distance, and is below that of any overlap.
-_CROSSED = 2e3
+_COST_OF_CROSSING = 2e3
 _ATTEMPTS = 8
 
 
@@ -98,7 +98,7 @@ def placed(
         Further points that labels should avoid, in the units of the axes.
     """
     at = shares([(label.x, label.y) for label in labels], axes)
-    points = np.array([*shares(points, axes), *_MARKED * list(at)])
+    points = np.array([*shares(points, axes), *_POINTS_OF_LABEL * list(at)])
     edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
     alone = [_costs(own, taken, points) for own in edges]
 
@@ -111,7 +111,7 @@ def placed(
 
     best: tuple[float, dict[int, int]] = (np.inf, {})
     # The first pass ignores crossings: if no lines cross, the nearest positions are best.
-    for crossed in (0.0, _CROSSED):
+    for crossed in (0.0, _COST_OF_CROSSING):
         order = list(range(len(labels)))
         for attempt in range(_ATTEMPTS):
             positions: dict[int, int] = {}
@@ -120,16 +120,16 @@ def placed(
             for k in order * (2 if crossed else 1):
                 cost = costs(k, positions, crossed)
                 positions[k] = int(cost.argmin())
-                if cost.min() >= (crossed or _WRONG) and whose < 0:
+                if cost.min() >= (crossed or _COST_OF_OVERLAP) and whose < 0:
                     whose = k
-            each = [float(costs(k, positions, _CROSSED)[positions[k]]) for k in order]
+            each = [float(costs(k, positions, _COST_OF_CROSSING)[positions[k]]) for k in order]
             if sum(each) < best[0]:
                 best = (sum(each), positions)
             if whose < 0:
                 break
             order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
             order = [whose, *(k for k in order if k != whose)]
-        if max(each) < _CROSSED:
+        if max(each) < _COST_OF_CROSSING:
             break
     return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]
 
@@ -215,13 +215,13 @@ def _box_at(edges: Edges, k: int) -> Box:
 def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
     """Return the costs of positions in pixels: distance, covered points, and mainly overlap and clipping."""
     left, bottom, right, top = edges
-    wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _BEYOND, 0, None)
+    wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _MAX_OVERHANG, 0, None)
     wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
     x, y = (points * (1.0, HEIGHT)).T[:, :, None, None]
     within = (y > bottom - _GAP) & (y < top + _GAP)
     covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & within).sum(axis=0)
     distance = np.hypot(_DX, _DY)[:, 0]
-    cost: Array = _WRONG * wrong.max(axis=1) + distance + _COVERED * covered.max(axis=1)
+    cost: Array = _COST_OF_OVERLAP * wrong.max(axis=1) + distance + _COST_OF_POINT * covered.max(axis=1)
     return cost + _overlap(edges, taken)
 
 
@@ -233,5 +233,5 @@ def _overlap(edges: Edges, taken: Sequence[Box]) -> Array:
         across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
         along = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
         wrong += np.where((across > 0) & (along > 0), 1 + np.minimum(across, along), 0.0)
-    cost: Array = _WRONG * wrong.max(axis=1)
+    cost: Array = _COST_OF_OVERLAP * wrong.max(axis=1)
     return cost

@@ -69,7 +69,7 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
             _draw_trace(axes, trace, places)
         for shape in layout.get("shapes", ()):
             _draw_shape(axes, shape)
-        _dress(axes, layout, places)
+        _add_axes(axes, layout, places)
         if turned:
             axes.tick_params("x", rotation=90)
         out = io.BytesIO()
@@ -159,7 +159,7 @@ def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
         axes.axvline(shape["x0"], **look)
 
 
-def _dress(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
+def _add_axes(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
     """Add axis titles, names of categories, the grid and the legend."""
     for name, set_label, axis in (
         ("xaxis", axes.set_xlabel, axes.xaxis),

@@ -172,13 +172,13 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
             else f"{roles.group}, with {dataset.group.nunique():,} groups: {together}",
             "Time": roles.time or "",
             f"Features ({len(roles.features)})": ", ".join(roles.features),
-            "Columns that give the target away": _on_leaks(dataset),
+            "Columns that give the target away": _leak_findings(dataset),
             "Changes to the table before training": " ".join(dataset.notes),
         }
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def _on_leaks(dataset: Dataset) -> str:
+def _leak_findings(dataset: Dataset) -> str:
     """Return the findings of the leak check on features; the data's notes list the columns left out."""
     roles = dataset.roles
     check = check_data(
@@ -208,14 +208,14 @@ def training_facts(comparison: Comparison) -> dict[str, str]:
         "Validation rows": held_out,
         "Loss": settings.loss_function.title,
         "Settings": "; ".join(f"{name}: {_setting(value)}" for name, value in to_plain(settings).items()),
-        **_tuned(comparison),
+        **_tuned_settings(comparison),
         "Seed": f"{plan.random_state} (splits, initial weights, mini-batches)",
         "Trained on": f"{TITLES.get(result.device, result.device)}, in {result.seconds:.0f} s",
         "Trained with": ", ".join(" ".join(each) for each in result.versions.items()) or "not kept",
     }
 
 
-def _tuned(comparison: Comparison) -> dict[str, str]:
+def _tuned_settings(comparison: Comparison) -> dict[str, str]:
     """Return the settings that were selected on validation rows, if any, in place of the plan's settings."""
     tuning = comparison.result.tuning
     if tuning is None:

@@ -138,7 +138,7 @@ def spread(comparison: Comparison, *, theme: Theme) -> Picture:
         sensitive=comparison.sensitive_axis,
         level=label(audited.capitalize(), comparison.unit),
         subtitle=comparison.subtitle_of_first_split,
-        **_two(comparison, theme),
+        **_names_and_theme(comparison, theme),
     )
     alt = (
         f"Densities of the {audited} in the low, middle and high third of {comparison.sensitive_called}, "
@@ -154,7 +154,7 @@ def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
         sensitive=comparison.sensitive_axis,
         unit=comparison.unit,
         subtitle=comparison.rows_and_splits,
-        **_two(comparison, theme) | {"theme": theme},
+        **_names_and_theme(comparison, theme) | {"theme": theme},
     )
     alt = f"Bars: change of the average prediction by group of {comparison.sensitive_called}."
     return Picture("transfers", figure, f"{alt} {sentences.who_pays(comparison)}".strip())
@@ -189,13 +189,13 @@ def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | No
         table,
         axis=label(title, comparison.unit) if kind == "reliance" else title,
         subtitle=comparison.rows_and_splits,
-        **_two(comparison, theme),
+        **_names_and_theme(comparison, theme),
     )
     alt = f"{title} among the test rows, by feature: {comparison.a.title} and {comparison.b.title}."
     return Picture("features", figure, alt)
 
 
-def _two(comparison: Comparison, theme: Theme) -> dict[str, Any]:
+def _names_and_theme(comparison: Comparison, theme: Theme) -> dict[str, Any]:
     """Return the names of A and B, and the theme with A's colour."""
     names = {"a_name": comparison.called(comparison.a), "b_name": comparison.called(comparison.b)}
     return names | {"theme": _of_two(comparison, theme)}

@@ -50,26 +50,28 @@ def rows_that_would(comparison: Comparison) -> str:
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
         # Tests use at most this number of rows, so the estimate takes no more into account.
         n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
-    return f"{_needed(z, n_rows, what)} No curve is drawn, because all of it would be within the noise."
+    return (
+        f"{_rows_sentence(z, n_rows, what)} No curve is drawn, because all of it would be within the noise."
+    )
 
 
-def _needed(z: float, n_rows: int, what: str) -> str:
+def _rows_sentence(z: float, n_rows: int, what: str) -> str:
     """State the number of rows for z = 3, given that z grows with the square root of the number of rows."""
     if z >= _SIGN:
         return (
             f"If the {what} is as large as these {n_rows:,} rows suggest (z = {z:.1f}), about "
-            f"{_about(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}, as z grows with the square root "
+            f"{_round(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}, as z grows with the square root "
             "of the rows)."
         )
     possible = max(z + _POSSIBLE, _SIGN)
     return (
         f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). With 95 % confidence the {what} is "
-        f"so small that showing it would take at least {_about(n_rows * (Z / possible) ** 2)} rows (z = "
+        f"so small that showing it would take at least {_round(n_rows * (Z / possible) ** 2)} rows (z = "
         f"{Z:g}, as z grows with the square root of the rows)."
     )
 
 
-def _about(rows: float) -> str:
+def _round(rows: float) -> str:
     """Format a rough number of rows with one or two significant digits."""
     return f"{float(f'{rows:.2g}'):,.0f}"
 
