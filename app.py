@@ -20,8 +20,8 @@ from fairdash.ui import access
 
 @asynccontextmanager
 async def _with_terms(_: App) -> AsyncIterator[None]:
-    """Files are deleted when their term is over, whether or not anybody visits."""
-    # After Streamlit has read its settings, which importing its parts would do before.
+    """Delete uploaded files at the end of their retention period, even if nobody visits the app."""
+    # This import is here because Streamlit must read its settings first.
     from fairdash.ui.serving import keep_terms
 
     end = keep_terms()
@@ -29,13 +29,13 @@ async def _with_terms(_: App) -> AsyncIterator[None]:
     end()
 
 
-#: Else a browser asks for the server below the page's own address first, and gets a 404.
+#: Without this script, a browser first requests the server below the page's address, and gets a 404.
 _SERVER = '<head><script>window.__streamlit = {BACKEND_BASE_URL: new URL(".", location.href).href}</script>'
 _HTML = Path(streamlit.__file__).with_name("static").joinpath("index.html").read_text(encoding="utf-8")
 
 
 async def _page(_: Request) -> HTMLResponse:
-    """Streamlit's own page, which is told where its server is."""
+    """Return Streamlit's page with a script that sets the address of the server."""
     return HTMLResponse(_HTML.replace("<head>", _SERVER, 1), headers={"Cache-Control": "no-cache"})
 
 

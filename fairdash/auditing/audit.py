@@ -34,7 +34,7 @@ from fairdash.tables.model_files.model_file import Link, content_of
 from fairdash.utils.records import to_plain
 from fairdash.utils.text import percent
 
-#: Maximum number of audited rows: at this number, the standard error of the mean price is less than a
+#: Maximum number of audited rows: with 2,000,000 rows, the standard error of the mean price is less than a
 #: thousandth of the price's standard deviation.
 MAX_ROWS = 2_000_000
 OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
@@ -81,65 +81,65 @@ def audit(
     ----------
     frame
         The table, shape (n, columns), with unique names. Rows without a price, an attribute, an exposure or a
-        group are left out and counted. Other cells may be missing: each answer leaves out the rows with a
-        missing cell in the columns that it uses, and states their number. If there are more than 2,000,000
-        rows, fairdash draws 2,000,000 at random, in whole groups if there are `groups`.
+        group are left out and counted. Cells of other columns may be missing: each answer leaves out the rows
+        with a missing cell in the columns that the answer uses, and states their number. From more than
+        2,000,000 rows, fairdash draws a random sample of this size, in whole groups if `groups` is given.
     price, sensitive
         Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
         Several attributes are audited one after another, followed by their crossings, with Holm's correction.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or a file
-        (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. The file is
-        opened in a separate process, and pickles are never loaded. `price` then names the model's price, by
-        default “model price”. An additional answer describes the model: how each price changes when only s or
-        only one other column changes, and the mean price along each column.
+        (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. The model's
+        file is opened in a separate process, and pickles are never loaded. `price` is then the name for the
+        model's prices, by default “model price”. An additional answer describes the model: how each price
+        changes when only s or only one other column changes, and the mean price along each column.
     model_columns
-        Input columns of the model, in order; by default the columns that the model names, or else all.
+        Input columns of the model, in order. The default is the columns that the model names, or else all.
     model_link
-        ``"log"`` if the model returns the logarithm of the price, ``"identity"`` if it returns the price; by
-        default the link stated in the model's file.
+        ``"log"`` if the model returns the logarithm of the price, ``"identity"`` if it returns the price; the
+        default is the link stated in the model's file.
     model_output
-        Output of a model's file that contains the price, such as ``"probabilities[1]"`` for the second number
-        of each row; by default its only output.
+        Name of the model's output that contains the price, such as ``"probabilities[1]"`` for the second
+        number of each row; the default is the only output of the file.
     check_column
-        Column with the prices that the model's owner computed; a note states in how many rows they agree.
+        Column with prices computed by the model's owner. A note states in how many rows the prices agree.
     customer
         Label of the row whose price is explained by a comparison with rows of similar s and by the effect of
-        each column. This requires a `model`.
+        each column. A `customer` requires a `model`.
     exposure
         Column of row weights, used in all means.
     outcome, expected_cost
         Columns with claims or cost Y, and with your own estimate of the expected cost, per unit of exposure.
     controls
-        Columns of legitimate factors, numeric or not.
+        Columns of legitimate factors, which may be numeric or categorical.
     criterion
-        The primary criterion, selected before you see results: ``"independence"``,
+        The primary criterion, which you select before you see any result: ``"independence"``,
         ``"conditional_independence"``, ``"sufficiency"`` or ``"equalized_residuals"``.
     candidate
-        Column with a second price. Every answer then covers both prices and their difference.
+        Column with a second price, for which every answer covers both prices and their difference.
     groups
-        Column that groups rows, such as a policy number, for folds and variances.
+        Column with each row's group, such as a policy number. A group is in one fold and counts as one unit.
     reliability
-        Shares of the attribute's variance that are not measurement error, in (0, 1]. The direction gap and
-        the curve are corrected for the error at these shares and at 1, 0.9, 0.7 and 0.5.
+        Reliabilities, in (0, 1]: shares of the attribute's variance that are not measurement error. The
+        direction gap and the curve are corrected at these reliabilities and at 1, 0.9, 0.7 and 0.5.
     max_gap
         Threshold δ for the largest gap, as a share of the mean price, in (0, 1).
     questions
         Numbers of the questions to answer, or ``"all"``; the primary criterion's question is always answered.
     totals
-        Columns with totals, to be divided by the exposure.
+        Columns that contain totals, which fairdash divides by the exposure.
     probabilities, known_class
-        Columns with class probabilities, which add up to 1 in each row, and a column with the true class
-        where it is known. Only means are compared across classes (see :mod:`fairdash.evaluation.classes`).
-        `sensitive` may then be omitted.
+        Columns with class probabilities, which add up to 1 in each row, and a column with the true class of
+        the rows whose class is known. Only means are compared across classes (see
+        :mod:`fairdash.evaluation.classes`). If `probabilities` are given, `sensitive` may be omitted.
     against
-        Another audit, or the path of a saved one (see :meth:`AuditResult.compare`).
+        Another audit, or the path of a saved audit, for a comparison (see :meth:`AuditResult.compare`).
     features
-        Rating factors, numeric or not, used by the models of price and outcome. By default every column
-        without another role.
+        Rating factors, numeric or categorical, used by the models of price and outcome. By default, every
+        column without another role is a feature.
     coverage
-        One of the `features`. A table shows the actual outcome, the expected outcome and the gap at each
-        level of this feature.
+        One of the `features`, such as the kind of cover. A table shows the actual outcome, the expected
+        outcome and the gap at each level of this feature.
     cap
         Cap on large losses: an outcome above `cap` counts as `cap`.
     currency, period
@@ -148,8 +148,8 @@ def audit(
     Returns
     -------
     AuditResult
-        ``verdict`` is ``"below"``, ``"above"`` or ``"undecided"``. With several attributes, it is
-        ``"below"`` only if the cells of each crossing are.
+        ``verdict`` is ``"below"``, ``"above"`` or ``"undecided"``. With several attributes, the verdict is
+        ``"below"`` only if the verdict on every attribute and every crossing is ``"below"``.
 
     Raises
     ------
@@ -194,15 +194,15 @@ def carry_out(
     check_column: str | None = None,
     customer: Any = None,
 ) -> AuditResult:
-    """Execute a plan on a frame; see :func:`audit` for results and errors.
+    """Execute a plan on a frame; results and errors are those of :func:`audit`.
 
     Parameters
     ----------
     origin
         Source of the frame, as the fields of :class:`~fairdash.auditing.schema.Origin`.
     progress
-        Function called before each step with the step's name and the share completed, in [0, 1]. It may
-        raise :class:`~fairdash.errors.Cancelled`.
+        Function called before each step with the step's name and the share completed, in [0, 1]. To stop the
+        audit, the function raises :class:`~fairdash.errors.Cancelled`.
     model, model_columns, model_link, model_output, check_column, customer
         As in :func:`audit`.
     """
@@ -210,11 +210,11 @@ def carry_out(
     if isinstance(model, (str, bytes, PathLike)):
         model = content_of(model)
         label = customer if customer is None or type(customer) is int else str(customer)
-        kept = ModelFile(
+        model_file = ModelFile(
             sha256=sha256(model), columns=tuple(model_columns or ()), customer=label, link=model_link,
             output=model_output, check_column=check_column,
         )  # fmt: skip
-        origin["model"] = to_plain(kept)
+        origin["model"] = to_plain(model_file)
     frame = as_pandas(frame)
     on_model: tuple[str, ...] = ()
     if model is not None:
@@ -232,9 +232,9 @@ def carry_out(
 
     tell("Reading the rows", 0.0)
     everyone = frame
-    frame, said = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
+    frame, frame_notes = plain_frame(frame, named=columns.named, sensitive=(columns.sensitive, *columns.also))
     frame, drawn = _drawn(frame, plan)
-    hypotheses = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *said))
+    hypotheses = data_of(frame, plan, tell=tell, notes=(*on_model, *drawn, *frame_notes))
     firsts, seconds = [], []
     for data in hypotheses:
         pair = data.on("candidate") if both else data
@@ -269,17 +269,17 @@ def _drawn(frame: pd.DataFrame, plan: AuditPlan) -> tuple[pd.DataFrame, tuple[st
     n, groups = len(frame), plan.columns.groups
     if n <= MAX_ROWS:
         return frame, ()
-    # If `groups` is not a column, a later check raises an error that names it.
+    # If the frame has no column with the name `groups`, a later check raises an error with this name.
     codes = frame.get(groups) if groups else None
     rows = draw_of_groups(codes, n, MAX_ROWS, random_state=plan.random_state)
     return frame.iloc[rows], (f"{len(rows):,} of {n:,} rows are audited, drawn at random.",)
 
 
 def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
-    """Return the verdict for each sensitive attribute and each crossing, corrected for their number.
+    """Return the verdict for each sensitive attribute and each crossing, corrected for the number of tests.
 
-    The primary criterion is tested at 5 % in each direction, with Holm's correction over several sensitive
-    attributes and their crossings. One more Holm correction covers all other criteria together.
+    The primary criterion is tested at 5 % in each direction, with Holm's correction over the sensitive
+    attributes and their crossings. A second Holm correction covers all other criteria together.
     """
     verdicts: list[dict[str, str]] = [{} for _ in audits]
     every = [(k, name) for k, each in enumerate(audits) for name in CRITERIA if name in each.criteria]
@@ -297,28 +297,28 @@ def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
 def conclude(
     audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
 ) -> AuditResult:
-    """Return the result for one sensitive attribute."""
+    """Return the audit's result for one sensitive attribute."""
     table, plan = audit.data.table, audit.data.plan
     tables, parts = named(audit.tables, table), audit.parts
     rows: list[dict[str, Any]] = []
     sentences = {number: parts[number].sentences for number in sorted(parts)}
     for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
         number, measured = CRITERIA[name].question, audit.criteria.get(name)
-        asked = number in parts and QUESTIONS[number].is_answerable(table.columns)
+        is_answered = number in parts and QUESTIONS[number].is_answerable(table.columns)
         key: dict[str, Any] = {"question": number, "measure": name, "quantity": GAP, "unit": SHARE}
-        rows.append(key | {"verdict": UNDECIDED if asked else NONE})
+        rows.append(key | {"verdict": UNDECIDED if is_answered else NONE})
         if measured is None:
             continue
-        found, verdict, mean = measured.found, verdicts[name], measured.mean_price
+        estimate, verdict, mean = measured.found, verdicts[name], measured.mean_price
         value, low, high, lower, upper, smallest, floor = (
-            getattr(found, each, math.nan) / mean
+            getattr(estimate, each, math.nan) / mean
             for each in ("value", "ci_low", "ci_high", "lower", "upper", "smallest", "floor")
         )
-        rows[-1] |= {"value": value, "low": low, "high": high, "floor": floor, "p": found.p_value}
+        rows[-1] |= {"value": value, "low": low, "high": high, "floor": floor, "p": estimate.p_value}
         rows[-1]["verdict"] = verdict
         shares = {"lower": lower, "upper": upper, "smallest": smallest, "floor": floor}
         needed = {"quantity": "rows_needed", "value": measured.rows_needed(plan), "unit": "rows"}
-        p_values = {ANY_LINK: measured.p_any_link, "p_below": found.p_below, "p_above": found.p_above}
+        p_values = {ANY_LINK: measured.p_any_link, "p_below": estimate.p_below, "p_above": estimate.p_above}
         rows += (key | {"quantity": quantity, "value": share} for quantity, share in shares.items())
         rows += (key | {"quantity": quantity, "p": p, "unit": ""} for quantity, p in p_values.items())
         rows.append(key | needed)
@@ -334,11 +334,11 @@ def conclude(
             Answer(
                 question=number,
                 title=QUESTIONS[number].title,
-                sentence=said[0],
-                more=said[1:],
+                sentence=texts[0],
+                more=texts[1:],
                 tables=tuple(name for name in QUESTIONS[number].tables if name in tables),
             )
-            for number, said in sentences.items()
+            for number, texts in sentences.items()
         ),
         plan=plan,
         n=table.n,
@@ -350,7 +350,7 @@ def conclude(
 
 
 def named(tables: Mapping[str, pd.DataFrame], table: AuditTable) -> dict[str, pd.DataFrame]:
-    """Add a column ``class`` with the class names to each table that has a row per class code."""
+    """Add a column ``class``, which contains class names, to each table that has one row per class code."""
     if not table.classes:
         return dict(tables)
     return {name: _named(name, each, table) for name, each in tables.items()}
@@ -387,8 +387,8 @@ def _verdict_in_words(measured: Measured, verdict: str, plan: AuditPlan) -> str:
 def combine_attributes(results: list[AuditResult], plan: AuditPlan, *, is_whole: bool = True) -> AuditResult:
     """Combine the results for several attributes and their crossings in the first attribute's result.
 
-    The verdict is "above" if any result is above. It is "below" if all results are below and no crossing is
-    missing (`is_whole`). Otherwise it is "undecided". The table ``by_sensitive`` has all verdicts.
+    The verdict is "above" if any result is "above", "below" if all results are "below" and no crossing is
+    missing (`is_whole`), and else "undecided". All verdicts are in the table ``by_sensitive``.
     """
     first, *others = results
     if not others:

@@ -28,14 +28,14 @@ _MAX_LEVELS = 50
 MISSING = "missing"
 Array = NDArray[np.float64]
 
-#: Minimum number of rows with a cost. Fewer may all fall into one half of the rows or into one of five folds,
-#: which leaves no costs to learn from.
+#: Minimum number of rows with a cost. If there are fewer, all of them may be in one half of the rows or in
+#: one of five folds, and models in the other half or folds have no costs to learn from.
 _MIN_COSTS = 10
 #: Minimum of |mean price| ÷ mean |price|: shares of a mean near 0 are meaningless.
 MIN_MEAN = 0.05
-#: Maximum distance of a rounded value from a straight line, in standard deviations.
+#: Maximum distance between a rounded linear function and a straight line, in standard deviations.
 _ROUNDED = 0.02
-#: Roles that features may reveal.
+#: Roles whose values a feature may reveal.
 _GIVEN_AWAY = {
     "outcome": "outcome",
     "price": "price",
@@ -44,26 +44,26 @@ _GIVEN_AWAY = {
 }
 #: Line number of the first row in a file, after the header.
 FIRST_LINE = 2
-#: Opening words of the notes that are shown before the verdict.
+#: First words of notes that are shown before the verdict.
 UNITS, DIFFERS = "The units seem to differ", "The model's price differs"
-#: Usual ratio of cost to price, and the limits outside which the two probably have different units.
+#: Usual ratio of cost to price, and the limits outside which cost and price probably have different units.
 _LOSS_RATIO, _LOWEST, _HIGHEST = 0.7, 0.05, 10.0
-#: Pairs of units with the factor between them; a ratio within 2.5 times of a factor suggests that pair.
+#: Pairs of time units with their conversion factors; a ratio within 2.5 times of a factor suggests that pair.
 _BETWEEN = {"Months and years": 12, "Weeks and years": 52, "Days and years": 365}
 _BETWEEN |= {"Hundredths and single amounts": 100, "Single amounts and thousands": 1000}
 _NEAR = 2.5
 #: Maximum number of claims of one policy: higher values are amounts of money.
 _MAX_CLAIMS = 20
-#: Maximum of a price that may be a logarithm: e^30 is about 10^13.
+#: Maximum of a value that may be the logarithm of a price: e^30 is about 10^13.
 _MAX_LOG = 30.0
-#: Range of slopes of ln price on ln exposure that indicates a total, and the minimum correlation.
+#: Range of slopes of ln price on ln exposure that suggests total prices, and the minimum correlation.
 _LIKE_TOTAL, _FOLLOWS = (0.8, 1.2), 0.5
 
 
 def check_names(frame: pd.DataFrame, columns: Columns) -> None:
-    """Reject columns that do not exist, and columns with two roles."""
-    there = {str(name): name for name in frame.columns}
-    if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
+    """Raise an error for columns that do not exist, and for columns with two roles."""
+    columns_by_text = {str(name): name for name in frame.columns}
+    if len(columns_by_text) < len(frame.columns) or any(name != key for key, name in columns_by_text.items()):
         raise DataError.of(
             "Two columns have the same name, or a name is not text",
             "Give every column a unique name.",
@@ -72,7 +72,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     known = () if columns.known_class is None else (columns.known_class,)
     others = (*columns.controls, *columns.totals, *columns.probabilities, *known)
     for name in (*roles.values(), *others, *(columns.features or ())):
-        get_entry(there, name, option="column")
+        get_entry(columns_by_text, name, option="column")
     checks = Checks(OptionError)
     seen: dict[str, str] = {}
 
@@ -91,7 +91,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
         is_free(name, "features", "Leave it out of the features.", but="groups")
     if columns.coverage is not None:
         given = columns.features is None or columns.coverage in (*columns.features, *columns.controls)
-        there_is = columns.coverage in there and columns.coverage not in seen
+        there_is = columns.coverage in columns_by_text and columns.coverage not in seen
         what, hint = f"“{columns.coverage}” is not one of the features", "Add it to the features."
         checks.require(given and (there_is or columns.coverage in columns.controls), "coverage", what, hint)
     allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
@@ -105,9 +105,9 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
 def without_leaks(
     frame: pd.DataFrame, columns: Columns, names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Return the features that reveal neither the outcome nor a price, with notes; named features stay.
+    """Return the features that reveal neither the outcome nor a price, or that the user named, and notes.
 
-    A policy number is not a feature. If no group is named but rows belong to policies, a note says so.
+    A policy number is not a feature. A note states that rows belong to policies if no group is named.
     """
     free, notes = [name for name in names if name != columns.coverage], []
     if columns.groups is None and (policies := find_policies(frame, but=columns.numbers().values())):
@@ -128,12 +128,12 @@ def without_leaks(
             done = done.replace("them", "it").replace("they are", "it is") if alone else done
             why = why.replace("the target", "the outcome")
             notes.append(f"{few} the {called} away: {why}. fairdash {done}.")
-    kept = {*free, columns.coverage} if columns.features is None else names
-    return tuple(name for name in names if name in kept), notes
+    named = {*free, columns.coverage} if columns.features is None else names
+    return tuple(name for name in names if name in named), notes
 
 
 def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
-    """Reject cells that are not numbers, with their line numbers."""
+    """Raise an error, with line numbers, for cells that are not numbers."""
     problems = []
     factors = (("controls", name) for name in columns.controls if is_numeric_dtype(frame[name]))
     for role, name in (*columns.numbers().items(), *factors):
@@ -164,7 +164,7 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
 
 
 def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
-    """Reject values that can't be audited; `numbers` maps roles to (n,) arrays, NaN for missing cells."""
+    """Raise an error for values that can't be audited; `numbers` maps roles to (n,) arrays."""
     checks = Checks(DataError)
     known = {role: np.nan_to_num(values) for role, values in numbers.items()}
     hint = "Choose a price, or a prediction of a quantity that can't be below zero."
@@ -205,27 +205,27 @@ def _is_line_of(y: Array, x: Array) -> bool:
 
 
 def class_names(columns: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the distinct part of each column's name.
+    """Return the part of each column's name that differs from the other names.
 
     >>> class_names(("p_black", "p_white")), class_names(("P(a)", "P(b)")), class_names(("x", "xy"))
     (('black', 'white'), ('a', 'b'), ('x', 'xy'))
     """
-    start, end = _shared(columns), _shared([name[::-1] for name in columns])
+    start, end = _shared_prefix_length(columns), _shared_prefix_length([name[::-1] for name in columns])
     short_names = tuple(name[start : len(name) - end] for name in columns)
-    # Names may share letters by chance, so the common prefix ends at a separator.
+    # Names may share first letters by chance, so the common prefix must end at a separator.
     cut = columns[0][:start]
     return columns if not all(short_names) or cut[-1:].isalnum() else short_names
 
 
-def _shared(names: Sequence[str]) -> int:
-    """Length of the prefix that all names share."""
+def _shared_prefix_length(names: Sequence[str]) -> int:
+    """Return the length of the prefix that all names share."""
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False)))
 
 
 def with_codes(
     used: pd.DataFrame, columns: Columns, notes: list[str], *, fewest: int
 ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the frame with class codes for s, and the class names; a note lists merged classes."""
+    """Return the frame with class codes in the column s, and the class names; a note lists merged classes."""
     name = columns.sensitive
     coded = classes_of(used[name])
     if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
@@ -245,8 +245,8 @@ def probabilities_of(
     Raises
     ------
     DataError
-        There is a single column, or values are not probabilities, or rows don't add up to 1; the error gives
-        their lines.
+        There is a single column, values are not probabilities, or rows don't add up to 1. The error gives the
+        lines.
     """
     chosen = columns.probabilities
     if not chosen:
@@ -259,7 +259,7 @@ def probabilities_of(
         )
     p = frame[list(chosen)].to_numpy(dtype=float, na_value=np.nan)
     p = _as_shares(p, rows, few(chosen), notes)
-    wrong = rows & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > _off_one(p)))
+    wrong = rows & ((p < 0).any(axis=1) | (np.abs(p.sum(axis=1) - 1) > _sum_tolerance(p)))
     if wrong.any():
         raise DataError(
             Problem(
@@ -274,42 +274,42 @@ def probabilities_of(
     p, names = p[rows], class_names(chosen)
     known = np.full(len(p), -1, dtype=np.intp)
     if columns.known_class is not None:
-        given = frame.loc[rows, columns.known_class]
-        said = given.astype(object).where(given.notna(), "").astype(str)
+        labels_given = frame.loc[rows, columns.known_class]
+        labels = labels_given.astype(object).where(labels_given.notna(), "").astype(str)
         place = {each: k for names_of in (names, chosen) for k, each in enumerate(names_of)} | {"": -1}
-        if (unknown := ~said.isin(place.keys()).to_numpy()).any():
+        if (unknown := ~labels.isin(place.keys()).to_numpy()).any():
             raise DataError.of(
                 f"{counted(int(unknown.sum()), 'row')} of a class that has no column of probabilities",
                 f"Its classes are {few(names)}. Empty cells are unknown classes.",
                 column=columns.known_class,
             )
-        known = said.map(place).to_numpy().astype(np.intp)
+        known = labels.map(place).to_numpy().astype(np.intp)
     return pd.DataFrame(p / p.sum(axis=1, keepdims=True), columns=list(names)), known
 
 
 def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> list[str]:
-    """Return a note if price and cost seem to have different units or scales, and else an empty list."""
+    """Return a list with a note if price and cost seem to have different units or scales."""
     price, cost = numbers["price"], numbers["outcome"]
     mass = np.where(np.isfinite(cost), weight, 0.0)
     paid, held = float(mass @ np.nan_to_num(cost)), float(mass @ price)
     if not (paid > 0 and held > 0) or _LOWEST <= paid / held <= _HIGHEST:
         return []
-    said = f"{UNITS}: “{columns.outcome}” is {_rough(paid / held)} of “{columns.price}”."
+    sentence = f"{UNITS}: “{columns.outcome}” is {_in_per_cent(paid / held)} of “{columns.price}”."
     if price.max() <= _MAX_LOG and _LOWEST <= (of_exp := paid / float(mass @ np.exp(price))) <= _HIGHEST:
         return [
-            f"{said} It is {_rough(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
+            f"{sentence} It is {_in_per_cent(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
             "logarithm. Audit exp of it, or choose the link “log” for a model."
         ]
     if paid < held and (_are_counts(cost) or _are_counts(cost * weight)):
         return [
-            f"{said} “{columns.outcome}” seems to count claims, and “{columns.price}” to be an amount of "
+            f"{sentence} “{columns.outcome}” seems to count claims, and “{columns.price}” to be an amount of "
             "money. Give the amounts of the claims as the outcome, or audit a price of claim counts."
         ]
     off = abs(math.log(paid / held / _LOSS_RATIO))
     name = min(_BETWEEN, key=lambda each: abs(math.log(_BETWEEN[each]) - off))
     likely = f" {name} differ by a factor of {_BETWEEN[name]:,}."
     return [
-        f"{said}{likely if abs(math.log(_BETWEEN[name]) - off) < math.log(_NEAR) else ''} "
+        f"{sentence}{likely if abs(math.log(_BETWEEN[name]) - off) < math.log(_NEAR) else ''} "
         "Give both in the same unit of money and exposure."
     ]
 
@@ -319,16 +319,16 @@ def _are_counts(cost: Array) -> bool:
     return bool(known.max() <= _MAX_CLAIMS and np.allclose(known, np.round(known), rtol=0, atol=1e-9))
 
 
-def _rough(share: float) -> str:
+def _in_per_cent(share: float) -> str:
     """Format a share in per cent with two significant digits, such as 6,600 %."""
     return f"{float(f'{100 * share:.2g}'):,g} %"
 
 
 def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
-    """Return notes if prices are not above 0, or grow with the exposure as totals do."""
-    said = []
+    """Return notes if prices are not above 0, or if they grow with the exposure as totals do."""
+    sentences = []
     if low := int((price <= 0).sum()):
-        said.append(
+        sentences.append(
             f"“{columns.price}” is 0 or less in {counted(low, 'row')} of {len(price):,}, down to "
             f"{amount(float(price.min()))}. Logarithms and differences are not prices."
         )
@@ -336,16 +336,16 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
         years, logs = np.log(weight), np.log(price)
         slope = float(np.cov(years, logs)[0, 1] / years.var(ddof=1))
         if _LIKE_TOTAL[0] <= slope <= _LIKE_TOTAL[1] and slope * years.std() >= _FOLLOWS * logs.std():
-            said.append(
+            sentences.append(
                 f"{UNITS}: “{columns.price}” grows with the exposure “{columns.exposure}” as a total over it "
                 "does. fairdash treats it as an amount per unit of exposure. If it is a total, name it among "
                 "the totals."
             )
-    return said
+    return sentences
 
 
 def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) -> Array:
-    """Convert probabilities (n, k) to shares of 1, with rows of zeros as missing."""
+    """Convert probabilities or percentages (n, k) to probabilities, and set rows of zeros to missing."""
     nothing = (p == 0).all(axis=1)
     if (count := int((nothing & rows).sum())) and count < rows.sum():
         notes.append(
@@ -361,8 +361,8 @@ def _as_shares(p: Array, rows: NDArray[np.bool_], names: str, notes: list[str]) 
     return p
 
 
-def _off_one(p: Array) -> float:
-    """Return the tolerance for sums of rows (n, k) around 1; it covers the rounding of cells."""
+def _sum_tolerance(p: Array) -> float:
+    """Return the tolerance for the distance of sums of rows (n, k) from 1, which allows for rounded cells."""
     known = p[np.isfinite(p)]
     rounding = next(
         (10.0**-d for d in (1, 2, 3, 4) if np.allclose(known * 10**d, np.rint(known * 10**d))), 0.0
@@ -371,11 +371,11 @@ def _off_one(p: Array) -> float:
 
 
 def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
-    """Return the given features, or every informative column without another role."""
+    """Return the features that the user named, or every informative column without another role."""
     if columns.features is not None:
         return columns.features
-    taken = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
-    return tuple(str(name) for name in frame if name not in taken and _says_something(frame[name]))
+    with_role = {*columns.numbers().values(), columns.groups, *columns.probabilities, columns.known_class}
+    return tuple(str(name) for name in frame if name not in with_role and _says_something(frame[name]))
 
 
 def _says_something(column: pd.Series) -> bool:
@@ -386,7 +386,7 @@ def _says_something(column: pd.Series) -> bool:
 
 
 def as_feature(column: pd.Series) -> pd.Series:
-    """Convert numbers to floats with NaN for missing, and others to text with a level for missing cells."""
+    """Convert numbers to floats, with NaN for missing cells, and others to text, with a level for them."""
     if is_numeric_dtype(column) and not is_bool_dtype(column):
         values = column.to_numpy(dtype=float, na_value=np.nan)
         return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)

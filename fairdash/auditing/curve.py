@@ -1,22 +1,23 @@
 """Basis functions of s, and the estimated curve E[y|s] with its standard errors.
 
 Between the 5th and the 95th percentile of s, a curve is a cubic spline with penalised roughness (O'Sullivan
-1986; Wand and Ormerod 2008). If s has few levels, the curve is the mean of each level. Each tail, the rows
-below or above that range, has a single mean, so a surcharge on the highest values of s is visible and does
-not bend the curve next to them. A separate penalty limits the distance between a tail's mean and the straight
-continuation of the curve.
+1986; Wand and Ormerod 2008). If s has few levels, the curve is the mean of y at each level. The tails are the
+rows below and above these percentiles. Each tail has a single mean, so a surcharge on the highest values of s
+is visible and does not bend the adjacent curve. A separate penalty limits the distance of a tail's mean from
+the curve's straight continuation.
 
-The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ: P measures the curve's roughness, and Q
-the steps between the tails' means and its straight continuation. Restricted maximum likelihood selects λ and
-κ (Wahba 1985; Wood 2011). λ is then reduced, so the bias is small compared with the noise. κ is at most 0.2,
-so a tail's own rows have at least five times the weight of the adjacent curve. The covariance has three
-parts: the remaining bias (Wahba 1983; Nychka 1988), the error of the estimated percentiles of s, and the
-noise. A sandwich estimate of the noise over units allows for unequal spread and several rows per policy.
+The coefficients β minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ, where P measures the curve's roughness,
+and Q the distance between the tails' means and the curve's straight continuation. Restricted maximum
+likelihood selects λ and κ (Wahba 1985; Wood 2011). The selected λ is then reduced, so the bias is small
+compared with the noise. κ is at most 0.2, so the rows of a tail have at least five times the weight of the
+adjacent curve in the tail's mean. The covariance of the curve is the sum of three parts: the remaining bias
+(Wahba 1983; Nychka 1988), the error of the estimated percentiles of s, and the noise. A sandwich estimate of
+the noise over units allows for unequal spread and several rows per policy.
 
-The test of a flat curve does not use the fitted curve, because the penalty is selected on the same rows and
-the curve's limits allow for bias. If E[y|s] = E[y], the mean products of y with fixed functions of s are 0.
-These functions are waves along the rank of s, from slow to fast, and the indicators of the tails. For levels
-they are the differences of pairs.
+The test of a flat curve does not use the fitted curve, because the penalty is selected on the same rows, and
+because the curve's limits allow for bias. If E[y|s] = E[y], the mean products of y with fixed functions of s
+are 0. The fixed functions are waves along the rank of s, from slow to fast, and indicators of the tails. For
+levels, they are differences of pairs.
 """
 
 from __future__ import annotations
@@ -44,32 +45,32 @@ LOW, HIGH = 0.05, 0.95
 MAX_LEVELS = 25
 _DEGREE = 3
 _MIN_KNOTS, _MAX_KNOTS = 6, 40
-#: Maximum length of the straight continuation beyond the range, as a share of the range's width.
+#: Maximum length of the curve's straight continuation into a tail, as a share of the curve's range.
 _FARTHEST = 0.5
 #: Maximum number of waves in the test of a flat curve, the number of slow waves, and the divisor of |t| for
-#: faster waves, because few prices oscillate along s.
+#: fast waves. Fast waves have less weight because few prices oscillate along s.
 _MAX_WAVES, _SLOW_WAVES, _DISCOUNT = 24, 4, 1.25
-#: Maximum number of rows to fit the waves, spread evenly over the sorted s.
+#: Maximum number of rows, spread evenly over the sorted values of s, to fit the waves.
 _MAX_WAVE_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Basis:
-    """Functions of s, evaluated at the rows and at the points of a curve.
+    """Basis functions of s, evaluated at the rows and at the points of a curve.
 
     Attributes
     ----------
     rows : (n, p) sparse array
-        The functions at each row. They add up to 1 in every row.
+        Value of each basis function at each row. In every row, the basis functions add up to 1.
     points : (J, p) array
-        The functions at each point, so that ``points @ coefficients`` is the curve.
+        Value of each basis function at each point, so that ``points @ coefficients`` is the curve.
     penalty : (p, p) array
-        Roughness ∫ f''² as a quadratic form of the coefficients; zeros for levels and tails.
+        Roughness ∫ f''² of the curve f as a quadratic form of the coefficients; 0 for levels and tails.
     steps : (p, p) array
         Quadratic form of the coefficients: the sum over both tails of (mean of the tail − straight
-        continuation of the curve)² times the tail's share of the exposure; zeros if s has levels.
+        continuation of the curve)² times the tail's share of the exposure. All entries are 0 if s has levels.
     at : (J,) array
-        The value of s at each point. A tail's point is at the mean s of its rows.
+        The value of s at each point. The point of a tail is at the mean s of the tail's rows.
     share : (J,) array
         The share of the exposure at or below each point.
     kind : tuple of J texts
@@ -240,25 +241,25 @@ class Curve:
     Attributes
     ----------
     basis
-        The functions and the points.
+        The basis functions and the points at which the curve is evaluated.
     values : (J,) array
-        The curve, in units of y.
+        Value of the curve at each point, in units of y.
     covariance : (J, J) array
-        Covariance from noise, bias and estimated percentiles, in units of y squared.
+        Covariance of the curve from noise, bias and estimated percentiles, in squared units of y.
     coefficients : (p,) array
-        Coefficients of the basis' functions.
+        Coefficients of the basis functions.
     solve : (p, p) array
         Inverse of the penalised Gram matrix.
     scores : (U, p) array, sparse or dense
-        Contribution of each unit to the normal equations at the solution. The sum is close to 0.
+        Contributions of the units to the normal equations at the solution, which add up to about 0.
     rank_slope : (J,) array
         Derivative of the curve with respect to the share of the exposure, at each point.
     products : (U, p) array, sparse or dense
-        Products of y − mean(y) with the basis' functions, summed within each unit.
+        Products of y − mean(y) and each basis function, summed within each unit.
     lam, edf
         The penalty λ, and the effective degrees of freedom of the curve.
     freedom : (J,) array
-        Degrees of freedom of each point's variance, from a level's own units; infinite without levels.
+        Degrees of freedom of each point's variance, from the level's units; infinite if s has no levels.
     """
 
     basis: Basis
@@ -275,11 +276,11 @@ class Curve:
 
     @property
     def standard_errors(self) -> Array:
-        """Standard errors, (J,), in units of y."""
+        """Standard error of the curve at each point, (J,), in units of y."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
     def errors(self, weights: Array, table: AuditTable) -> Array:
-        """Return each unit's contribution to the errors of combinations of points, (J, k) to (U, k)."""
+        """Return units' contributions (U, k) to the errors of combinations of points by weights (J, k)."""
         of_units = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights)))
         below = np.cumsum(table.weight) / table.weight.sum()
         for k, each in enumerate(weights.T):
@@ -306,10 +307,10 @@ def fit_curve(
     Parameters
     ----------
     rows : (n, p) array, optional
-        For a curve given controls, the residuals of the basis' functions on the controls. y must then be
-        residuals, too.
+        Residuals of the basis functions on the controls, for a curve given controls. With `rows`, `y` must
+        also be residuals on the controls.
     lam
-        The penalty of roughness; the tails' steps then have none. By default both penalties are estimated.
+        The penalty λ on roughness; if it is given, κ is 0. By default both penalties are estimated.
     """
     design = basis.rows if rows is None else rows
     weight = table.share
@@ -318,10 +319,10 @@ def fit_curve(
     size = np.trace(gram) / len(gram)
     gram = gram + 1e-10 * size * np.eye(len(gram))
     if not issparse(design):
-        # Residuals of the constant 1, the sum of the functions, are 0, so the level is set to 0.
+        # The basis functions add up to 1, whose residuals are 0, so the curve's level is set to 0.
         gram = gram + size / len(gram)
-    # The functions add up to 1, so the fit uses y minus its mean. Neither rounding nor the small ridge of the
-    # Gram matrix then bends a flat curve.
+    # The basis functions add up to 1, so the fit uses y minus its mean; neither rounding nor the small ridge
+    # in the Gram matrix can bend a flat curve.
     level = float(weight @ y) if rows is None else 0.0
     about = y - level
     moment = np.asarray(weighted.T @ about).ravel()
@@ -337,7 +338,7 @@ def fit_curve(
     edf = float(np.trace(solve @ gram))
     n_units = scores.shape[0]
     meat = _square(scores) * n_units / max(n_units - edf, 1.0)
-    # Noise per unit of the Gram matrix, which puts the bias on the same scale: σ² A (λP + κQ) A.
+    # Dividing by the effective degrees of freedom gives σ², the noise that scales the bias σ² A (λP + κQ) A.
     noise = float(np.trace(solve @ meat) / edf)
     of_coefficients = solve @ (meat + noise * penalty) @ solve
     values = basis.points @ coefficients + level
@@ -354,7 +355,7 @@ def fit_curve(
 def predicted_out_of_fold(
     y: Array, table: AuditTable, basis: Basis, *, lam: float, n_folds: int = 5
 ) -> Array:
-    """Predict y (n,), or each column (n, k), at each row by a curve that is fitted on the other folds."""
+    """Predict y, (n,) or (n, k), at each row with a curve that is fitted on the other folds."""
     folds = table.folds(n_folds)
     predictions = np.empty_like(y)
     for fold in range(n_folds):
@@ -374,9 +375,9 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
     tails = int(np.linalg.matrix_rank(basis.steps))
     penalties = []
     for kappa in _KAPPAS if tails else (0.0,):
-        own = gram + kappa * basis.steps
-        # With the generalised eigenvalues of P and the Gram matrix, each λ needs only a division.
-        bent, vectors = eigh(basis.penalty, own)
+        gram_with_steps = gram + kappa * basis.steps
+        # With the generalised eigenvalues of P and the Gram matrix, a new λ needs only a division.
+        bent, vectors = eigh(basis.penalty, gram_with_steps)
         along = (vectors.T @ moment) ** 2
         bends = bent > 1e-8 * bent.max()
         strength = _LAMBDAS[:, None] * bent[bends]
@@ -386,7 +387,7 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
         score = degrees * np.log(np.maximum(left, max(1e-14 * square, 1e-300)))
         score += np.log1p(1 / strength).sum(axis=1)
         if tails:
-            score += np.linalg.slogdet(own)[1] + np.log(bent[bends]).sum() - tails * np.log(kappa)
+            score += np.linalg.slogdet(gram_with_steps)[1] + np.log(bent[bends]).sum() - tails * np.log(kappa)
         best = int(np.argmin(score))
         penalties.append((score[best], float(_LAMBDAS[best] * UNDERSMOOTHING), kappa))
     return min(penalties)[1:]
@@ -397,7 +398,7 @@ def _square(scores: Rows) -> Array:
 
 
 def times_rows(design: Rows, factor: Array) -> Rows:
-    """Multiply each row of a design (n, p) by its factor (n,)."""
+    """Multiply each row of a design matrix (n, p) by the row's factor (n,)."""
     if not issparse(design):
         return design * factor[:, None]
     # The method multiply() would be slower, because it creates a sparse array of the factors.
@@ -406,7 +407,7 @@ def times_rows(design: Rows, factor: Array) -> Rows:
 
 
 def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
-    """Sum `weighted` rows (n, p) times residuals (n,) within each unit, (U, p)."""
+    """Multiply `weighted` rows (n, p) by residuals (n,), and return the sums within each unit, (U, p)."""
     each, units = times_rows(weighted, residual), table.units
     if len(units) == table.n_units:
         return each
@@ -415,7 +416,7 @@ def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
 
 
 def _freedom(basis: Basis, table: AuditTable) -> Array:
-    """Degrees of freedom of the points' variances, (J,); unequal weights of units reduce them."""
+    """Return the degrees of freedom of the points' variances, (J,); unequal weights reduce them."""
     freedom = np.full(len(basis.at), np.inf)
     for j in np.flatnonzero(np.array(basis.kind) == "level"):
         squares = table.per_unit(table.weight * (table.sensitive == basis.at[j])) ** 2
@@ -424,8 +425,8 @@ def _freedom(basis: Basis, table: AuditTable) -> Array:
 
 
 def _rank_slope(values: Array, basis: Basis) -> Array:
-    """Derivative of each point's value by its percentile, (J,): dM/dp for the curve M, (M(p) − T)/p for the
-    lower tail's mean T, and (T − M(p))/(1 − p) for the upper tail's."""
+    """Return the derivative of each point's value by its percentile, (J,): dM/dp for the curve M, (M(p) −
+    T)/p for the mean T of the lower tail, and (T − M(p))/(1 − p) for the mean T of the upper tail."""
     slope = np.zeros(len(values))
     inner = basis.is_curve
     if inner.sum() < 3:
@@ -441,7 +442,7 @@ def _rank_slope(values: Array, basis: Basis) -> Array:
 
 
 def _of_percentiles(slope: Array, basis: Basis, table: AuditTable) -> Array:
-    """Covariance from the estimated percentiles, a Brownian bridge: M'(p) M'(q) (min(p, q) − pq) / n."""
+    """Return the part of the covariance from estimated percentiles: M'(p) M'(q) (min(p, q) − pq) / n."""
     per = table.error(table.share) ** 2
     p = basis.share
     return np.outer(slope, slope) * (np.minimum.outer(p, p) - np.outer(p, p)) * per

@@ -1,9 +1,9 @@
-"""Data that all questions of an audit share, computed once and frozen, and the result type of each answer.
+"""Data that all questions of an audit share, computed once and immutable, and the type of an answer.
 
-The p-value of a criterion tests the hypothesis of no gap. A curve is flat if only the spread of the price
-depends on s, so a second p-value tests for any kind of link. It comes from the omnibus test of several
-measures (:mod:`fairdash.dependence.omnibus`). Given controls, it comes from double residuals times functions
-of the factors (:mod:`fairdash.dependence.conditional`), which also detect effects with opposite signs.
+The first p-value of a criterion tests the hypothesis of no gap. If only the spread of the price depends on s,
+the curve is flat, so a second p-value tests for any kind of link. The second p-value is from an omnibus test
+(:mod:`fairdash.dependence.omnibus`) or, given controls, from products of double residuals and functions of
+the factors (:mod:`fairdash.dependence.conditional`), which also detect effects of opposite signs.
 """
 
 from __future__ import annotations
@@ -36,37 +36,37 @@ from fairdash.evaluation.crossed_cells import Cells, cells_of, crossing_name
 from fairdash.evaluation.insurance import MIN_SHOWN
 from fairdash.utils.text import counted, p_equals
 
-#: Questions that are answered for a second price separately; the others need both prices.
+#: Questions that are answered separately for a second price; the other questions need both prices.
 OF_EACH_PRICE = frozenset(range(1, 8))
-#: Questions that are answered for a crossing, in addition to the primary criterion's. Question 4 is too slow
-#: for 25 cells.
+#: Numbers of the questions that are answered for a crossing, besides the primary criterion's question.
+#: Question 4 is left out because it is too slow for 25 cells.
 OF_A_CROSSING = frozenset({1, 2, 5, 10})
 Array = NDArray[np.float64]
 
-#: Function that receives the current step and the share completed, in [0, 1]; it may raise Cancelled to stop.
+#: Function that receives the current step and the share completed, in [0, 1]. It raises Cancelled to stop.
 Progress = Callable[[str, float], None]
-#: Maximum number of rows in a test of a link, drawn in whole units: with more, even negligible links show.
+#: Maximum number of rows, drawn in whole units, in a test of a link: more rows would detect negligible links.
 MAX_ROWS = 100_000
-#: Fields of an estimate, with the columns that contain them as amounts.
+#: Fields of an estimate, and the columns that contain these fields as amounts of money.
 _MONEY = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Measured:
-    """Estimate of a criterion, to compare with the largest acceptable gap.
+    """Estimate of a criterion, which is compared with the largest acceptable gap.
 
     Attributes
     ----------
     found
-        The estimate with its inference; its p-value tests the hypothesis of no gap.
+        The estimate, its interval and the p-value of the hypothesis of no gap.
     p_any_link
-        p-value of the hypothesis of no link of any kind; NaN if not tested.
+        p-value of the hypothesis of no link of any kind; NaN without this test.
     table
         The rows that the estimate uses.
     mean_price
         Mean price of the question's rows, to which shares refer.
     curve
-        Source of the largest gap; None if it is not the gap of a curve.
+        Curve whose largest gap is the estimate; None if the estimate is not the gap of a curve.
     """
 
     found: Tested
@@ -76,7 +76,7 @@ class Measured:
     curve: Curve | None = None
 
     def any_link_in_words(self, between: str = "") -> str:
-        """Describe the test of any link, which may detect a link that the averages don't show."""
+        """Describe the test for any kind of link, which may detect a link that averages don't show."""
         p = f"({p_equals(self.p_any_link)})"
         if self.p_any_link > LEVEL:
             return f"A joint test of several measures finds no link of any kind{between} {p}."
@@ -101,11 +101,11 @@ class Part:
     sentences
         The answer, followed by further sentences.
     tables
-        Map of names to frames.
+        Map of table names to frames.
     measures
-        Rows for the result's measures, from :meth:`AuditData.measure`.
+        Rows for the table of the result's measures, made by :meth:`AuditData.measure`.
     criteria
-        Map of the criteria that the question measures to their estimates.
+        Map of criteria to estimates, for the criteria that the question measures.
     notes
         Notes on rows left out or sampled.
     """
@@ -119,26 +119,26 @@ class Part:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditData:
-    """Input shared by the questions: the rows, the plan and the price's curve.
+    """Input shared by all questions: the rows, the plan and the price's curve.
 
     Attributes
     ----------
     table
-        The rows, cleaned and sorted.
+        The cleaned and sorted rows of the audit.
     frame
-        The input frame, including rows without the attribute.
+        The input frame, including rows in which the attribute is missing.
     plan
-        Plan of the audit, with the columns of the table.
+        Plan of the audit, including the roles of the table's columns.
     tell
-        Function that receives progress.
+        Function that receives the current step and the share completed.
     cells
-        Cells of a crossing of attributes, which is audited like an attribute with the cells as its classes.
+        Cells of a crossing of attributes, which is audited like an attribute whose classes are the cells.
     crossings
-        Data of each crossing, if this is the first attribute.
+        Data of each crossing, stored with the first attribute and empty for the others.
     is_first
-        Whether this is the first attribute. Class probabilities have no attribute and are reported with it.
+        Whether this is the first attribute, with which results on class probabilities are reported.
     roles
-        Optional roles without missing cells in these rows.
+        Optional roles whose columns have no missing cells in the rows of `table`.
     """
 
     table: AuditTable
@@ -152,12 +152,12 @@ class AuditData:
     _parts: dict[frozenset[str], AuditData] = field(default_factory=dict)
 
     def on(self, *roles: str) -> AuditData:
-        """Return the data of the rows in which the cells of further optional roles are known.
+        """Return the data restricted to rows with no missing cells in further optional roles.
 
         Raises
         ------
         DataError
-            There are too few such rows.
+            Too few rows remain.
         """
         columns = self.plan.columns
         cost = "expected_cost" if columns.expected_cost else "outcome"
@@ -169,19 +169,19 @@ class AuditData:
         return self._parts[wanted]
 
     def left_out(self, roles: Collection[str]) -> tuple[str, ...]:
-        """Return notes on the rows that results leave out, given these column roles, and on blank cells."""
-        columns, said = self.plan.columns, []
-        kept, _ = complete_rows(self.frame, columns)
+        """Return notes on blank cells and on the rows that a result leaves out because it uses `roles`."""
+        columns, sentences = self.plan.columns, []
+        complete, _ = complete_rows(self.frame, columns)
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
-            if count := int((kept & self.frame[name].isna().to_numpy()).sum()):
+            if count := int((complete & self.frame[name].isna().to_numpy()).sum()):
                 rows = f"{counted(count, 'row')} in which it is missing"
                 blank = " A blank may mean no claim: write 0 there." if name == columns.outcome else ""
-                said.append(f"Figures that use “{name}” leave out {rows}.{blank}")
-        return tuple(said)
+                sentences.append(f"Figures that use “{name}” leave out {rows}.{blank}")
+        return tuple(sentences)
 
     @cached_property
     def basis(self) -> Basis:
-        """Basis functions of s.
+        """Basis functions of the sensitive attribute s.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class AuditData:
 
     @cached_property
     def curve(self) -> Curve:
-        """Curve of the price along s."""
+        """Curve of the price along the sensitive attribute s."""
         return fit_curve(self.table.price, self.table, self.basis)
 
     @cached_property
@@ -208,12 +208,12 @@ class AuditData:
 
     @property
     def independence(self) -> Measured:
-        """Largest gap of the price's curve."""
+        """Largest gap of the price's curve along the sensitive attribute."""
         return self._tested[0]
 
     @property
     def band(self) -> pd.DataFrame:
-        """Band of the price's curve."""
+        """Confidence band of the price's curve."""
         return self._tested[1]
 
     @property
@@ -227,13 +227,13 @@ class AuditData:
 
     @property
     def cost(self) -> Array | None:
-        """Expected cost if given, or else the outcome."""
-        own = self.table.expected_cost
-        return self.table.outcome if own is None else own
+        """Expected cost or, if the user gave none, the outcome."""
+        expected = self.table.expected_cost
+        return self.table.outcome if expected is None else expected
 
     @property
     def costs(self) -> Costs | None:
-        """Estimated cost of each policy, computed once for all questions; None without data to learn from."""
+        """Estimated cost of each policy, computed once for all questions; None without a cost or outcome."""
         return self.on("expected_cost", "outcome", "features")._costs
 
     @cached_property
@@ -248,11 +248,11 @@ class AuditData:
         )
 
     def say(self, doing: str, question: int, part: float = 0.0) -> None:
-        """Report progress: the share `part` of a question's work is done."""
+        """Report that the share `part` of a question's work is done."""
         self.tell(doing, (question + part) / (max(QUESTIONS) + 1))
 
     def measure(self, name: str, each: Estimate, *, of_price: bool = True) -> dict[str, Any]:
-        """Return a row of the measures with shares of the mean price and amounts, or with plain numbers."""
+        """Return a measure as a row with amounts and shares of the mean price, or with plain numbers."""
         mean = self.table.mean_price if of_price else 1.0
         shares = {key: getattr(each, key) / mean for key in _MONEY}
         amounts = {money: getattr(each, key) if of_price else math.nan for key, money in _MONEY.items()}
@@ -261,17 +261,17 @@ class AuditData:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Answered:
-    """Findings for one attribute before verdicts, as a map of questions to parts."""
+    """Findings for one attribute before the verdicts: a map of questions to parts of the result."""
 
     data: AuditData
     parts: Mapping[int, Part] = field(default_factory=dict)
-    #: Result with verdicts, if they are known.
+    #: Result with verdicts; None before the verdicts are known.
     result: Findings | None = None
-    #: Findings for the other price: those of the second price by itself, or of the first on the same rows.
+    #: Findings for the other of two prices on the same rows; None if only one price is audited.
     pair: Answered | None = None
 
     def go_on(self, questions: Collection[int]) -> Answered:
-        """Answer further questions, each from the data and the previous parts."""
+        """Answer further questions, each from the data and the answers to previous questions."""
         parts = dict(self.parts)
         for number in sorted(questions):
             question = QUESTIONS[number]
@@ -293,19 +293,19 @@ class Answered:
 
     @property
     def criteria(self) -> dict[str, Measured]:
-        """Estimate for each criterion."""
-        found = [{"independence": self.data.independence}, *(part.criteria for part in self.parts.values())]
-        return {name: each for criteria in found for name, each in criteria.items()}
+        """Map of criteria to estimates."""
+        parts = [{"independence": self.data.independence}, *(part.criteria for part in self.parts.values())]
+        return {name: each for criteria in parts for name, each in criteria.items()}
 
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
-        """All tables; if two questions share a name, the later question's table replaces the earlier one."""
-        found = [{"curve": self.data.band}, *(part.tables for part in self.parts.values())]
-        return {name: table for part in found for name, table in part.items()}
+        """Map of names to tables; of two tables with the same name, it contains the later question's."""
+        parts = [{"curve": self.data.band}, *(part.tables for part in self.parts.values())]
+        return {name: table for part in parts for name, table in part.items()}
 
     @property
     def measures(self) -> Iterator[dict[str, Any]]:
-        """Yield the measures of all parts as rows of the figures: shares, and amounts if known."""
+        """Yield the measures of all questions as rows of the figures: shares and, if known, amounts."""
         for number, part in self.parts.items():
             for row in part.measures:
                 key = {"question": number, "measure": row["measure"], "quantity": MEASURE}
@@ -325,7 +325,7 @@ def gap_along(table: AuditTable, y: Array, curve: Curve, plan: AuditPlan) -> tup
 
 
 def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> float:
-    """Return the p-value, in (0, 1], of independence between u (n,) and s against any kind of link."""
+    """Return the p-value, in (0, 1], of independence of u (n,) and s, tested against any kind of link."""
     rows, counted = _counted(table, random_state)
     return independence_test(u[rows], table.s_for_tests[rows], **counted).p_value
 
@@ -333,17 +333,17 @@ def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> f
 def p_among_equals(
     table: AuditTable, u: Array, factors: tuple[str, ...], *, random_state: int | None
 ) -> float:
-    """Return the p-value, in (0, 1], of no link between the mean of u (n,) and s given the factors."""
+    """Return the p-value, in (0, 1], of the hypothesis that s has no effect on E[u|s, factors], u (n,)."""
     rows, counted = _counted(table, random_state)
-    given = table.controls.loc[rows, list(factors)]
+    factor_cells = table.controls.loc[rows, list(factors)]
     s = table.s_for_tests[rows]
-    return assess_conditional_dependence(u[rows], s, given=given, **counted).p_value
+    return assess_conditional_dependence(u[rows], s, given=factor_cells, **counted).p_value
 
 
 def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:
-    """Return the rows that a test uses, (n,), with options for their weights, groups and seed."""
+    """Return the rows that a test uses, (n,), and the test's options: weights, groups and seed."""
     rows = table.deal < MAX_ROWS / table.n
-    # Constant weights or groups would need a second set of permutations.
+    # Constant weights or groups of one row would only require a second set of permutations.
     alike = np.ptp(table.weight) == 0
     return rows, {
         "sample_weight": None if alike else table.weight[rows],
@@ -355,10 +355,10 @@ def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bo
 def data_of(
     frame: pd.DataFrame, plan: AuditPlan, *, tell: Progress, notes: tuple[str, ...] = ()
 ) -> list[AuditData]:
-    """Return the data of each sensitive attribute and of each crossing that can be judged."""
+    """Return the data of each sensitive attribute, then the data of each crossing that can be judged."""
     tables = [AuditTable.of(frame, columns, **plan.of_table) for columns in plan.columns.each]
     crossed, unjudged = _crossed(frame, plan, tuple(map(str, tables[0].features)), tell=tell)
-    found = []
+    attributes = []
     for table in tables:
         is_first = table is tables[0]
         more = (*notes, *table.notes, *(unjudged if is_first else ()))
@@ -366,10 +366,10 @@ def data_of(
             table=replace(table.on(()), notes=more), frame=frame, plan=replace(plan, columns=table.columns),
             tell=tell, crossings=crossed if is_first else (), is_first=is_first,
         )  # fmt: skip
-        # An audit without rows for the primary criterion is an error.
+        # This access raises an error if the audit has too few rows for the primary criterion.
         data.on(*_primary_roles(plan))
-        found.append(data)
-    return [*found, *crossed]
+        attributes.append(data)
+    return [*attributes, *crossed]
 
 
 def _primary_roles(plan: AuditPlan) -> Sequence[str]:
@@ -380,38 +380,38 @@ def _primary_roles(plan: AuditPlan) -> Sequence[str]:
 def _crossed(
     frame: pd.DataFrame, plan: AuditPlan, features: tuple[str, ...], *, tell: Progress
 ) -> tuple[tuple[AuditData, ...], tuple[str, ...]]:
-    """Return the data of each crossing of sensitive attributes, and sentences on crossings not judged."""
-    found, said = [], []
-    asked = plan.asked & OF_A_CROSSING
-    # Only questions 5 and 10 have tables along other columns.
-    coverage = plan.columns.coverage if 5 in asked else None
+    """Return the data of each crossing of attributes, and sentences on crossings that can't be judged."""
+    crossings, sentences = [], []
+    numbers = plan.asked & OF_A_CROSSING
+    # Only questions 5 and 10 have tables along columns other than the crossed attributes.
+    coverage = plan.columns.coverage if 5 in numbers else None
     for names in plan.columns.crossings:
         name, cells = crossing_name(names), crossed_cells(frame, plan.columns, names)
-        others = [each for each in features if (asked & {5, 10} and each not in names) or each == coverage]
+        others = [each for each in features if (numbers & {5, 10} and each not in names) or each == coverage]
         columns = replace(
             plan.columns, sensitive=name, also=(), probabilities=(), known_class=None,
             features=tuple(others), coverage=coverage,
         )  # fmt: skip
-        own = replace(plan, columns=columns, questions=tuple(sorted(asked)))
+        ours = replace(plan, columns=columns, questions=tuple(sorted(numbers)))
         whole = frame.assign(**{name: cells.codes})
         try:
             table = AuditTable.of(whole, columns, **plan.of_table)
             table = replace(table.on(()), classes=cells.names)
-            data = AuditData(table=table, frame=whole, plan=own, tell=tell, cells=cells, is_first=False)
-            rest = _not_judged(data)
-            notes = (*table.notes, *filter(None, (cells.note, rest)))
+            data = AuditData(table=table, frame=whole, plan=ours, tell=tell, cells=cells, is_first=False)
+            remark = _not_judged(data)
+            notes = (*table.notes, *filter(None, (cells.note, remark)))
             data = replace(data, table=replace(table, notes=notes), _parts={})
-            # An error on too few rows or cells for the primary criterion is raised here.
+            # This access raises an error if the primary criterion has too few rows or cells.
             _ = data.on(*_primary_roles(plan)).basis
         except DataError as error:
-            said.append(f"fairdash can't judge the crossing “{name}”: {error}")
+            sentences.append(f"fairdash can't judge the crossing “{name}”: {error}")
             continue
-        found.append(data)
-    return tuple(found), tuple(said)
+        crossings.append(data)
+    return tuple(crossings), tuple(sentences)
 
 
 def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -> Cells:
-    """Return the cells of a crossing, with bands of about equal exposure and policies as units."""
+    """Return the cells of a crossing, in which a numeric attribute has bands of about equal exposure."""
     exposure, groups = columns.exposure, columns.groups
     return cells_of(
         frame,
@@ -422,7 +422,7 @@ def crossed_cells(frame: pd.DataFrame, columns: Columns, names: Sequence[str]) -
 
 
 def _not_judged(data: AuditData) -> str:
-    """Return a sentence on the rows of cells with too few rows or policies to be judged; "" if none."""
+    """Return a sentence on the rows in cells that are too small to be judged; "" if there are none."""
     table = data.table
     if not (rest := int((~np.isin(table.sensitive, data.basis.at)).sum())):
         return ""

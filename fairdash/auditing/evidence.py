@@ -1,13 +1,12 @@
-"""Evidence of an audit: one zip with the report, the tables and the plan that reproduces them.
+"""Evidence of an audit: one zip with the report, the tables, and the plan that reproduces report and tables.
 
-report.html   a page for a committee, then the technical part. It loads nothing from the network, and has no
-              figures if plotly is not installed.
-audit.json    all findings
-*.csv         one table each
-plan.json     the plan with thresholds, versions, seeds, and the SHA-256 of input and of every file
+report.html   a page for a committee, then the technical part. The report loads nothing from the network, and
+has no figures if plotly is not installed. audit.json    all results and sentences of the audit *.csv
+the tables, one in each file plan.json the plan with thresholds, versions, seeds, and the SHA-256 of input and
+of every file
 
-The same plan and rows give the same bytes with the same versions, processor and number of threads. All times
-in the zip come from the plan.
+The same plan and rows give the same bytes with the same versions, processor and number of threads. The only
+time in the zip is the plan's own.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ from fairdash.utils.text import few, visible
 from fairdash.views.blocks import document
 
 PLAN, REPORT = "plan.json", "report.html"
-#: Maximum size of evidence in bytes, zipped and unzipped; a large audit needs a hundredth of it.
+#: Maximum size of evidence in bytes, zipped and unzipped, which is a hundred times that of a large audit.
 LARGEST = 64 * 10**6
 
 
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
-    """Return the SHA-256 of the cells that an audit uses; the order of rows does not matter."""
+    """Return the SHA-256 of the cells that an audit uses, which does not depend on the order of rows."""
     needed = [*columns.numbers().values(), *columns.controls, *([columns.groups] if columns.groups else [])]
     needed += [*columns.probabilities, *([columns.known_class] if columns.known_class else [])]
     needed += feature_names(frame, columns)
@@ -89,7 +88,7 @@ def command_of(result: Findings) -> str:
 
 
 def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
-    """Return a result as a zip; `files` has its data, ``audit.json`` and the tables."""
+    """Return a result as a zip; `files` maps file names to the contents of ``audit.json`` and the tables."""
     hashes = {name: sha256(content) for name, content in sorted(files.items())}
     columns, command = result.plan.columns, command_of(result)
     report = document(
@@ -130,27 +129,27 @@ def read_plan(path: str | PathLike[str]) -> PlanFile:
     Raises
     ------
     StorageError
-        There is no plan, or it can't be read.
+        The path has no plan, or fairdash can't read the plan.
     """
     place = Path(path)
-    with _reading(place, "plan"):
+    with _errors_of_reading(place, "plan"):
         text = read_part(place, PLAN) if place.suffix.lower() == ".zip" else _whole(place)
         return read_plan_file(text, max_bytes=LARGEST)
 
 
 def read_part(place: Path, name: str) -> bytes:
-    """Read a file from an evidence zip, up to :data:`LARGEST`, and check it against the hash in its plan.
+    """Read a file of at most :data:`LARGEST` bytes from an evidence zip, and check it by the plan's hash.
 
     Raises
     ------
     StorageError
         The file is missing, too large, or does not match its hash.
     """
-    with _reading(place):
+    with _errors_of_reading(place):
         files = unpack(_whole(place), PLAN, name, largest=LARGEST)
         if name != PLAN and PLAN in files:
-            kept = read_plan_file(files[PLAN], max_bytes=LARGEST)
-            if kept.sha256.get(name) != sha256(files[name]):
+            plan = read_plan_file(files[PLAN], max_bytes=LARGEST)
+            if plan.sha256.get(name) != sha256(files[name]):
                 raise StorageError.of(
                     f"{name} in {place} does not match its plan.json",
                     "It was altered. Use the original zip.",
@@ -167,8 +166,8 @@ def _whole(place: Path) -> bytes:
 
 
 @contextmanager
-def _reading(place: Path, what: str = "audit") -> Iterator[None]:
-    """Convert the errors from a foreign or altered file into one StorageError."""
+def _errors_of_reading(place: Path, what: str = "audit") -> Iterator[None]:
+    """Convert any error that a foreign or altered file causes into a StorageError."""
     try:
         yield
     except FairdashError:
@@ -183,7 +182,7 @@ def _reading(place: Path, what: str = "audit") -> Iterator[None]:
 class AuditResult(Findings):
     """Result of an audit that can be saved, loaded and compared.
 
-    See :class:`~fairdash.auditing.result.Findings` for the fields.
+    The fields are those of :class:`~fairdash.auditing.result.Findings`.
 
     Examples
     --------
@@ -200,7 +199,7 @@ class AuditResult(Findings):
             return str(pd.DataFrame(rows).to_html(index=False))
 
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
-        """Return this result with its changes since another audit, given as an object or a saved file.
+        """Return this result with its changes since `other`, a result or the path of a saved audit.
 
         Returns
         -------
@@ -211,9 +210,9 @@ class AuditResult(Findings):
         Raises
         ------
         OptionError
-            The audits have different sensitive attributes, or no common range of the attribute.
+            The two audits have different sensitive attributes, or no common range of the attribute.
         StorageError
-            The file has no audit, or can't be read.
+            The file contains no audit, or fairdash can't read it.
         """
         if isinstance(other, AuditResult):
             before, content = other, other.files()[CONTENT]
@@ -247,15 +246,15 @@ class AuditResult(Findings):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> AuditResult:
-        """Load a folder or ``.zip`` from :meth:`save`; all numbers are restored exactly.
+        """Load an audit from a folder or ``.zip`` written by :meth:`save`; all numbers are restored exactly.
 
         Raises
         ------
         StorageError
-            The path has no audit, or can't be read.
+            The path contains no audit, or fairdash can't read it.
         """
         place = Path(path)
-        with _reading(place):
+        with _errors_of_reading(place):
             return cls._of(read_content(_content_in(place), max_bytes=LARGEST))
 
     @classmethod

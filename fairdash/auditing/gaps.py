@@ -1,14 +1,14 @@
 """Inference for the largest gap of a curve: its interval, and one of three verdicts at a threshold δ.
 
-The gap is the highest minus the lowest of all points. It is *below* δ if, for every pair s, t of points, the
-upper one-sided 95 % limit of E[y|s] − E[y|t] is below δ. The gap is the difference of some pair, so testing
-each pair at 5 % is enough (intersection–union test; Berger 1982). The gap is *above* δ if the largest of the
-pairs' simultaneous lower limits exceeds δ. A first step, at a tenth of the level, excludes pairs that differ
-by less than δ (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica 82).
+The gap is the highest value of the curve minus the lowest. The verdict is *below* if, for every pair s, t of
+points, the upper one-sided 95 % limit of E[y|s] − E[y|t] is below δ. The gap is the difference of one of the
+pairs, so testing each pair at 5 % is enough (intersection–union test; Berger 1982). The verdict is *above* if
+the largest of the pairs' simultaneous lower limits exceeds δ. A first step, at a tenth of the level, excludes
+pairs that differ by less than δ (the two-step method of Romano, Shaikh and Wolf 2014, Econometrica 82).
 
-The variance of a level's mean comes from the level's own rows, so levels may differ in variance. With few
-rows this variance is uncertain. The simulated draws therefore vary the variance too, and a comparison of a
-single pair uses Welch's degrees of freedom.
+The variance of a level's mean comes from the level's own rows, so levels may differ in variance. If a level
+has few rows, this variance is uncertain. The simulated draws therefore also vary the variance, and a
+comparison of a single pair uses Welch's degrees of freedom.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 BELOW, ABOVE, UNDECIDED, NONE = "below", "above", "undecided", "none"
-#: Error probability of a claim in one direction.
+#: Maximum probability of a wrong claim in one direction.
 LEVEL = 0.05
-#: Power at the smallest detectable gap.
+#: Power of the test that defines the smallest detectable gap.
 POWER = 0.8
 _DRAWS = 2000
-#: Number of sums simulated in one batch.
+#: Number of random sums that are simulated in one batch.
 _AT_ONCE = 1000
 #: Share of a test's level used to exclude pairs that differ by less than δ.
 _SCREENED = 0.1
-#: Minimum number of draws beyond a quantile to estimate it.
+#: Minimum number of draws beyond a quantile that is estimated from draws.
 _ENOUGH = 10
-#: Smallest level in the search for a claim's p-value, and the relative precision of the p-value.
+#: Smallest p-value that the search for a claim's p-value can find, and the relative precision of the search.
 _MIN_LEVEL, _PRECISION = 1e-12, 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """Estimate with its 95 % interval, in units of the price unless stated otherwise."""
+    """Estimate with a 95 % interval, in units of the price unless stated otherwise."""
 
     value: float
     ci_low: float
@@ -61,16 +61,16 @@ class Estimate:
 
     @classmethod
     def of(cls, value: float, error: float) -> Estimate:
-        """Create an estimate from a value and its standard error."""
+        """Create an estimate from a value and a standard error."""
         return cls(value=value, ci_low=value - Z * error, ci_high=value + Z * error)
 
     def map(self, change: Callable[[float], float]) -> Estimate:
-        """Transform the estimate and its limits."""
+        """Transform the estimate and the limits of the interval."""
         return Estimate(**{name: change(getattr(self, name)) for name in ("value", "ci_low", "ci_high")})
 
 
 def within(each: Estimate, mean: float = 1.0) -> str:
-    """Format a share, or an amount as a share of the mean, with its interval."""
+    """Format a share, or an amount divided by the mean, with its interval."""
     return f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)})"
 
 
@@ -82,18 +82,18 @@ def of_mean(each: Estimate, mean: float) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Tested(Estimate):
-    """Gap with its inference at a threshold δ; amounts are in units of y.
+    """Gap with its tests at a threshold δ; amounts are in units of y.
 
     Attributes
     ----------
     ci_low, ci_high
-        Limits of the 95 % interval, with 2.5 % on each side.
+        Limits of the 95 % interval, with an error probability of 2.5 % on each side.
     lower, upper
-        One-sided 95 % limits. The verdict compares these with δ.
+        One-sided 95 % limits, which the verdict compares with δ.
     p_value
         p-value of the hypothesis of no gap, in (0, 1].
     p_below, p_above
-        p-values of the claims that the gap is below and above δ. A small value supports the claim.
+        p-values of the claims that the gap is below and above δ. A small p-value supports the claim.
     smallest
         The smallest δ for which the verdict would be "below" with probability 0.8 if the true gap were 0.
     """
@@ -111,20 +111,20 @@ class Tested(Estimate):
 
 
 def verdict_at(p_below: float, p_above: float) -> str:
-    """Return the verdict from two p-values, corrected or not, at 5 % in each direction."""
+    """Return the verdict from two p-values, corrected for several tests or not, at 5 % in each direction."""
     return BELOW if p_below <= LEVEL else ABOVE if p_above <= LEVEL else UNDECIDED
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gap(Tested):
-    """Largest gap of a curve, the highest minus the lowest point; the p-value tests for a flat curve.
+    """Largest gap of a curve: its highest minus its lowest value. The p-value tests for a flat curve.
 
     Attributes
     ----------
     floor
-        Average value for a flat true curve. A gap is never negative, so noise alone makes it larger than 0.
+        Average gap for a flat true curve. A gap is never negative, so noise alone makes it larger than 0.
     lowest, highest
-        Lowest and highest point.
+        Positions of the curve's lowest and highest point.
     """
 
     floor: float
@@ -133,7 +133,7 @@ class Gap(Tested):
 
 
 def noise_in_words(gap: Gap, mean: float) -> str:
-    """Describe the test of a gap against noise."""
+    """Describe in a sentence whether a gap could be noise."""
     floor = percent(gap.floor / mean)
     if gap.p_value <= LEVEL:
         return f"This is more than noise, which alone gives about {floor} ({p_equals(gap.p_value)})."
@@ -141,16 +141,16 @@ def noise_in_words(gap: Gap, mean: float) -> str:
 
 
 def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, pd.DataFrame]:
-    """Test the largest gap of a curve against a threshold δ, in units of y; return the curve with a band.
+    """Test a curve's largest gap against a threshold δ, in units of y; return the gap, and the curve's band.
 
-    The band has one row per point and the columns at, share, kind, and value, low, high in units of y. It
-    contains the whole curve in 95 % of samples if the curve is smooth. A jump inside the range is smoothed,
-    and the band does not contain it (docs/audit.md has the measurements).
+    The band has one row per point and the columns at, share, kind, and value, low, high in units of y. The
+    band contains the whole curve in 95 % of samples if the true curve is smooth. The fit smooths a jump
+    inside the range, so the band does not contain the jump (docs/audit.md has the measurements).
     """
     values, covariance = curve.values, curve.covariance
     drawn = _draw(covariance, random_state)
     first, second = np.triu_indices(len(values), 1)
-    least = _least(curve)
+    least = _min_standard_error(curve)
     variance = np.diag(covariance)
     spread = variance[first] + variance[second] - 2 * covariance[first, second]
     error = np.sqrt(np.maximum(spread, least**2))
@@ -193,15 +193,15 @@ def p_of_flat(curve: Curve, *, random_state: int | None = 0) -> float:
     """Return the p-value of a flat curve, in (0, 1], from the largest |t| of the curve's contrasts.
 
     The studentized bootstrap (Hall 1992, The Bootstrap and Edgeworth Expansion, chapter 3) takes the skewness
-    of claims into account. It draws each unit's errors under a flat curve, so the spread of y may depend on
-    s.
+    of claims into account. The bootstrap draws each unit's own errors under a flat curve, so the spread of y
+    may depend on s.
     """
     contrasts, discount = curve.basis.contrasts
     scores = _in_groups(curve.products) @ contrasts
     groups, total = len(scores), scores.sum(axis=0)
     off = scores - total / groups
-    t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _least(curve))
-    # Without a seed, each curve needs new draws, so the cache is bypassed.
+    t = np.abs(total) / np.maximum(np.sqrt((off**2).sum(axis=0)), _min_standard_error(curve))
+    # Without a seed, each curve needs new draws, so this call bypasses the cache.
     draw = _bootstrap_counts if random_state is not None else _bootstrap_counts.__wrapped__
     counts = draw(groups, random_state)
     drawn = counts @ off
@@ -220,15 +220,15 @@ def _bootstrap_counts(groups: int, random_state: int | None) -> Array:
     return counts
 
 
-def _least(curve: Curve) -> float:
-    """Return a lower limit for standard errors, so a price without noise does not give 0."""
+def _min_standard_error(curve: Curve) -> float:
+    """Return a lower limit for standard errors, which would be 0 for a price without noise."""
     return 1e-12 * max(float(np.abs(curve.values).max()), 1e-300)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Pairs:
-    """Differences of pairs of points, (M,), with standard errors and degrees of freedom, and draws of each
-    difference's error in standard errors, (draws, M)."""
+    """Differences of pairs of points, (M,), with standard errors, degrees of freedom, and draws (draws, M) of
+    the errors of the differences, in standard errors."""
 
     apart: Array
     error: Array
@@ -241,7 +241,7 @@ class _Pairs:
         """Largest absolute error of any pair in each draw, (draws,)."""
         return np.abs(self.off).max(axis=1)
 
-    def _reach(self, level: float) -> Array:
+    def _limits_of_errors(self, level: float) -> Array:
         """Return simultaneous limits for all pairs' errors, (M,), exceeded with probability at most `level`.
 
         If there are too few draws for the level, the limits come from Bonferroni's inequality.
@@ -250,10 +250,10 @@ class _Pairs:
             return np.full(len(self.error), np.quantile(self.most, 1 - level))
         return np.asarray(-stdtrit(self.freedom, level / (2 * len(self.error))))
 
-    def _relevant(self, delta: float, level: float) -> tuple[Array, Array]:
-        """Return the largest error in each draw among ordered pairs that may differ by more than δ, (draws,),
-        and a mask of these pairs, (2M,): first in the given order, then in the opposite order."""
-        reach = self._reach(level * _SCREENED) * self.error
+    def _relevant_errors(self, delta: float, level: float) -> tuple[Array, Array]:
+        """Return the largest error in each draw, (draws,), among ordered pairs of points that may differ by
+        more than δ, and a mask of such pairs, (2M,), whose second half has the points in opposite order."""
+        reach = self._limits_of_errors(level * _SCREENED) * self.error
         there, back = (each + reach > delta for each in (self.apart, -self.apart))
         relevant = np.concatenate([there, back])
         # A search over levels repeats a few sets of pairs, so their maxima are cached.
@@ -263,11 +263,11 @@ class _Pairs:
         return self.most_of[key], relevant
 
     def lower(self, level: float) -> float:
-        """Return the lower limit of the gap; the test rejects every smaller δ."""
+        """Return the lower limit of the gap: the test rejects every δ below the limit."""
         apart, error = np.concatenate([self.apart, -self.apart]), np.tile(self.error, 2)
         limit = 0.0
         while True:
-            most, relevant = self._relevant(limit, level)
+            most, relevant = self._relevant_errors(limit, level)
             if not relevant.any():
                 return limit
             sure = np.quantile(most, 1 - level * (1 - _SCREENED))
@@ -279,18 +279,18 @@ class _Pairs:
     def p_above(self, delta: float) -> float:
         """Return the p-value of the claim that the gap is above δ: the smallest level that supports it.
 
-        Holm's method tests at a fraction of 5 %, so both steps use the same level.
+        Holm's method tests at a fraction of 5 %, so both steps of the test use `level`.
         """
         beyond = np.concatenate([self.apart, -self.apart]) - delta
         beyond = beyond / np.tile(self.error, 2)
 
         def is_above(level: float) -> bool:
-            most, relevant = self._relevant(delta, level)
+            most, relevant = self._relevant_errors(delta, level)
             if not relevant.any():
                 return False
-            seen = float(beyond[relevant].max())
-            # The sum of the pairs' probabilities bounds the probability of any error (Bonferroni).
-            chance = min(_share(most, seen), float(stdtr(np.tile(self.freedom, 2)[relevant], -seen).sum()))
+            peak = float(beyond[relevant].max())
+            # By Bonferroni's inequality, the sum over pairs bounds the probability of an error in any pair.
+            chance = min(_share(most, peak), float(stdtr(np.tile(self.freedom, 2)[relevant], -peak).sum()))
             return chance <= level * (1 - _SCREENED)
 
         low, high = np.log(_MIN_LEVEL), 0.0
@@ -307,18 +307,18 @@ class _Pairs:
 def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate, Estimate]:
     """Return √Var(E[π|S]) in units of the price, and UF = Var(E[π|S]) / Var(π) in [0, 1], cross-fitted.
 
-    Var(E[π|S]) = Var(π) − E[(π − m(s))²], with m fitted on the other folds so that noise does not count
-    (Williamson et al. 2021). A negative estimate is reported as 0.
+    Var(E[π|S]) = Var(π) − E[(π − m(s))²], where m is fitted on the other folds, so that noise is not counted
+    as a link (Williamson et al. 2021). A negative estimate is reported as 0.
     """
-    told = predicted_out_of_fold(table.price, table, basis, lam=curve.lam)
+    predicted = predicted_out_of_fold(table.price, table, basis, lam=curve.lam)
     share = table.share
     around = (table.price - table.mean_price) ** 2
     total = float(share @ around)
     if total <= 0:
         return Estimate.of(0.0, 0.0), Estimate.of(0.0, 0.0)
-    gained = around - (table.price - told) ** 2
+    gained = around - (table.price - predicted) ** 2
     explained = float(share @ gained)
-    # If π does not depend on s, the first-order term vanishes and the noise of the curve itself remains.
+    # If π does not depend on s, the first-order term vanishes, and the noise of the fitted curve remains.
     second = 2 * curve.edf * (total * table.error(share) ** 2) ** 2
     spread = Z * float(np.hypot(table.error(share * (gained - explained)), np.sqrt(second)))
     variance = Estimate(value=explained, ci_low=explained - spread, ci_high=explained + spread)
@@ -327,7 +327,7 @@ def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate
 
 
 def root_of(covariance: Array) -> tuple[Array, Array]:
-    """Return standard deviations (J,) and a root (J, J) of the correlations; 1 and 0 for variance 0."""
+    """Return standard deviations (J,), 1 for variance 0, and a root (J, J) of the correlation matrix."""
     scale = np.sqrt(np.maximum(np.diag(covariance), 0))
     scale[scale == 0] = 1.0
     size, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
@@ -335,14 +335,14 @@ def root_of(covariance: Array) -> tuple[Array, Array]:
 
 
 def reach_of_all(covariance: Array, random_state: int | None) -> float:
-    """Return the multiple of standard errors for joint 95 % limits of several numbers; NaN for none."""
+    """Return the factor of standard errors for joint 95 % limits of several numbers; NaN without numbers."""
     _, root = root_of(covariance)
     drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
     return float(np.quantile(np.abs(drawn).max(axis=1), 1 - LEVEL)) if len(root) else np.nan
 
 
 def reach_of_sums(parts: csr_matrix, random_state: int | None) -> float:
-    """Return the result of :func:`reach_of_all` for sums (J,) of parts (U, J) of independent units.
+    """Return :func:`reach_of_all` for the sums (J,) of contributions `parts` (U, J) of independent units.
 
     If the covariance matrix (J, J) would be larger than `parts`, the sums are simulated without it.
     """
@@ -358,27 +358,27 @@ def reach_of_sums(parts: csr_matrix, random_state: int | None) -> float:
 
 
 def _draw(covariance: Array, random_state: int | None) -> Array:
-    """Draw random errors of a curve, (draws, J), in antithetic pairs."""
+    """Draw random errors of a curve, (draws, J), in pairs of opposite sign."""
     scale, root = root_of(covariance)
     half = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
     return (np.vstack([half, -half]) @ root.T) * scale
 
 
 def _scales(freedom: Array, random_state: int | None) -> Array:
-    """Draw the relative errors of the points' standard errors, (draws, J); (1, J) if all are certain."""
+    """Draw the relative errors of standard errors, (draws, J); (1, J) if no standard error is uncertain."""
     if np.isinf(freedom).all():
         return np.ones((1, len(freedom)))
-    own = np.where(np.isinf(freedom), 1.0, freedom)
-    drawn = np.sqrt(rng_of(Stream.AUDIT_DRAWS, random_state, 2).chisquare(own, (_DRAWS, len(own))) / own)
+    dof = np.where(np.isinf(freedom), 1.0, freedom)
+    drawn = np.sqrt(rng_of(Stream.AUDIT_DRAWS, random_state, 2).chisquare(dof, (_DRAWS, len(dof))) / dof)
     return np.where(np.isinf(freedom), 1.0, drawn)
 
 
 def _freedom_of_pairs(curve: Curve, first: Index, second: Index) -> Array:
     """Return the degrees of freedom for differences of pairs of points, (M,), by Welch (1947)."""
-    own = np.maximum(np.diag(curve.covariance), 1e-300)
-    parts = own / np.sqrt(curve.freedom)
+    variance = np.maximum(np.diag(curve.covariance), 1e-300)
+    parts = variance / np.sqrt(curve.freedom)
     squares = parts[first] ** 2 + parts[second] ** 2
-    whole = (own[first] + own[second]) ** 2
+    whole = (variance[first] + variance[second]) ** 2
     return np.divide(whole, squares, out=np.full(len(first), np.inf), where=squares > 0)
 
 
@@ -389,7 +389,7 @@ def _share(drawn: Array, seen: float) -> float:
 def _in_groups(scores: Rows) -> Array:
     """Sum scores of units (U, p) in at most 2,000 random groups of about equal size, (G, p).
 
-    The group sums preserve the total and, on average, its variance and skewness, which the bootstrap needs.
+    The sums preserve the total and, on average, its variance and skewness, which the bootstrap needs.
     """
     n = scores.shape[0]
     group = rng_of(Stream.AUDIT_DRAWS, 0, 3).permutation(n) % _MAX_GROUPS

@@ -17,13 +17,13 @@ from fairdash.errors import Checks, OptionError
 from fairdash.utils.options import check_ranges, option
 from fairdash.utils.registry import get_entry
 
-#: With more sensitive attributes than this number, only crossings with the first attribute are judged.
+#: Maximum number of attributes for which all crossings are judged.
 MAX_CROSSED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Roles of a table's columns in an audit, by column name; each field's help text describes its role."""
+    """Columns of a table by their role in an audit; each field's help text describes the role."""
 
     price: str = option(
         ..., "Price, or prediction", "The price charged, or the prediction, per unit of exposure."
@@ -79,11 +79,11 @@ class Columns:
 
     @property
     def each(self) -> tuple[Columns, ...]:
-        """Columns of a separate audit for each sensitive attribute."""
+        """Columns for each separate audit of one sensitive attribute."""
         return tuple(replace(self, sensitive=name, also=()) for name in (self.sensitive, *self.also))
 
     def of(self, role: str) -> tuple[str, ...]:
-        """Return the columns of a role; the cost is the expected cost, or else the outcome."""
+        """Return the columns of a role; the role ``"cost"`` is the expected cost, or else the outcome."""
         if role == "cost":
             role = "expected_cost" if self.expected_cost else "outcome"
         names = getattr(self, role) or ()
@@ -91,9 +91,9 @@ class Columns:
 
     @property
     def crossings(self) -> tuple[tuple[str, ...], ...]:
-        """Attributes of each crossing that is judged: all pairs and, of three attributes, all three at once.
+        """Attributes of each crossing that is judged: all pairs and, if there are three, all three together.
 
-        With more than three attributes, only pairs that include the first are judged.
+        If there are more than three attributes, only pairs that include the first one are judged.
         """
         names = (self.sensitive, *self.also)
         if len(names) > MAX_CROSSED:
@@ -102,28 +102,28 @@ class Columns:
 
     @property
     def of_candidate(self) -> Columns:
-        """Columns for the audit of the second price."""
+        """Columns for a separate audit of the second price."""
         assert self.candidate is not None
         return replace(self, price=self.candidate, candidate=None)
 
     def numbers(self) -> dict[str, str]:
-        """Map of roles to columns, for numeric roles."""
+        """Map of roles to columns, for roles that require numbers."""
         roles = ("price", "sensitive", "exposure", "outcome", "expected_cost", "candidate")
         return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Every column that has a role, including the given features."""
+        """Every column that has a role, including features that the user named."""
         alone = (self.groups, self.coverage, self.known_class)
         several = (*self.also, *self.controls, *(self.features or ()), *self.probabilities)
         return (*self.numbers().values(), *several, *filter(None, alone))
 
 
 def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
-    """Return roles as :class:`Columns`; a single factor, total or feature may be a string.
+    """Return roles as :class:`Columns`; a single factor, total or feature may be passed as a string.
 
-    The first of several sensitive attributes is `sensitive`, and the others are `also`. Without a sensitive
-    attribute, the first column of the probabilities takes its place as a numeric attribute.
+    The first of several sensitive attributes becomes `sensitive`, and the others become `also`. Without a
+    sensitive attribute, the first column of the probabilities becomes a numeric attribute.
     """
     first, *also = _names(sensitive) or _names(roles.get("probabilities") or ("",))[:1]
     for role in ("controls", "totals", "features", "probabilities"):
@@ -133,7 +133,7 @@ def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Colu
 
 
 def plan_of(price: str, sensitive: str | Sequence[str], **options: Any) -> AuditPlan:
-    """Return a plan from roles and options by name; see :meth:`AuditPlan.of` for the options."""
+    """Return a plan from roles and options, passed by name; :meth:`AuditPlan.of` has the options."""
     roles = {field.name: options.pop(field.name) for field in fields(Columns) if field.name in options}
     return AuditPlan.of(columns_of(price, sensitive, **roles), **options)
 
@@ -144,25 +144,25 @@ def _names(given: Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Question:
-    """Question of an audit. The audit, its page, command and report loop over :data:`QUESTIONS`.
+    """Question of an audit; the audit, its page, command and report loop over :data:`QUESTIONS`.
 
     Parameters
     ----------
     number, title
-        Position in the order, and the question in words.
+        Number that gives the order, and the question in words.
     tables
         Names of the question's tables, which :data:`fairdash.views.figures.audit.FIGURES` draws.
     implementation
-        Function that computes the answer, as ``"file:function"`` in `questions`. It takes the
+        Function that computes the answer, as ``"file:function"`` in `questions`. The function takes the
         :class:`~fairdash.auditing.data.AuditData` and the parts of previous questions, and returns a
         :class:`~fairdash.auditing.data.Part`.
     needs
-        The role in :class:`Columns` that the answer requires; "" if price and s are enough.
+        The role in :class:`Columns` that the answer requires besides price and s; "" for none.
     uses
-        Optional roles that some of its figures use. These figures leave out rows with a missing cell in such
-        a role. ``"cost"`` is the expected cost, or else the outcome.
+        Optional roles that some figures of the question use. Such a figure leaves out rows with a missing
+        cell in its roles. ``"cost"`` is the expected cost, or else the outcome.
     missing
-        Text shown if the role in `needs` is missing; "" for no text.
+        Text that the audit shows if the role in `needs` is missing; "" for no text.
     """
 
     number: int
@@ -174,17 +174,17 @@ class Question:
     uses: tuple[str, ...] = ()
 
     def is_answerable(self, columns: Columns) -> bool:
-        """Return whether the required columns are given."""
+        """Return whether `columns` contain the required role."""
         return not self.needs or bool(getattr(columns, self.needs))
 
     @property
     def answer(self) -> Callable[..., Any]:
-        """Function that answers the question, imported on use so that forms load without it."""
+        """Function that answers the question, imported when used, so that forms load without it."""
         file, _, function = self.implementation.partition(":")
         return getattr(import_module(f"fairdash.auditing.questions.{file}"), function)
 
 
-#: Questions by number, in the order of the answers.
+#: Questions by number, in the order of their answers.
 QUESTIONS: Mapping[int, Question] = MappingProxyType(
     {
         each.number: each
@@ -282,15 +282,15 @@ class Criterion:
     Parameters
     ----------
     id, title
-        Name in code, and name for readers.
+        Name of the criterion in code, and name for readers.
     question
-        The number of the question that measures the criterion.
+        Number of the question that measures the criterion.
     picture
-        The table behind the criterion's figure.
+        Name of the table that the criterion's figure shows.
     meaning
-        Statement of the criterion in one plain sentence.
+        Plain sentence that states the criterion.
     gap
-        Quantity compared with the largest acceptable gap.
+        Quantity that is compared with the largest acceptable gap.
     """
 
     id: str
@@ -301,7 +301,7 @@ class Criterion:
     gap: str
 
 
-#: Criteria by id. The user selects a primary one before seeing results, and all are shown.
+#: Criteria by id. The user selects a primary criterion before seeing results, which cover all criteria.
 CRITERIA: Mapping[str, Criterion] = MappingProxyType(
     {
         each.id: each
@@ -343,14 +343,14 @@ class AuditPlan:
     Parameters
     ----------
     columns
-        Roles of the columns.
+        Roles of the table's columns.
     written
-        Time at which the plan was written, in ISO 8601 with a time zone, for the evidence; "" if unknown.
+        Time at which the plan was written, for the evidence: ISO 8601 with a time zone, or "" if unknown.
 
     Raises
     ------
     OptionError
-        An option can't be used, or the primary criterion lacks its input.
+        An option has an unsuitable value, or a column that the primary criterion needs is missing.
     """
 
     columns: Columns
@@ -409,8 +409,8 @@ class AuditPlan:
         reliability: float | Sequence[float] | None = None,
         **more: Any,
     ) -> AuditPlan:
-        """Create a plan. `questions` may be ``"all"``, and `reliability` a single number or None. `more` are
-        the other fields."""
+        """Create a plan. `questions` may be ``"all"``, `reliability` may be a single number or None, and
+        `more` are the other fields."""
         chosen = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
         single = isinstance(reliability, int | float)
         stated = (reliability,) if single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]
@@ -418,7 +418,7 @@ class AuditPlan:
 
     @property
     def asked(self) -> set[int]:
-        """Questions to answer, including that of the primary criterion."""
+        """Numbers of the questions to answer, including the primary criterion's question."""
         return {*self.questions, CRITERIA[self.criterion].question}
 
     @property
@@ -428,12 +428,12 @@ class AuditPlan:
 
     @property
     def of_table(self) -> dict[str, Any]:
-        """Options of :meth:`fairdash.auditing.table.AuditTable.of` other than the columns."""
+        """Options of :meth:`fairdash.auditing.table.AuditTable.of`, without the columns."""
         return {name: getattr(self, name) for name in ("random_state", "cap", "currency", "period")}
 
     @property
     def gap_in_words(self) -> str:
-        """Largest acceptable gap, in per cent of the mean price."""
+        """Largest acceptable gap in words, in per cent of the mean price."""
         return f"{100 * self.max_gap:g} %"
 
     def gap_allowed(self, mean_price: float) -> float:

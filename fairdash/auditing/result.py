@@ -1,8 +1,8 @@
 """Result of an audit: frozen tidy tables, sentences, and changes since another audit.
 
-Two results are compared without access to their rows. Each is a share of its own mean price, so a uniform
-price increase is not drift. They are treated as independent samples: the half-width of a difference is the
-root of the sum of both squared half-widths. If both audits contain the same rows, the interval is too wide.
+Results are compared without access to their rows. Each number is a share of the mean price of its audit, so a
+uniform price increase is not drift. The audits count as independent samples: the half-width of a difference
+is the root of the sum of both squared half-widths. If both contain the same rows, it is too wide.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from fairdash.utils.records import to_plain
 from fairdash.utils.safe_csv import safe_csv
 from fairdash.utils.text import CROSS, few, percent, visible
 
-#: The file with the complete result.
+#: File name of the complete result.
 CONTENT = "audit.json"
 _PRIMARY = {
     "independence": "The highest average “{price}” {along} exceeds the lowest by {value} of the mean price",
@@ -49,9 +49,9 @@ IN_SHORT = {
     UNDECIDED: "not decided by these rows",
     NONE: "not asked, or a column is missing",
 }
-#: Kinds of points that are the mean of all rows below or above the curve's range.
+#: Kinds of points whose value is the mean of all rows below or above the curve's range.
 TAILS = ("below", "above")
-#: Tables with changes since an earlier audit.
+#: Names of the tables with changes since an earlier audit.
 MOVED, MOVED_CURVE = "moved", "moved_curve"
 #: Kinds of rows in the figures: a criterion's gap, the test of any link, and another measure.
 GAP, ANY_LINK, MEASURE = "gap", "any link", "measure"
@@ -71,7 +71,7 @@ class Drift:
     has_moved
         True if the price's curve changed at the 5 % level: the band of the difference excludes 0 somewhere.
     sentence
-        The change in words, with its size.
+        Sentence that states the change and its size.
     sha256
         Hash of the other audit's ``audit.json``.
     """
@@ -83,7 +83,7 @@ class Drift:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Plain-language answer to one of the audit's questions, with details for an actuary.
+    """Answer to a question of the audit in plain words, with details for an actuary.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Answer:
     title
         The question in words.
     sentence
-        The answer with its number and interval, or the missing input.
+        The answer with a number and its interval, or a statement of the missing input.
     more
         Further sentences.
     tables
@@ -107,13 +107,13 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """Complete text of the answer."""
+        """Complete text of the answer: the sentence and the further sentences."""
         return " ".join((self.sentence, *self.more))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Findings:
-    """Result of an audit; :class:`~fairdash.auditing.evidence.AuditResult` also saves and compares it.
+    """Result of an audit; :class:`~fairdash.auditing.evidence.AuditResult` adds saving and comparison.
 
     Attributes
     ----------
@@ -122,24 +122,24 @@ class Findings:
     figures
         Tidy table of all estimates for the attribute, with one row per number: question, measure (a
         criterion, or another measure), quantity, column (the attribute), value, floor, low and high (95 %
-        interval), p, unit and verdict. `verdicts`, `measures` and `details` are wide views of this table.
+        interval), p, unit and verdict. `verdicts`, `measures` and `details` are wide views of `figures`.
     verdicts
         One row per criterion, the primary one first: question, criterion, value, ci_low, ci_high, p_value,
-        p_any_link, verdict. Values are shares of the mean price. ``p_value`` tests for no gap: a flat curve,
-        or no bias in any cell (sufficiency). ``p_any_link`` tests for no link of any kind in the averages or
-        the spread and, given controls, for no link that varies with the factors; it is NaN for sufficiency.
-        Neither is corrected for the number of criteria (docs/verdict.md). The verdict is ``"none"`` if an
-        input is missing. The primary criterion is tested at 5 % in each direction. The others are tested with
-        Holm's correction of ``p_below`` and ``p_above`` in `details`.
+        p_any_link, verdict. The values are shares of the mean price. ``p_value`` tests for no gap: a flat
+        curve, or no bias in any cell (sufficiency). ``p_any_link`` tests for no link of any kind in the
+        averages or the spread and, given controls, for no link that varies with the factors; it is NaN for
+        sufficiency. Neither p-value is corrected for the number of criteria (docs/verdict.md). The verdict is
+        ``"none"`` if an input is missing. The primary criterion is tested at 5 % in each direction. Tests of
+        the other criteria use Holm's correction of ``p_below`` and ``p_above`` in `details`.
     measures
         Further measures: question, measure, value, ci_low, ci_high as shares of the mean price (of the
         price's variance for ``share_of_variance``), and money, money_low, money_high in units of the price.
     curve
-        Average price along s: at (the value of s), share (of the exposure at or below), kind, and value, low,
-        high in units of the price. The band from low to high contains the whole curve in 95 % of samples if
-        the curve is smooth (docs/audit.md).
+        Average price along s: at (the value of s), share (of the exposure at or below this value), kind, and
+        value, low, high in units of the price. The band from low to high contains the whole curve in 95 % of
+        samples if the curve is smooth (docs/audit.md).
     tables
-        Map of names to frames: the curve and the tables of the questions answered.
+        Map of names to frames: the curve, and the tables of all answers.
     answers
         One answer per question.
     details
@@ -152,17 +152,17 @@ class Findings:
         Number of rows, number of independent units (policies, or rows), and the mean price, to which shares
         refer.
     notes
-        Notes on rows left out or sampled.
+        Notes on rows that the audit left out or sampled.
     others
         Results along further sensitive attributes, and across the cells of each crossing. With several
-        attributes, `verdict` and the table ``by_sensitive`` cover all of them and the crossings, and
-        everything else covers the first.
+        attributes, `verdict` and the table ``by_sensitive`` cover all attributes and crossings, and all other
+        fields cover the first attribute.
     origin
-        Source of the table, and the hash of its rows; see :class:`~fairdash.auditing.schema.Origin`.
+        Source of the table, and the hash of its rows, as :class:`~fairdash.auditing.schema.Origin`.
     made_with
-        Versions, processor and threads of the process that ran the audit.
+        Versions, processor and number of threads of the process that ran the audit.
     since
-        Changes since another audit, if one was given; its tables are ``moved`` and ``moved_curve``.
+        Changes since another audit, or None; the tables of changes are ``moved`` and ``moved_curve``.
     """
 
     verdict: str
@@ -189,7 +189,7 @@ class Findings:
 
     @cached_property
     def measures(self) -> pd.DataFrame:
-        """Further measures, as shares and as amounts."""
+        """Further measures of the audit, as shares and as amounts."""
         keys, ends = ["question", "measure"], {"value": "value", "low": "ci_low", "high": "ci_high"}
         rows = _rows(self, MEASURE).rename(columns=ends)
         amounts = {"value": "money", "ci_low": "money_low", "ci_high": "money_high"}
@@ -213,46 +213,46 @@ class Findings:
 
     @property
     def along(self) -> tuple[Self, ...]:
-        """Results for each sensitive attribute, in the order given, and for each crossing."""
+        """Results for each sensitive attribute, in the user's order, and for each crossing."""
         if not self.others:
             return (self,)
-        own = {name: table for name, table in self.tables.items() if name != "by_sensitive"}
+        tables = {name: table for name, table in self.tables.items() if name != "by_sensitive"}
         plan = replace(self.plan, columns=self.plan.columns.each[0])
         verdict = str(self.verdicts["verdict"].iloc[0])
-        first = replace(self, verdict=verdict, tables=MappingProxyType(own), plan=plan, others=())
+        first = replace(self, verdict=verdict, tables=MappingProxyType(tables), plan=plan, others=())
         return (first, *self.others)
 
     @property
     def decisive(self) -> Self:
-        """Result that decides the verdict: the first one of several with this verdict, or the only one."""
+        """Result that decides the verdict: the first result that has the same verdict."""
         return next((each for each in self.along if each.verdict == self.verdict), self.along[0])
 
     @property
     def headline(self) -> str:
-        """Primary criterion and verdict; with several attributes, also the attributes that decide it."""
+        """Primary criterion, verdict and, with several attributes, the attributes that decide it."""
         title = f"{CRITERIA[self.plan.criterion].title}: {IN_SHORT[self.verdict]}"
         names = [each.plan.columns.sensitive for each in self.along if each.verdict == self.verdict]
         return f"{title} for {few(names)}" if self.others and names else title
 
     @property
     def in_words(self) -> str:
-        """State the primary verdict in plain words, with its number and interval, and the other verdicts."""
+        """State the primary verdict in plain words, with its gap and interval, and the other verdicts."""
         first = self.decisive
-        said = [primary(first.verdicts.iloc[0], first.plan)]
+        sentences = [primary(first.verdicts.iloc[0], first.plan)]
         others = [each for each in self.along if each.plan.columns != first.plan.columns]
         for verdict in (ABOVE, UNDECIDED, BELOW):
             names = [each.plan.columns.sensitive for each in others if each.verdict == verdict]
-            said += [f"{IN_SHORT[verdict].capitalize()}: {few(names)}."] if names else []
-        return " ".join(said)
+            sentences += [f"{IN_SHORT[verdict].capitalize()}: {few(names)}."] if names else []
+        return " ".join(sentences)
 
     @property
     def every_note(self) -> tuple[str, ...]:
-        """Notes of the results for all attributes and crossings, each once."""
+        """Notes of the results for all attributes and crossings, without duplicates."""
         return tuple(dict.fromkeys(note for each in self.along for note in each.notes))
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
-        """Yield the answers in order, each with its tables by name. The measures come last, under
-        ``measures_`` and the question's number. A table shared by two answers comes with the first."""
+        """Yield the answers in order, each with its tables by name. The last table, ``measures_`` and the
+        question's number, has the measures. A table shared by two answers comes with the first one."""
         shown: set[str] = set()
         for answer in self.answers:
             tables = {name: self.tables[name] for name in answer.tables if name not in shown}
@@ -265,7 +265,7 @@ class Findings:
             yield answer, tables
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as numbers, texts, lists and dicts for JSON; unknown values are None."""
+        """Return the result as numbers, texts, lists and dicts for JSON, with None for unknown values."""
         return {
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
@@ -288,9 +288,9 @@ class Findings:
         frames: dict[str, pd.DataFrame] = {}
         every: tuple[Findings, ...] = (self, *self.others)
         for k, each in enumerate(every, start=1):
-            said = [{"question": a.question, "title": a.title, "answer": a.text} for a in each.answers]
-            own = {"figures": each.figures, "answers": pd.DataFrame(said), **each.tables}
-            frames |= {f"{k}_{name}" if k > 1 else name: table for name, table in own.items()}
+            answers = [{"question": a.question, "title": a.title, "answer": a.text} for a in each.answers]
+            tables = {"figures": each.figures, "answers": pd.DataFrame(answers), **each.tables}
+            frames |= {f"{k}_{name}" if k > 1 else name: table for name, table in tables.items()}
         return {CONTENT: visible(text).encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
@@ -301,7 +301,7 @@ def _rows(result: Findings, quantity: str) -> pd.DataFrame:
 
 
 def figures_of(rows: Sequence[Mapping[str, Any]], *, column: str) -> pd.DataFrame:
-    """Return the tidy table of figures; `column` is the sensitive attribute in every row."""
+    """Return the tidy table of figures, with the sensitive attribute `column` in every row."""
     table = pd.DataFrame(rows, columns=_COLUMNS).assign(column=column)
     return table.fillna({"verdict": NONE})
 
@@ -317,37 +317,37 @@ def _known(value: Any) -> Any:
 
 
 def primary(row: pd.Series, plan: AuditPlan) -> str:
-    """Return one sentence with the primary verdict and its consequence, from its `row` of the verdicts."""
+    """Return a sentence with the primary verdict, from its `row` of the verdicts, and the consequence."""
     columns = plan.columns
     if math.isnan(row["value"]):
         return f"“{CRITERIA[plan.criterion].title}” has no answer: see question {row['question']}."
     across = "across the cells of" if CROSS in columns.sensitive else "along"
-    said = _PRIMARY[plan.criterion].format(
+    sentence = _PRIMARY[plan.criterion].format(
         along=f"{across} “{columns.sensitive}”",
         price=columns.price,
         factors=few(columns.controls),
         value=percent(row["value"]),
     )
     between = f"95 % interval {percent(row['ci_low'])} to {percent(row['ci_high'])}"
-    return f"{said} ({between}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
+    return f"{sentence} ({between}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
 
 
 def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
-    """Return the changes since another audit, and their tables.
+    """Return the changes since another audit, and the tables of changes.
 
     Returns
     -------
     Drift, dict of frames
         ``moved``: one row per criterion (for each attribute and crossing) and per measure with an interval in
         both audits: before, now, difference, ci_low, ci_high as shares of the mean price, verdict_before and
-        verdict_now.
-        ``moved_curve``: the difference of the curves where both have a point: at, value, low, high, kind. If
-        nothing has changed, the band from low to high contains 0 everywhere in 95 % of samples.
+        verdict_now. ``moved_curve``: the difference of the curves where both have a point: at, value, low,
+        high, kind. If the true curves are equal, the band from low to high contains 0 everywhere in 95 % of
+        samples.
 
     Raises
     ------
     OptionError
-        The audits have different sensitive attributes, or their curves have no point in common.
+        The two audits have different sensitive attributes, or their curves have no point in common.
     """
     name, other = now.plan.columns.sensitive, before.plan.columns.sensitive
     if name != other:
@@ -367,7 +367,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
         if at["kind"] in ("curve", "level")
         else f"among the rows {at['kind']} the range"
     )
-    said = (
+    sentence = (
         f"{place} of “{name}”, the price as a share of its mean is {100 * abs(at['value']):.1f} percentage "
         f"points {'higher' if at['value'] > 0 else 'lower'} than before (95 % band for the whole curve: "
         f"{100 * at['low']:+.1f} to {100 * at['high']:+.1f})"
@@ -387,7 +387,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     )
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits use the same rows."
-    since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)
+    since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {sentence}.{verdict}", sha256=sha256)
     return since, {MOVED: values, MOVED_CURVE: curve}
 
 
@@ -398,17 +398,17 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
         other = before.curve[before.curve["kind"] == kind]
         if kind == "curve" and len(other) > 1:
             own = own[own["at"].between(other["at"].min(), other["at"].max())]
-            there = {key: np.interp(own["at"], other["at"], other[key] / before.mean_price) for key in ends}
+            values = {key: np.interp(own["at"], other["at"], other[key] / before.mean_price) for key in ends}
         else:
             # A level is compared with the same level, and a tail's mean with the same tail's.
             level = "class" if "class" in own and "class" in other else "at"
             on = [level] if kind == "level" else ["kind"]
             own = own.merge(other, on=on, suffixes=("", "_before"))
-            there = {key: own[f"{key}_before"] / before.mean_price for key in ends}
-        value = own["value"].to_numpy() / now.mean_price - np.asarray(there["value"])
+            values = {key: own[f"{key}_before"] / before.mean_price for key in ends}
+        value = own["value"].to_numpy() / now.mean_price - np.asarray(values["value"])
         half = np.hypot(
             (own["high"] - own["low"]).to_numpy() / now.mean_price,
-            np.asarray(there["high"]) - np.asarray(there["low"]),
+            np.asarray(values["high"]) - np.asarray(values["low"]),
         ) / 2  # fmt: skip
         curve = {"value": value, "low": value - half, "high": value + half}
         where = {name: own[name].to_numpy() for name in ("class", "at") if name in own}
@@ -417,7 +417,7 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
 
 
 def _differences(now: Findings, before: Findings) -> pd.DataFrame:
-    """Return a row per criterion, for each attribute and crossing, and per measure with both intervals."""
+    """Return a row per criterion, attribute and crossing, and a row per measure with both intervals."""
     ends = ["value", "low", "high"]
     both = _numbers(now).merge(_numbers(before), on=["question", "what"], suffixes=("", "_before"))
     both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)]).reset_index(drop=True)
@@ -425,22 +425,22 @@ def _differences(now: Findings, before: Findings) -> pd.DataFrame:
         both[f"{each}{which}"] for which in ("", "_before") for each in ends
     )
     moved = value - was
-    made = {
+    columns = {
         "what": both["what"],
         "before": was,
         "now": value,
         "difference": moved,
-        # Each limit combines the sides of the two intervals that face each other.
+        # Each limit of a change combines the lower side of one interval with the upper side of the other.
         "ci_low": moved - np.hypot(value - low, was_high - was),
         "ci_high": moved + np.hypot(high - value, was - was_low),
         "verdict_before": both["verdict_before"],
         "verdict_now": both["verdict"],
     }
-    return pd.DataFrame(made)
+    return pd.DataFrame(columns)
 
 
 def _numbers(result: Findings) -> pd.DataFrame:
-    """Return the gaps for all attributes and crossings, then the first attribute's measures, with titles."""
+    """Return the gaps of all attributes and crossings, and the first attribute's measures, with titles."""
     gaps, titles = [], {name: each.title for name, each in CRITERIA.items()}
     for k, each in enumerate(result.along):
         own, of = _rows(each, GAP), f", “{each.plan.columns.sensitive}”" if k else ""

@@ -22,14 +22,14 @@ from fairdash.utils.records import from_plain
 #: Version of plan.json.
 FORMAT = 1
 Record = TypeVar("Record")
-#: Maximum number of entries in a list. It allows for the levels of all columns with millions of rows.
+#: Maximum number of entries in a list, which allows for the levels of all columns with millions of rows.
 _MAX_ENTRIES = 1_000_000
 _AMONG: Mapping[str, Any] = {
     "kind": ("curve", "level", *TAILS),
     "criterion": CRITERIA,
     "verdict": (BELOW, ABOVE, UNDECIDED, NONE),
 }
-#: Suffix of a column's name to its kind. A column without a suffix has numbers, and one with % has shares.
+#: Kind of a column by the suffix of its name. A column without a suffix has numbers, a column with % shares.
 _KINDS = {"*": TEXT, "?": FLAG, "+": SCALAR}
 _CURVE = "at share% kind* value low high"
 _MONEY = "rows exposure price per_head per_head_low per_head_high total total_low total_high"
@@ -40,7 +40,7 @@ _MEASURES = "measure* value% ci_low% ci_high% money money_low money_high"
 _COLUMNS: Mapping[str, str] = MappingProxyType(
     {
         "figures": "question measure* quantity* column* value floor low high p unit* verdict*",
-        # Wide views of the figures.
+        # Wide views of the table of figures.
         **{f"measures_{number}": _MEASURES for number in QUESTIONS},
         **dict.fromkeys(("curve", "candidate_curve", "controlled_curve", "residual_curve"), _CURVE),
         "dearest_curve": "at share% kind* value% low% high%",
@@ -102,7 +102,7 @@ def _declared(columns: str) -> dict[str, Column]:
     return kinds
 
 
-#: Columns of each table. Tables along classes usually have another column with the class names.
+#: Columns of each table. A table along classes usually has an additional column with the class names.
 TABLES: Mapping[str, Mapping[str, Column]] = MappingProxyType(
     {name: _declared(columns) for name, columns in _COLUMNS.items()}
 )
@@ -114,7 +114,7 @@ SHARES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Source of a table, a file with its reading options or a built-in data set, and the model's file."""
+    """Source of a table (a file with its reading options, or a built-in data set), and the model's file."""
 
     sha256: str = ""
     reading: ReadingOptions = field(default_factory=ReadingOptions)
@@ -158,22 +158,22 @@ class Content:
     since: Drift | None = None
 
 
-def read_tables(found: Content) -> dict[str, pd.DataFrame]:
-    """Return the tables of an audit, including its figures."""
-    rows = {**found.tables, "figures": found.figures}
+def read_tables(stored: Content) -> dict[str, pd.DataFrame]:
+    """Return the tables of an audit's content, including the table of figures."""
+    rows = {**stored.tables, "figures": stored.figures}
     require(rows.keys() <= TABLES.keys(), "it has an unknown table")
     tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
     figures = tables["figures"]
     judged = set(figures.loc[figures["quantity"] == GAP, "measure"])
     is_once = not figures.duplicated(["question", "measure", "quantity", "unit"]).any()
-    require(is_once and found.plan.criterion in judged, "it lacks a verdict, or has one twice")
+    require(is_once and stored.plan.criterion in judged, "it lacks a verdict, or has one twice")
     require(judged <= CRITERIA.keys(), "it has an unknown criterion")
     require(len(tables["curve"]) > 1, "its curve has no points")
     return tables
 
 
 def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
-    """Read plan.json, or raise ValueError or FairdashError if it is not a plan of fairdash."""
+    """Read plan.json, or raise ValueError or FairdashError if its content is not a plan of fairdash."""
     plan = _fields(PlanFile, read_json(content, most_bytes=max_bytes))
     require(plan.fairdash_audit == FORMAT, "it is from another version")
     from_plain(Origin, plan.origin)
@@ -185,7 +185,7 @@ def read_content(content: bytes, *, max_bytes: int) -> Content:
     content_read = _fields(Content, read_json(content, most_bytes=max_bytes, most_entries=_MAX_ENTRIES))
     columns, names = content_read.plan.columns, [each.plan.columns.sensitive for each in content_read.others]
     judged = set(names[len(columns.also) :])
-    # A crossing may be missing, because it could not be judged.
+    # A crossing may be missing, because some crossings can't be judged.
     crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
     require(names == [*columns.also, *crossings], "its attributes are not the plan's")
     for each in (content_read, *content_read.others):
@@ -198,12 +198,12 @@ def _fields(kind: type[Record], values: Any) -> Record:
     return from_plain(kind, values)
 
 
-def _check(found: Content) -> None:
+def _check(audit: Content) -> None:
     """Raise a SchemaError if a table that an answer names is missing."""
-    require(found.verdict in (BELOW, ABOVE, UNDECIDED), "its verdict is unknown")
-    require(1 <= found.n_units <= found.n and found.mean_price > 0, "its rows or its mean are not valid")
-    require("curve" in found.tables, "it lacks its curve")
-    named = {name for each in found.answers for name in each.tables}
-    named |= set() if found.since is None else {MOVED, MOVED_CURVE}
-    require(named <= found.tables.keys(), "it lacks a table of an answer")
-    from_plain(Origin, found.origin)
+    require(audit.verdict in (BELOW, ABOVE, UNDECIDED), "its verdict is unknown")
+    require(1 <= audit.n_units <= audit.n and audit.mean_price > 0, "its rows or its mean are not valid")
+    require("curve" in audit.tables, "it lacks its curve")
+    named = {name for each in audit.answers for name in each.tables}
+    named |= set() if audit.since is None else {MOVED, MOVED_CURVE}
+    require(named <= audit.tables.keys(), "it lacks a table of an answer")
+    from_plain(Origin, audit.origin)

@@ -2,11 +2,11 @@
 
 Rows are sorted by the sensitive attribute and then by their content, so results do not depend on their
 original order. Folds are pseudo-random. A row's fold depends on its policy or, without policies, on its
-attribute, its exposure and its number among rows that are equal in both.
+attribute, its exposure and its number among rows with equal attribute and exposure.
 
-A row needs a price, an attribute, an exposure and a policy. Other cells may be missing. Each question uses
-the rows in which the cells that it needs are known (:meth:`AuditTable.on`), and no other column affects their
-order or folds.
+A row must have a price, an attribute, an exposure and, if rows are grouped, a policy. Other cells may be
+missing. Each question uses the rows without a missing cell in the columns that the question needs
+(:meth:`AuditTable.on`), and no other column affects the order or the folds of these rows.
 """
 
 from __future__ import annotations
@@ -47,28 +47,28 @@ Index = NDArray[np.intp]
 
 #: Minimum number of rows, or of policies if rows are grouped, for reliable intervals.
 FEWEST = 100
-#: Optional roles in their order as sort keys. A second price comes last, even if it is audited alone.
+#: Optional roles in their order as sort keys. A second price is the last key, even if it is audited alone.
 _ORDERED = ("expected_cost", "outcome", "controls", "features", "probabilities", "candidate")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AuditTable:
-    """Rows of an audit, sorted by s; see :meth:`of`.
+    """Rows of an audit, sorted by s; :meth:`of` makes the table from a frame.
 
     Attributes
     ----------
     price, sensitive, weight : (n,) arrays
-        π, s and the exposure w > 0. If s has classes, it is the index in `classes`.
+        Price π, attribute s and exposure w > 0. If the attribute has classes, s is the index in `classes`.
     outcome, expected_cost, candidate : (n,) array or None
-        None if the table has no such column; NaN for missing cells.
+        Columns for these optional roles, or None without such a column; NaN for missing cells.
     controls : (n, c) frame
         Legitimate factors: numbers as floats and other columns as text, with missing cells.
     features : (n, p) frame
-        Rating factors in the same form, with missing cells.
+        Rating factors: numbers as floats and other columns as text, with missing cells.
     units : (n,) array
         Independent unit 0 … U-1 of each row: its policy, or the row itself.
     deal : (n,) array
-        Uniform number in [0, 1) of each unit that determines its fold, independent of all predicted values.
+        Uniform number in [0, 1) for each row's unit, which gives its fold and ignores values to predict.
     keys : (n,) array
         Hash of the policy, or of s and the exposure, from which `deal` is computed.
     first_price : (n,) array
@@ -78,15 +78,15 @@ class AuditTable:
     columns
         Column names.
     notes
-        Sentences on the rows left out, with reasons.
+        Sentences on the rows that the audit left out, with reasons.
     probabilities : (n, k) frame
-        Class probabilities by class name. Each row adds up to 1 or is missing; no columns if not given.
+        Class probabilities by class name. Each row adds up to 1 or is missing. Without the role: no columns.
     known : (n,) array
         Index of the true class among `probabilities`, −1 if unknown.
     classes
         Names of the classes of s, in order; empty if s is numeric.
     currency, period
-        Currency of amounts and unit of exposure, such as "€" and "year"; "" if not given.
+        Currency of amounts and unit of exposure, such as "€" and "year"; "" if the user named none.
     """
 
     price: Array
@@ -153,7 +153,7 @@ class AuditTable:
 
     @property
     def s_columns(self) -> tuple[Array, ...]:
-        """Numeric columns for s, (n,) each: s itself, or a 0/1 indicator per class if there are 3 or more."""
+        """Numeric columns (n,) for s: s itself, or 0/1 indicators if there are 3 or more classes."""
         if len(self.classes) < 3:
             return (self.sensitive,)
         return tuple((self.sensitive == k).astype(float) for k in range(len(self.classes)))
@@ -174,19 +174,19 @@ class AuditTable:
 
     @property
     def a_unit(self) -> str:
-        """Unit of exposure to which an amount refers."""
+        """Phrase with the unit of exposure to which an amount refers."""
         if self.columns.exposure is None:
             return "per row"
         return f"per {self.period}" if self.period else "per unit"
 
     @property
     def a_unit_of_exposure(self) -> str:
-        """Unit of exposure to which an amount refers, in full for the first use."""
+        """Phrase with the unit of exposure, in full for the first use in a text."""
         return f"{self.a_unit} of exposure" if self.a_unit == "per unit" else self.a_unit
 
     @property
     def everyone(self) -> str:
-        """Name of the total to which shares of rows refer."""
+        """Noun for all rows, to which shares of rows refer."""
         return "the rows" if self.columns.exposure is None else "the exposure"
 
     def s_range(self, low: float, high: float) -> str:
@@ -194,13 +194,13 @@ class AuditTable:
         return f"“{self.called(low)}”" if self.classes else f"{self.called(low)} to {self.called(high)}"
 
     def bands(self, count: int = N_BANDS) -> Index:
-        """Return each row's band of s, (n,) from 0, with about equal exposure; for classes, its class."""
+        """Return each row's band of s, (n,) from 0, with about equal exposure; a class is a band."""
         if self.classes:
             return np.unique(self.sensitive, return_inverse=True)[1]
         return bands_of(self.sensitive, self.weight, count)
 
     def take(self, rows: NDArray[np.bool_] | Index) -> AuditTable:
-        """Return the rows selected by a mask (n,), or by row numbers in their order."""
+        """Return the rows that a mask (n,) selects, or the rows with the given numbers in this order."""
         part: dict[str, Any] = {
             name: values.iloc[rows] if isinstance(values, pd.DataFrame) else values[rows]
             for name, values in vars(self).items()
@@ -215,12 +215,12 @@ class AuditTable:
         return replace(part, deal=part.deal / share)
 
     def on(self, roles: Collection[str]) -> AuditTable:
-        """Return the rows in which the cells of optional roles are known; no other role affects their order.
+        """Return the rows without missing cells in these optional roles; no other role affects their order.
 
         Raises
         ------
         DataError
-            There are too few such rows.
+            Too few rows remain.
         """
         known, by = np.ones(self.n, dtype=bool), []
         for role in _ORDERED:
@@ -240,13 +240,15 @@ class AuditTable:
             return self
         count = len(np.unique(self.units[order]))
         if count < FEWEST:
-            held = [name for role in _ORDERED if role in roles for name in self.columns.of(role)]
+            names = [name for role in _ORDERED if role in roles for name in self.columns.of(role)]
             what = "rows" if self.columns.groups is None else "groups of rows"
             raise _too_few(
-                count, f"{what} in which {few(held)} {'is' if len(held) == 1 else 'are'} known", []
+                count, f"{what} in which {few(names)} {'is' if len(names) == 1 else 'are'} known", []
             )
         part = self.take(order)
-        return replace(part, deal=_dealt(part.keys, self.fold_seed, within=self.columns.groups is None))
+        return replace(
+            part, deal=_random_numbers(part.keys, self.fold_seed, within=self.columns.groups is None)
+        )
 
     @property
     def loss_ratio(self) -> float:
@@ -274,15 +276,15 @@ class AuditTable:
         """Check a frame and extract the columns that an audit needs.
 
         Rows without a price, an attribute, an exposure above 0 or a policy are left out and counted. The cap
-        applies to each outcome cell before any division by exposure, and a note gives the amount removed.
+        limits each outcome before any division by exposure, and a note gives the amount removed.
 
         Raises
         ------
         OptionError
             A column does not exist, or has two roles.
         DataError
-            A column can't have its role (the error gives the lines), there are too few rows, or the mean
-            price is not above 0.
+            A column is unsuitable for its role (the error gives the lines), there are too few rows, or the
+            mean price is not above 0.
         """
         check_names(frame, columns)
         check_numbers(frame, columns)
@@ -339,8 +341,10 @@ class AuditTable:
         keys = _hash_of(pd.DataFrame({"s": numbers["sensitive"], "w": weight}))
         if columns.groups is not None:
             keys = _hash_of(used[[columns.groups]].astype(str))
-        rest = pd.concat([pd.DataFrame(numbers), controls, features, probabilities, pd.Series(known)], axis=1)
-        order = np.lexsort((keys, _hash_of(rest), numbers["price"], weight, numbers["sensitive"]))
+        keyed = pd.concat(
+            [pd.DataFrame(numbers), controls, features, probabilities, pd.Series(known)], axis=1
+        )
+        order = np.lexsort((keys, _hash_of(keyed), numbers["price"], weight, numbers["sensitive"]))
         seed = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
         optional: dict[str, Any] = {
             role: numbers[role][order] if role in numbers else None
@@ -355,7 +359,7 @@ class AuditTable:
             features=features.iloc[order].reset_index(drop=True),
             # Units are numbered in row order, so without groups a row's unit is its position.
             units=pd.factorize(units[order])[0],
-            deal=_dealt(keys[order], seed, within=columns.groups is None),
+            deal=_random_numbers(keys[order], seed, within=columns.groups is None),
             keys=keys[order],
             first_price=numbers["price"][order],
             fold_seed=seed,
@@ -370,7 +374,7 @@ class AuditTable:
 
 
 def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.bool_], list[str]]:
-    """Return a mask of the rows that an audit can use, (n,), and notes on the others."""
+    """Return a mask of the rows that an audit can use, (n,), and notes on all other rows."""
     needed = [columns.price, columns.sensitive, *filter(None, (columns.exposure, columns.groups))]
     is_missing = frame[needed].isna().to_numpy()
     notes = [
@@ -391,7 +395,7 @@ def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.boo
 
 
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
-    """Remove the groups that have too few rows to be shown, according to the column `rows`, from tables."""
+    """Remove groups that are too small to be shown, according to the column `rows`, from tables."""
     return {
         name: table[table["rows"] >= MIN_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
@@ -399,22 +403,22 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: list[str]) -> Array:
-    """Limit outcomes (n,) to the cap, and note the amount removed."""
+    """Limit outcomes (n,) to the cap, and add a note with the amount removed."""
     above = outcome > cap
     total = np.ones_like(weight) if columns.outcome in columns.totals else weight
     known = np.nan_to_num(outcome)
-    taken = float(total @ np.maximum(known - cap, 0) / max(float(total @ known), 1e-300))
+    removed = float(total @ np.maximum(known - cap, 0) / max(float(total @ known), 1e-300))
     notes.append(
         f"“{columns.outcome}” is capped at {amount(cap)} in {counted(int(above.sum()), 'row')}. The cap "
-        f"removes {percent(taken)} of its sum."
+        f"removes {percent(removed)} of its sum."
     )
     return np.minimum(outcome, cap)
 
 
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:
-    """Return an error that lists the rows left out, the usual cause of too few rows."""
-    said = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
-    return DataError.of(said.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
+    """Return an error that lists the rows left out, which are the usual cause of too few rows."""
+    sentence = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
+    return DataError.of(sentence.rstrip("."), "Give more rows, or leave out columns with many missing cells.")
 
 
 def _as_control(column: pd.Series) -> pd.Series:
@@ -428,12 +432,12 @@ def _hash_of(held: pd.DataFrame) -> NDArray[np.uint64]:
     return np.asarray(pd.util.hash_pandas_object(held, index=False), dtype=np.uint64)
 
 
-def _dealt(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Array:
+def _random_numbers(keys: NDArray[np.uint64], seed: int, *, within: bool) -> Array:
     """Return pseudo-random numbers in [0, 1): the finaliser of splitmix64 (Steele, Lea, Flood 2014) applied
     to key, seed and, with `within`, the row's number among equal keys.
 
-    Outcomes may decide the order of rows with equal keys. The numbers are independent of outcomes all the
-    same, because each row number gives a new one.
+    Although outcomes may decide the order of rows with equal keys, the random numbers are independent of
+    outcomes, because each row number gives a new random number.
     """
     mixed = keys ^ np.uint64(seed)
     if within:

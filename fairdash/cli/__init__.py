@@ -1,4 +1,4 @@
-"""Command line with the same verbs as the pages.
+"""Command line of fairdash, with the same functions as the pages.
 
 python -m fairdash app
 python -m fairdash sweep --dataset crime --objective demographic_parity --lams 0,0.5,1,2 --splits 2 --json
@@ -15,8 +15,9 @@ python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report
 python -m fairdash runs list
 
 An installed package also offers the shorter form ``fairdash app``. Each command is a function: cyclopts takes
-its options from the signature and their help from the docstring, and imports the file on use. The options
-that several verbs share, and the function that prints results, are at the end of this file.
+the options from the signature and the help texts from the docstring, and imports the module when the command
+is used. Options that several commands share, and the function that prints results, are at the end of this
+file.
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ from fairdash.utils.text import few, in_ascii, visible
 
 log = logging.getLogger("fairdash.cli")
 
-#: EX_SOFTWARE of sysexits.h: an internal error, which no verb uses for a result.
+#: Exit status of an internal error, EX_SOFTWARE of sysexits.h, which no command uses for a result.
 UNEXPECTED = 70
-#: Exit status in a shell of a program that SIGPIPE ended: 128 + 13.
-_READER_GONE = 141
-#: Exit statuses that every verb may have.
+#: Exit status of a program that SIGPIPE ended: 128 + 13.
+_STATUS_OF_CLOSED_PIPE = 141
+#: Exit statuses that every command may have.
 _OTHER_STATUSES = f"2 bad input, {UNEXPECTED} unexpected error."
 
-#: NumPy reads this on its first import. Commands compute many small products: a second thread gains nothing,
-#: and on a busy machine each product waits for it.
+#: Environment variables for the number of threads, which NumPy reads on import. Commands compute many small
+#: products, for which a second thread saves no time and, on a busy machine, causes waiting.
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _AUDIT = f"""Audit an existing price against a sensitive column of its table.
@@ -65,7 +66,7 @@ _CHECK = f"""Check a file for columns that give the target away.
 
 Exit status: 0 no column certainly gives the target away, 1 one does, {_OTHER_STATUSES}"""
 _PURPOSE = "Explore the trade-off between accuracy and fairness for sensitive numbers and classes."
-#: Verbs: the function of each, and its help; the list of verbs shows the first line.
+#: Commands, each with a function and a help text, whose first line is in the list of commands.
 _VERBS = {
     "app": ("serving:app", "Open the app in a browser."),
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
@@ -85,14 +86,14 @@ _VERBS = {
 
 
 def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
-    """The commands, none of them loaded yet.
+    """Return the command line with all commands, without loading their modules.
 
     Parameters
     ----------
     name
-        Name of the program in its help.
+        Name of the program in help texts.
     boxes
-        Whether help is drawn for a terminal, with frames and colours.
+        Whether help texts have frames and colours, for a terminal.
     """
     cli = App(
         name=name,
@@ -100,18 +101,20 @@ def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
         version=f"fairdash {__version__}",
         help_format="plaintext",
         help_formatter="default" if boxes else "plain",
-        default_parameter=Parameter(negative_iterable=(), allow_repeating=True, show_default=_shown),
+        default_parameter=Parameter(
+            negative_iterable=(), allow_repeating=True, show_default=_default_in_words
+        ),
         result_action="return_value",
     )
     for order, (verb, (place, meaning)) in enumerate(_VERBS.items()):
         cli.command(f"fairdash.cli.{place}", name=verb, help=meaning, sort_key=order)
-    if name == "fairdash":  # no shell completes words after python -m
+    if name == "fairdash":  # Shells do not complete words after python -m.
         cli.register_install_completion_command(add_to_startup=False)
     return cli
 
 
 def help_text(cli: App, verbs: Sequence[str], *, width: int = 80) -> str:
-    """Help of a verb, or of the program, as plain text."""
+    """Return the help of a command, or of the program, as plain text."""
     from rich.console import Console
 
     text = io.StringIO()
@@ -124,7 +127,7 @@ def help_text(cli: App, verbs: Sequence[str], *, width: int = 80) -> str:
 
 
 def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Help of the program, then of each verb and its subcommands, with the words that name them."""
+    """Return the help of the program, then of each command and subcommand, with their names."""
     yield verbs, help_text(cli, verbs, width=width)
     group = cli[verbs[0]] if verbs else cli
     for name in group if len(verbs) < 2 else ():
@@ -132,46 +135,46 @@ def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple
             yield from help_of_every_verb(cli, *verbs, name, width=width)
 
 
-def _shown(default: object) -> str | None:
-    """Help text of a default; empty for a flag that is off and for an empty list."""
+def _default_in_words(default: object) -> str | None:
+    """Return the help text of a default; "" for a flag that is off, and for an empty list."""
     return str(default) if default or (default == 0 and default is not False) else None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command and return its exit status.
+    """Execute a command and return the exit status.
 
-    It is 2 if an input or an option can't be used, 70 after an unexpected error, whose place is logged, and
-    141 if the reader of the output has closed the pipe, as ``head`` does. The signal itself remains ignored,
-    because it would also end the app when a browser disconnects.
+    The status is 2 if an input or an option is unsuitable, 70 after an unexpected error, whose location is
+    logged, and 141 if the reader of the output has closed the pipe, as ``head`` does. The signal SIGPIPE
+    remains ignored, because it would also end the app when a browser disconnects.
     """
     for name in _BLAS_THREADS:
         os.environ.setdefault(name, "1")
     codecs.register_error("ascii", in_ascii)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # its encoding may lack λ, as that of a file on Windows does
+        if isinstance(stream, io.TextIOWrapper):  # The encoding may lack λ, like that of a file on Windows.
             stream.reconfigure(errors="ascii")
     try:
         try:
             return _carry_out(sys.argv[1:] if arguments is None else list(arguments))
         finally:
-            # Flushed here, because Python's own flush at exit would end with a warning and status 120.
+            # Output is flushed here, because a failed flush at exit would give a warning and status 120.
             print(end="", flush=True)
     except BrokenPipeError as error:
         if sys.platform == "win32":
-            return _unexpected(error)  # no such signal there, and no such status
+            return _unexpected(error)  # Windows has neither SIGPIPE nor this status.
         closed = [stream for stream in (sys.stdout, sys.stderr) if _is_closed(stream)]
         if not closed:
-            return _unexpected(error)  # of a socket or a child process
+            return _unexpected(error)  # The pipe is of a socket or a child process.
         with open(os.devnull, "wb") as nowhere:
             for stream in closed:
                 os.dup2(nowhere.fileno(), stream.fileno())
-        return _READER_GONE
+        return _STATUS_OF_CLOSED_PIPE
     except Exception as error:
         return _unexpected(error)
 
 
 def _unexpected(error: Exception) -> int:
-    """Log where an error arose, without the values in its message, and return the exit status."""
+    """Log the location of an error without the values in its message, and return the exit status."""
     error_id = secrets.token_hex(4)
     log.error("error %s: %s", error_id, trace_of(error))
     print(f"Unexpected error, logged above as {error_id}. The command has no result.", file=sys.stderr)
@@ -182,15 +185,15 @@ def _is_closed(stream: TextIO) -> bool:
     """Return whether the stream is a pipe whose reader has closed it."""
     try:
         place = stream.fileno()
-    except io.UnsupportedOperation:  # a text in memory
+    except io.UnsupportedOperation:  # The stream is a text in memory.
         return False
-    asked = select.poll()
-    asked.register(place, 0)  # a closed pipe is reported without being asked for
-    return any(event & select.POLLERR for _, event in asked.poll(0))
+    poll = select.poll()
+    poll.register(place, 0)  # Without a request, poll reports a closed pipe.
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _carry_out(words: list[str]) -> int:
-    # The name by which it was called; the installed command is fairdash, fairdash.exe on Windows.
+    # The name is that of the installed command, fairdash (on Windows fairdash.exe), or python -m fairdash.
     name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
     cli = command_line(name, boxes=sys.stdout.isatty())
     if words == ["--version"]:
@@ -207,12 +210,12 @@ def _carry_out(words: list[str]) -> int:
             return 0
         return cli(words, exit_on_error=False, print_error=False) or 0
     except FairdashError as error:
-        said = str(error)
+        message = str(error)
     except UnusedCliTokensError as error:
-        said = f"Unexpected argument: {few(error.unused_tokens or ())}."
+        message = f"Unexpected argument: {few(error.unused_tokens or ())}."
     except CycloptsError as error:
-        said = f"{error} See {' '.join([name, *verbs])} --help."
-    print(visible(said), file=sys.stderr)
+        message = f"{error} See {' '.join([name, *verbs])} --help."
+    print(visible(message), file=sys.stderr)
     return 2
 
 
@@ -242,7 +245,7 @@ def _number(text: str) -> float:
         raise ValueError(f"“{text}” is not a number.") from None
 
 
-#: Comma-separated words and numbers; a share, 5% or 0.05; columns, by an option that may come again; a seed.
+#: Types of options: comma-separated words or numbers; a share, as 5% or 0.05; a repeatable column; a seed.
 Words = Annotated[list[str] | None, Parameter(converter=_words, metavar="WORD,WORD")]
 Numbers = Annotated[list[float] | None, Parameter(converter=_numbers, metavar="NUMBER,NUMBER")]
 Share = Annotated[float, Parameter(converter=_share, metavar="SHARE")]
@@ -253,20 +256,20 @@ AsJson = Annotated[bool, Parameter(name="--json", negative=(), help="Print all f
 
 
 def with_options(*plans: type, only: Collection[str] = ()) -> Callable[[Verb], Verb]:
-    """Add to a command the options of its plans (:mod:`fairdash.utils.options`), passed as keywords."""
+    """Add the options of plans (:mod:`fairdash.utils.options`) to a command as keyword parameters."""
 
     def add(verb: Verb) -> Verb:
-        signature, made = inspect.signature(verb), []
-        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        signature, added = inspect.signature(verb), []
+        fixed = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         for plan in plans:
             hints, options = get_type_hints(plan), options_of(plan)
             words = {each.metadata["word"]: name for name, each in options.items()}
             for name, each in options.items():
-                # Further values of an option that comes again are not an option of their own.
+                # Fields for further values of a repeatable option are not separate options.
                 if each.metadata["word"] not in options and name in (only or options):
-                    made.append(_parameter(name, each, Columns if name in words else hints[each.name]))
-        verb.__annotations__.update({each.name: each.annotation for each in made})
-        parameters = sorted((*made, *own), key=lambda each: each.kind)
+                    added.append(_parameter(name, each, Columns if name in words else hints[each.name]))
+        verb.__annotations__.update({each.name: each.annotation for each in added})
+        parameters = sorted((*added, *fixed), key=lambda each: each.kind)
         verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return verb
 
@@ -285,21 +288,21 @@ def _parameter(name: str, option: Field[Any], kind: Any) -> inspect.Parameter:
         kind = Share
         says.append("For example 5% or 0.05")
     word, text = (about["word"] or name).replace("_", "-"), ". ".join(filter(None, says))
-    made = Annotated[kind, Parameter(name=f"--{word}", help=f"{text}.")]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=made)
+    annotation = Annotated[kind, Parameter(name=f"--{word}", help=f"{text}.")]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print a result as JSON for a program, or as lines without control characters."""
+def say(result: Any, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a result as JSON, for programs, or as lines without control characters."""
     if as_json:
-        print(json.dumps(_without_nan(found), indent=2, allow_nan=False))
+        print(json.dumps(_without_nan(result), indent=2, allow_nan=False))
         return
     for line in lines:
         print(visible(line, keep=""))
 
 
 def _without_nan(value: Any) -> Any:
-    """A value for JSON, which has neither NaN nor infinity: null stands for them."""
+    """Return a value for JSON, in which null replaces NaN and infinity."""
     if isinstance(value, Mapping):
         return {key: _without_nan(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -308,5 +311,5 @@ def _without_nan(value: Any) -> Any:
 
 
 def rows(frame: Any) -> list[dict[str, Any]]:
-    """A frame's rows, as plain values."""
+    """Return the rows of a frame as dicts of plain values."""
     return list(json.loads(frame.to_json(orient="records", double_precision=15)))

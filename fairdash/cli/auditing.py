@@ -37,18 +37,18 @@ from fairdash.utils.text import counted, few
 from fairdash.views.blocks import lines_of
 from fairdash.views.reports.pdf import as_pdf, printer
 
-#: Fields that describe the audit and its machine, and sentences, which repeat the numbers.
+#: Fields that describe the audit and its machine, and fields with sentences, which repeat numbers.
 _NO_RESULT = ("plan", "origin", "made_with", "since", "answers", "notes")
 
 
 def compare_repeated(now: Findings, before: Findings) -> str:
-    """Say whether a repeated audit equals its evidence, else the largest difference and changed verdicts."""
+    """State whether a repeated audit equals its evidence, or the largest difference and changed verdicts."""
     if now.files()[CONTENT] == before.files()[CONTENT]:
         return "The answers and tables equal those of the evidence byte for byte."
     if now.origin.get("rows_sha256") != before.origin.get("rows_sha256"):
         return "The rows are not those of the evidence. Give its file, or compare samples with --against."
     return " ".join(
-        _sentences(dict(_leaves(before.to_dict(), ())), dict(_leaves(now.to_dict(), ())))
+        _sentences(dict(_values_by_path(before.to_dict(), ())), dict(_values_by_path(now.to_dict(), ())))
     ) + _made_with(now, before)
 
 
@@ -57,7 +57,9 @@ def _sentences(old: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any])
     for at, value in old.items():
         if isinstance(value, float):
             largest[_column(at)] = max(largest.get(_column(at), 0.0), abs(value))
-    gaps = {at: _gap(old.get(at), new.get(at), largest.get(_column(at), 0.0)) for at in old | new}
+    gaps = {
+        at: _relative_difference(old.get(at), new.get(at), largest.get(_column(at), 0.0)) for at in old | new
+    }
     worst = max(gaps, key=lambda at: gaps[at])
     where = _column(worst)
     if gaps[worst] == 0:
@@ -75,18 +77,18 @@ def _column(at: tuple[str, ...]) -> str:
     return ".".join(name for name in at if not name.isdigit())
 
 
-def _leaves(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every number and word of the results by its place."""
+def _values_by_path(value: Any, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every number and text of the results with its path."""
     if isinstance(value, dict | list):
         for name, each in value.items() if isinstance(value, dict) else enumerate(value):
             if name not in _NO_RESULT:
-                yield from _leaves(each, (*at, str(name)))
+                yield from _values_by_path(each, (*at, str(name)))
     else:
         yield at, value
 
 
-def _gap(old: Any, new: Any, scale: float) -> float:
-    """Difference of two numbers as a share of `scale`; infinite for other values that differ."""
+def _relative_difference(old: Any, new: Any, scale: float) -> float:
+    """Return the difference of two numbers as a share of `scale`; infinity for other unequal values."""
     if old == new:
         return 0.0
     if isinstance(old, float) and isinstance(new, float | int) and scale > 0:
@@ -100,18 +102,18 @@ def _made_with(now: Findings, before: Findings) -> str:
         for name in sorted(before.made_with.keys() | now.made_with.keys())
         if before.made_with.get(name) != now.made_with.get(name)
     )
-    said = ", ".join(others)
-    return f" The evidence was made with {said}." if said else ""
+    listed = ", ".join(others)
+    return f" The evidence was made with {listed}." if listed else ""
 
 
-#: File names in a folder: the filing, and one customer's page.
+#: File names, in a folder, of the filing and of a customer's page.
 FILING, CUSTOMER = "filing.html", "customer.html"
 _PAGES = (".html", ".pdf")
 _NO_FIGURES = (
     "The report in the zip will have no figures: they need the package plotly, which is not installed. "
     'Install it: pip install "fairdash[plot]".'
 )
-#: Exit status by verdict; 2 is an input that can't be used.
+#: Exit status by verdict; status 2 means an unsuitable input.
 _STATUS = {"below": 0, "above": 1, "undecided": 3}
 
 
@@ -138,40 +140,42 @@ def audit(
     Parameters
     ----------
     file
-        Table with a header, such as a CSV or XLSX file; omit it for the plan of a built-in data set.
+        Table with a header, such as a CSV or XLSX file; omit the file for the plan of a built-in data set.
     plan
-        plan.json of an audit's evidence, or its zip: repeats that audit without other options. With a zip,
-        the results are compared with it.
+        plan.json of an audit's evidence, or the evidence zip: repeat the audit without other options. With a
+        zip, the new results are compared with the evidence.
     model
         File with a model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of
-        factors; `models` describes it. --price then names this price. Pickles are never loaded.
+        factors; `models` describes the file. --price is then the name of the model's price. Pickles are never
+        loaded.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
-        Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
+        Text that marks missing cells, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
         Column in which levels such as male and Male are replaced by the most common one; repeatable.
     against
-        Evidence of an earlier audit: adds the changes since.
+        Evidence of an earlier audit: add the changes since that audit.
     out
-        .zip for the evidence, .html or .pdf for the filing alone, or a folder for answers and tables. With
-        --customer, also a page in plain words that answers a complaint: customer.html, or next to it with
-        this ending.
+        .zip for the evidence, .html or .pdf for the filing alone, or a folder for answers and tables.
+        --customer adds a page in plain words that answers a complaint, customer.html (or .pdf), in or next to
+        --out.
     template
-        Rule for a filing: writes the audit under its headings, next to --out or into it; `rules` lists them.
+        Rule for a filing: write the audit under the rule's headings, in or next to --out; `rules` lists the
+        rules.
     governance
-        YAML file with the text that only you can write, by default governance.yaml next to the filing. If
-        missing, it is created with blanks.
+        YAML file with the texts that only you can write, by default governance.yaml next to the filing. If
+        the file is missing, it is created with blanks.
     pdf
-        Write the filing and the customer's page also as PDF, tagged and with the hashes on every page.
+        Write the filing and the customer's page also as tagged PDF, with hashes on every page.
     """
-    given = {name: value for name, value in options.items() if value not in (None, ())}
-    on_model = {name: given.pop(name, each.default or None) for name, each in options_of(ModelFile).items()}
+    named = {name: value for name, value in options.items() if value not in (None, ())}
+    on_model = {name: named.pop(name, each.default or None) for name, each in options_of(ModelFile).items()}
     if model is not None and plan is None:
-        given.setdefault("price", MODEL_PRICE)
+        named.setdefault("price", MODEL_PRICE)
     before: Mapping[str, Any] = {}
     if plan is not None:
-        if given.keys() & {"price", "sensitive"}:
+        if named.keys() & {"price", "sensitive"}:
             raise OptionError.of(
                 "The plan already has its columns", "Name --plan, or columns.", column="plan"
             )
@@ -179,21 +183,23 @@ def audit(
         asked, before = stored.plan, stored.origin
     else:
         for name, others in (("price", ()), ("sensitive", ("probabilities",))):
-            if given.keys().isdisjoint((name, *others)):
+            if named.keys().isdisjoint((name, *others)):
                 hint = f"Give --{name}, or the --plan of an earlier audit."
                 raise OptionError.of("No column is named", hint, column=name)
-        asked = plan_of(**({"sensitive": ()} | given))
+        asked = plan_of(**({"sensitive": ()} | named))
     if "model" in before:
         if model is None:
             raise OptionError.of("The plan audits a model", "Name its file, too.", column="model")
-        own = from_plain(ModelFile, before["model"]).options
-        on_model = {name: own[name] if on_model[name] in (None, "auto") else on_model[name] for name in own}
+        of_file = from_plain(ModelFile, before["model"]).options
+        on_model = {
+            name: of_file[name] if on_model[name] in (None, "auto") else on_model[name] for name in of_file
+        }
     if on_model["customer"] is not None and model is None:
         hint = "Name its file with --model."
         raise OptionError.of("Only a model's price can be explained", hint, column="customer")
     pdf = pdf or (out is not None and out.suffix.lower() == ".pdf")
     places = _places(template, on_model["customer"], out, pdf=pdf)
-    # Unreadable files raise an error before anything is computed.
+    # All files are read first, so that an unreadable file raises an error before the computation.
     evidence = AuditResult.load(plan) if plan is not None and plan.suffix.lower() == ".zip" else None
     earlier = None if against is None else AuditResult.load(against)
     if out is not None and out.suffix.lower() == ".zip" and not has("plotly"):
@@ -208,7 +214,7 @@ def audit(
     try:
         say(result.to_dict() | also, (*lines_of(summary_of(result)), *also.values()), as_json=as_json)
         sys.stdout.flush()
-    finally:  # a reader such as head may close the pipe, but the files are still written
+    finally:  # A reader such as head may close the pipe, but the files must still be written.
         if out is not None and not (places and out.suffix.lower() in _PAGES):
             result.save(out)
         if places:
@@ -217,8 +223,8 @@ def audit(
 
 
 def _places(template: str | None, customer: Any, out: Path | None, *, pdf: bool) -> dict[str, Path]:
-    """Files for the filing and the customer's page; an impossible combination is refused before anything is
-    computed.
+    """Return the files for the filing and the customer's page; an impossible combination is an error before
+    the audit.
     """
     if template is not None:
         template_of(template)
@@ -226,8 +232,8 @@ def _places(template: str | None, customer: Any, out: Path | None, *, pdf: bool)
         if out is None:
             hint = "Give --out, such as filing.html."
             raise OptionError.of("A filing needs a place", hint, column="template")
-    asked = {FILING: template, CUSTOMER: customer}
-    wanted = [name for name, each in asked.items() if each is not None and out is not None]
+    options = {FILING: template, CUSTOMER: customer}
+    wanted = [name for name, each in options.items() if each is not None and out is not None]
     if pdf:
         if not wanted:
             hint = "Give --out, and a --template or a --customer."
@@ -271,7 +277,7 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
     Parameters
     ----------
     stale
-        List only rules last looked up over a year ago. Exit status: 1 if there are any.
+        List only rules that were last looked up over a year ago. The exit status is 1 if there are any.
     """
     today = datetime.now(UTC).date()
     listed = [each for each in RULES.values() if not stale or each.is_stale(today)]
@@ -281,12 +287,12 @@ def rules(*, stale: bool = False, as_json: AsJson = False) -> int:
 
 
 def models(file: Path, /, *, as_json: AsJson = False) -> int:
-    """Describe a model's file: kind, objective, link, inputs, outputs, size, and what it does not state.
+    """Describe a model's file: kind, objective, link, inputs, outputs, size, and facts not in the file.
 
     Parameters
     ----------
     file
-        Model, as `audit --model` takes it.
+        File with a model, as for `audit --model`.
     """
     about = ForeignModel(content_of(file)).about
     inputs = [
@@ -312,7 +318,7 @@ def _table(
     *,
     reading: Callable[[ReadingOptions], ReadingOptions],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The table to audit, or the columns of a plan that names all of them, and the table's source."""
+    """Return the table to audit, restricted to the plan's columns if it names all of them, and its source."""
     if file is None:
         if "dataset" not in before:
             raise OptionError.of("No table is named", "Give a file.", column="file")

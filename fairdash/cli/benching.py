@@ -1,4 +1,4 @@
-"""Command ``bench``, which compares methods by one protocol."""
+"""Command ``bench``, which compares methods in the same way on one data set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def bench(
     Parameters
     ----------
     method
-        Methods, comma-separated, or your own classes as module:Class; by default all that suit the data.
+        Methods, comma-separated, or your own classes as module:Class; by default all suitable methods.
     splits
         Number of splits into training and test rows.
     random_state
@@ -43,13 +43,13 @@ def bench(
     say(printed, _table(result, splits), as_json=as_json)
 
 
-def _table(found: pd.DataFrame, splits: int) -> Iterator[str]:
+def _table(table: pd.DataFrame, splits: int) -> Iterator[str]:
     yield f"Error on test rows at a share of the standard network's dependence, mean of {splits} splits:"
-    shown = found.assign(
+    shown = table.assign(
         error=[
-            f"{row.error:.4g} ({row.error_low:.4g} to {row.error_high:.4g})" for row in found.itertuples()
+            f"{row.error:.4g} ({row.error_low:.4g} to {row.error_high:.4g})" for row in table.itertuples()
         ],
-        reached=[f"{row.reached} of {row.splits}" for row in found.itertuples()],
+        reached=[f"{row.reached} of {row.splits}" for row in table.itertuples()],
     ).drop(columns=["splits", "error_low", "error_high", "more", "more_low", "more_high"])
     yield from str(shown.to_string(index=False, float_format="{:.4g}".format)).split("\n")
     yield "λ is chosen on validation rows. “dependence” is measured on test rows. Intervals: 95 %."

@@ -66,25 +66,25 @@ def measure(
     v
         Column of the sensitive attribute.
     exposure
-        Column of row weights (exposure).
+        Column with row weights (exposure).
     group
-        Column that groups rows, such as a policy number.
+        Column with the group of each row, such as a policy number.
     given
-        Column to condition on in a further test; repeatable.
+        Column on which a further test conditions; repeatable.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
-        Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
+        Text that marks missing cells, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
         Column in which levels such as male and Male are replaced by the most common one; repeatable.
     permutations
-        Number of permutations for floor and p-value.
+        Number of permutations for the floor and the p-value.
     bootstrap
         Number of half-samples for the interval.
     random_state
         Seed of permutations and half-samples.
     """
-    # A missing package of the measure raises an error before anything is read.
+    # If a package of the measure is missing, this raises an error before the file is read.
     get_entry(REGISTRY, measure, option="measure").load()
     frame, _ = read_file(file, sheet=sheet, missing=missing, one_spelling=one_spelling)
     columns = {str(name): frame[name] for name in frame.columns}
@@ -95,8 +95,8 @@ def measure(
     numbers, groups, alike = named(u, exposure), named(group), named(*given)
     (second,) = named(v)
     if (bands := in_order(second)) is not None:
-        second, said = bands
-        print(visible(said), file=sys.stderr)
+        second, note = bands
+        print(visible(note), file=sys.stderr)
     are_classes = as_classes(second) is not None
     complete = _complete_numbers(
         numbers if are_classes else [*numbers, second], also=[second, *groups, *alike]
@@ -159,15 +159,15 @@ def check(
     sensitive
         Sensitive column; repeatable.
     exposure
-        Column of row weights (exposure).
+        Column with row weights (exposure).
     price
-        Existing prediction.
+        Column with an existing prediction.
     group
-        Column that groups rows, such as a policy number.
+        Column with the group of each row, such as a policy number.
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     missing
-        Cells that count as missing, besides the usual marks: 999, or age=999 for one column; repeatable.
+        Text that marks missing cells, besides the usual marks: 999, or age=999 for one column; repeatable.
     one_spelling
         Column in which levels such as male and Male are replaced by the most common one; repeatable.
     """
@@ -185,14 +185,14 @@ def check(
 
 
 def note_policies(frame: pd.DataFrame, group: str | None, *, but: Collection[str | None]) -> None:
-    """Warn on standard error that rows belong to policies although no group is named."""
+    """Print a warning on standard error if rows belong to policies and no group is named."""
     policies = find_policies(frame, but=[each for each in but if each]) if group is None else None
     if policies is not None:
         print(visible(policies.advice), file=sys.stderr)
 
 
 def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]) -> pd.Series:
-    """Return the rows in which every numeric column has a number and the other columns are known."""
+    """Return the rows without a missing cell in the numeric and the other columns."""
     checks = Checks(DataError)
     for column in numbers:
         checks.require(
@@ -211,14 +211,14 @@ def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]
 
 
 def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | None = None) -> None:
-    """Refuse a constant column or too few rows, as the audit does, because they have no valid measure.
+    """Raise an error for a constant column or too few rows, as the audit does, because no measure is valid.
 
-    The library's own measures are defined as 0 for a constant, which a reader would take for "no link".
+    The measures of the library are 0 for a constant, which a reader would understand as "no link".
     """
     counting = pd.Series(True, index=u.index) if exposure is None else exposure > 0
     n = int(counting.sum())
     checks = Checks(DataError)
-    # On two rows every measure is 1.
+    # On two rows, every measure is 1.
     checks.require(
         n >= MIN_SHOWN,
         None,
@@ -275,15 +275,15 @@ def _sentences(
         yield f"Rows left out because a cell is missing: {left_out:,}."
 
 
-def _of_equals(found: ConditionalDependence) -> Iterator[str]:
-    differs = "" if found.varies_with is None else f", most where it differs along {found.varies_with}"
-    yield f"Conditional on {', '.join(found.given)}:"
-    yield f"size         {found.size:.4g} (partial correlation ratio on held-out rows)"
+def _of_equals(test: ConditionalDependence) -> Iterator[str]:
+    differs = "" if test.varies_with is None else f", most where it differs along {test.varies_with}"
+    yield f"Conditional on {', '.join(test.given)}:"
+    yield f"size         {test.size:.4g} (partial correlation ratio on held-out rows)"
     yield (
-        f"p-value      {p_value(found.p_value)} of equal means (largest |t| {found.statistic:.3g} of "
-        f"{found.n_products}{differs})"
+        f"p-value      {p_value(test.p_value)} of equal means (largest |t| {test.statistic:.3g} of "
+        f"{test.n_products}{differs})"
     )
     yield (
-        f"             u explained {found.u_explained:.0%}, v explained {found.s_explained:.0%}, by "
-        f"{found.regressions}"
+        f"             u explained {test.u_explained:.0%}, v explained {test.s_explained:.0%}, by "
+        f"{test.regressions}"
     )

@@ -1,4 +1,4 @@
-"""Read a file for a command: the notes on how it was read go to standard error."""
+"""Reading of a file for a command, with notes on the reading on standard error."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_file(
     sheet, missing, one_spelling
         Options of the command, which replace those in `reading`.
     reading, columns
-        As in :func:`~fairdash.tables.readers.reading.read_content`.
+        Reading options and columns for :func:`~fairdash.tables.readers.reading.read_content`.
     """
     options = chosen_reading(reading or ReadingOptions(), sheet, missing, one_spelling)
     frame, report = read_content(bytes_of(file), options, columns)
@@ -45,7 +45,7 @@ def read_file(
 def chosen_reading(
     reading: ReadingOptions, sheet: str | None, missing: tuple[str, ...], one_spelling: tuple[str, ...]
 ) -> ReadingOptions:
-    """Return reading options with those of a command in place."""
+    """Return reading options in which the options of a command replace others."""
     return replace(
         reading,
         sheet=sheet or reading.sheet,

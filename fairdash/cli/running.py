@@ -35,7 +35,7 @@ Owner = Annotated[str, Parameter(help="Owner of the runs, as in the app's sideba
 
 @runs.command(name="list")
 def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
-    """All runs, the newest first."""
+    """List all runs, the newest first."""
     listed = list_runs(owner=check_owner(owner))
     about = [_about(run) for run in listed.runs]
     lines = [
@@ -74,7 +74,7 @@ def _facts(about: dict[str, Any]) -> Iterator[str]:
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """Description of a run."""
+    """Return the description of a run as plain values."""
     spec, status = run.spec, run.status
     return {
         "id": run.id,
@@ -82,7 +82,7 @@ def _about(run: Run) -> dict[str, Any]:
         "data": spec.source.title,
         "objective": spec.plan.objective,
         "methods": list(spec.plan.methods),
-        # Weights that a run finds are part of its result.
+        # Weights that a run finds are in the result, not in the plan.
         "lams": [] if spec.plan.find_lams else list(spec.plan.lams),
         "splits": spec.plan.n_splits,
         "split": spec.plan.split,
@@ -105,8 +105,8 @@ def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> N
             "See its progress with fairdash runs show, or start it again on the Runs page.",
         )
     launch.resume(opened)
-    said = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
-    say({"id": run, "goes_on": True}, [said], as_json=as_json)
+    sentence = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."
+    say({"id": run, "goes_on": True}, [sentence], as_json=as_json)
 
 
 @runs.command
@@ -130,8 +130,8 @@ def delete(
             print("Nothing was deleted.")
             return 1
     delete_run(opened)
-    gone = {"id": run, "deleted": True, "models": [folder.name for folder in going.jobs[ModelJob]]}
-    say(gone, [f"{run} is deleted."], as_json=as_json)
+    deleted = {"id": run, "deleted": True, "models": [folder.name for folder in going.jobs[ModelJob]]}
+    say(deleted, [f"{run} is deleted."], as_json=as_json)
     return 0
 
 
@@ -146,16 +146,16 @@ def confirm(
     owner: Owner = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Open the rows set aside, once, for the chosen point.
+    """Use the holdout rows, once, to confirm the selected point.
 
     Parameters
     ----------
     lam
-        Weight λ of the point: trained, or a blend.
+        Weight λ of the point: a trained weight, or one between trained weights.
     method
-        Method of the point; by default the first fair one.
+        Method of the point; by default the first fair method.
     objective
-        Objective; by default the one trained for.
+        Objective; by default the objective for which the models were trained.
     """
     opened = Run(run, owner=check_owner(owner))
     fair = [each for each in opened.spec.plan.methods if each != STANDARD]
@@ -168,14 +168,14 @@ def confirm(
         "finds_link": confirmation.finds_link,
         "is_first": confirmation.is_first,
     }
-    said = of_opening(confirmation, times=times)
+    sentences = of_opening(confirmation, times=times)
     about = (
         to_plain(confirmation)
         | {"method": confirmation.point.method, "lam": confirmation.point.lam}
         | verdict
     )
     del about["point"]
-    say(about | {"opened": times}, said, as_json=as_json)
+    say(about | {"opened": times}, sentences, as_json=as_json)
 
 
 @runs.command
@@ -197,10 +197,10 @@ def export(
 def _note_written(
     run: Run, content: bytes, place: Path, owner: str, *, lines: Iterable[str] = (), as_json: bool
 ) -> None:
-    """Note in the run's log that a file was written, and print this below some lines."""
+    """Record in the run's log that a file was written, and print lines and the file's path."""
     note_export(run.folder, content, file=place.name, who=owner)
-    said = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
-    say(said, [*lines, f"{place}: {megabytes(len(content))}"], as_json=as_json)
+    record = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
+    say(record, [*lines, f"{place}: {megabytes(len(content))}"], as_json=as_json)
 
 
 @runs.command(name="import")
@@ -211,7 +211,7 @@ def bring_in(
     owner: Owner = LOCAL,
     as_json: AsJson = False,
 ) -> None:
-    """Import a run written by export."""
+    """Import a run that export has written."""
     try:
         with file.open("rb") as opened:
             content = opened.read(LARGEST + 1)
@@ -240,21 +240,21 @@ def report(
     Parameters
     ----------
     method
-        Method of the path; by default the first fair one.
+        Method of the path; by default the first fair method.
     lam
-        Weight λ, trained or a blend; by default a middle one.
+        Weight λ, trained or between trained weights; by default a middle weight.
     against
-        Point to compare with: standard, or for example hgr_nn:0.5.
+        Point for the comparison: standard, or for example hgr_nn:0.5.
     objective
-        Objective; by default the one trained for.
+        Objective; by default the objective for which the models were trained.
     measure
-        Measure shown; by default hgr_spline.
+        Measure in the report; by default hgr_spline.
     sensitive
-        Sensitive column shown; by default the first one.
+        Sensitive column in the report; by default the first one.
     out
-        File to write; fairdash-<run>.html.
+        Name of the file; by default fairdash-<run>.html.
     """
-    # this import loads plotly, which no other verb needs
+    # This import loads plotly, which no other command of this module needs.
     from fairdash.views.reports import content, tables
     from fairdash.views.reports.report import render_report
 
@@ -286,5 +286,5 @@ def report(
     )
     place = out or Path(f"fairdash-{run}.html")
     place.write_bytes(page)
-    said: list[Block] = [*content.summary(comparison), tables.measures(comparison), ""]
-    _note_written(of_run, page, place, owner, lines=lines_of(said), as_json=as_json)
+    blocks: list[Block] = [*content.summary(comparison), tables.measures(comparison), ""]
+    _note_written(of_run, page, place, owner, lines=lines_of(blocks), as_json=as_json)

@@ -16,7 +16,7 @@ from fairdash.ui.serving import arguments_to_serve, enter_app_folder
 from fairdash.utils.imports import need
 from fairdash.utils.registry import get_entry
 
-#: The folder that holds the package: the top of a checkout, or where packages are installed.
+#: Folder with the package: the top of a checkout, or the folder of installed packages.
 _ABOVE = Path(__file__).parents[2]
 
 
@@ -30,23 +30,23 @@ def app(*, port: int = 8501) -> None:
     """
     need("streamlit")
     enter_app_folder()
-    # In this process, so that stopping it stops the server.
+    # Streamlit runs in this process, so that ending the process ends the server.
     sys.argv = ["streamlit", *arguments_to_serve(port)]
     runpy.run_module("streamlit", run_name="__main__")
 
 
 def worker(*, database: str | None = None, queues: Words = None) -> int:
-    """Run the jobs queued by the apps of several machines.
+    """Run jobs from the queue that the apps of several machines share.
 
     Parameters
     ----------
     database
-        postgresql://… as in the apps' FAIRDASH_DATABASE; by default the value set here.
+        postgresql://… as in the apps' FAIRDASH_DATABASE; by default the value of this variable here.
     queues
-        long, quick, studies, comma-separated; all by default.
+        Queues (long, quick, studies), comma-separated; by default all.
     """
     need("dbos", "torch", "safetensors", "pyarrow")
-    # Set before the app, because numpy reads the number of threads when it is loaded.
+    # The import sets the number of threads, which NumPy reads when it is loaded.
     from fairdash.cli.worker import serve
     from fairdash.jobs.queue import QUEUES
 
@@ -82,26 +82,26 @@ def reproduce(
     all_rows
         For table1 on motor: use all 100,021 policies.
     methods
-        For table1: these rows only, comma-separated.
+        For table1: methods whose rows are computed, comma-separated; by default all.
     objectives
-        For table1: these objectives only, comma-separated.
+        For table1: objectives, comma-separated; by default all.
     features_seen
-        For household: all or surface.
+        For household: features of the predictor, all or surface.
     spread
-        For household, second number in N(40, 5): sd or variance.
+        For household: meaning of the second number in N(40, 5), sd or variance.
     rooms
-        For household: at most 4 or 5 rooms.
+        For household: maximum number of rooms, 4 or 5.
     processes
         Number of parallel processes: 1 or 2.
     out
-        Folder for the result; by default fairdash's own.
+        Folder for the result; by default the folder that fairdash uses.
     """
     if not (_ABOVE / "benchmarks" / "paper").is_dir():
         raise OptionError.of(
             "The installed package has the paper's results but not the studies that produce them",
             "Run the same command in a checkout of fairdash, whose folder benchmarks/paper has them.",
         )
-    # An installed command does not import modules from the current folder.
+    # An installed command would not import modules of the checkout without this path.
     sys.path.insert(0, str(_ABOVE))
     from benchmarks.paper.household import Reading
     from benchmarks.paper.run import reproduce as make

@@ -36,7 +36,7 @@ from fairdash.utils.records import to_plain
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import visible
 
-#: Options for amounts below zero, with their fixes.
+#: Values of --below-zero, with the kinds of fixes.
 _BELOW_ZERO = {"as-they-are": "as_they_are", "floor": "floor", "drop": "drop_negative"}
 
 
@@ -52,31 +52,31 @@ class DataOptions:
     file
         Table with a header, such as a CSV file.
     predict
-        For a file: column to predict.
+        For a file: the column to predict.
     sensitive
         For a file: sensitive column; repeatable.
     exposure
         For a file: column of row weights (exposure).
     per_exposure
-        Predict target ÷ exposure; by default for counts and sums.
+        Whether to predict target ÷ exposure; by default true for counts and totals.
     price
         For a file: column of an existing prediction.
     row_id
         For a file: column of row ids.
     group
-        For a file: column that groups rows, such as a policy number.
+        For a file: column with the group of each row, such as a policy number.
     time
-        For a file: column of time, a number or a date.
+        For a file: column with the time of each row, a number or a date.
     features
-        For a file: feature columns; by default all except those that give the target away or name policies.
+        For a file: feature columns; by default all that neither reveal the target nor identify policies.
     leave_out
         For a file: column to leave out of the features; repeatable.
     below_zero
-        For a file: use amounts below zero (recoveries) unchanged, count them as 0, or leave their rows out.
+        For a file: use amounts below zero (recoveries) unchanged, count them as 0, or leave out their rows.
     sheet
         For a file: sheet of a workbook, or table of an R file or a SAS transport file.
     missing
-        For a file: cells that count as missing, besides the usual marks: 999, or age=999 for one column.
+        For a file: text that marks missing cells, besides the usual marks: 999, or age=999 for one column.
     one_spelling
         For a file: columns in which levels such as male and Male are replaced by the most common one.
     """
@@ -99,16 +99,16 @@ class DataOptions:
     one_spelling: Columns = ()
 
     def load(self) -> Dataset:
-        """The named data set.
+        """Return the data set that the options name.
 
         Every column of a file without another role is a feature, unless it is known only with the target or
-        names policies; the names of the columns left out go to standard error.
+        identifies policies; the names of columns left out are printed on standard error.
 
         Raises
         ------
         OptionError
-            No data set or two, a file without target or sensitive column, an unknown column, or roles for a
-            data set of the catalogue, which has its own.
+            The options name no data set or two, a file without target or sensitive column, an unknown column,
+            or roles for a data set of the catalogue, whose roles are fixed.
         DataError
             The roles don't fit the table.
         """
@@ -160,22 +160,23 @@ class DataOptions:
             raise DataError(*map(_with_option, error.problems)) from None
 
     def _of_the_catalogue(self, dataset: str) -> Dataset:
-        own = [each.name for each in fields(self) if each.name != "dataset"]
-        given = [f"--{each.replace('_', '-')}" for each in own if getattr(self, each) not in (None, ())]
-        if given:
+        names = [each.name for each in fields(self) if each.name != "dataset"]
+        options = [f"--{each.replace('_', '-')}" for each in names if getattr(self, each) not in (None, ())]
+        if options:
             raise OptionError.of(
-                f"{', '.join(given)} applies to a file only: “{dataset}” has its own roles",
+                f"{', '.join(options)} applies to a file only: “{dataset}” has its own roles",
                 "Name a file with --file, or leave it out.",
             )
         return load_dataset(dataset)
 
     def _features(self, frame: pd.DataFrame, others: list[str]) -> tuple[str, ...]:
         target = str(self.predict)
-        given = suggest_roles(frame, target=target, exposure=self.exposure, prediction=self.price)
+        suggestion = suggest_roles(frame, target=target, exposure=self.exposure, prediction=self.price)
         out = {
-            name: given.left_out[name]
+            name: suggestion.left_out[name]
             for name in others
-            if name in (*given.to_be_said, given.group) or given.left_out.get(name) == NAMES_POLICIES
+            if name in (*suggestion.to_be_said, suggestion.group)
+            or suggestion.left_out.get(name) == NAMES_POLICIES
         }
         for name, why in out.items():
             _note(f"“{name}” is not used as a feature: {why}. Decide yourself with --features.")
@@ -186,7 +187,7 @@ class DataOptions:
 
 
 def _with_option(problem: Problem) -> Problem:
-    """Name the command's option for a question that a page asks with buttons."""
+    """Add the command's option to a problem for which a page has buttons."""
     if not any(fix.kind in _BELOW_ZERO.values() for fix in problem.fixes):
         return problem
     return replace(problem, hint=f"{problem.hint} Choose with --below-zero.")
@@ -195,7 +196,7 @@ def _with_option(problem: Problem) -> Problem:
 @Parameter(name="*", group="Training")
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Training options; the library chooses those not given.
+    """Training options; the library chooses all options that you do not name.
 
     Parameters
     ----------
@@ -204,9 +205,9 @@ class TrainingOptions:
     epochs
         Passes over the training rows.
     loss
-        squared_error, poisson, tweedie or gamma; by default chosen by the target.
+        squared_error, poisson, tweedie or gamma; the default depends on the target.
     balance
-        Make predictions add up to the target; by default with a log link.
+        Whether predictions add up to the target; by default true with a log link.
     random_state
         Seed of all random draws.
     device
@@ -221,7 +222,7 @@ class TrainingOptions:
     device: str = "auto"
 
     def of(self, dataset: Dataset) -> dict[str, Any]:
-        """Arguments for the library's functions."""
+        """Return the options as arguments for the library's functions."""
         settings: TrainingSettings = default_settings(dataset, loss=self.loss)
         if self.balance is not None:
             settings = replace(settings, balance=self.balance)
@@ -260,7 +261,7 @@ def sweep(
     Parameters
     ----------
     methods
-        Methods, comma-separated; by default those of a run.
+        Methods, comma-separated; by default the methods of a run.
     lams
         Weights λ, comma-separated.
     splits
@@ -268,15 +269,15 @@ def sweep(
     validation
         Share of the non-test rows used for validation.
     split
-        random, group or time; by default group where there are groups.
+        random, group or time; the default is group if there are groups, else random.
     confirmation
-        Share of rows set aside to confirm the choice.
+        Share of holdout rows, which are set aside to confirm the selected model.
     measures
         Measures of dependence, comma-separated.
     tune
-        Find learning rate and weight decay on validation rows first.
+        Whether learning rate and weight decay are first tuned on validation rows.
     tariff
-        Fit tariffs beside the networks; by default with a log link.
+        Whether to fit tariffs in addition to networks; by default true with a log link.
     """
     need("torch")
     dataset = data.load()
@@ -289,7 +290,7 @@ def sweep(
         progress=lambda each: _show(each.phase, each.fraction),
         **_named(methods=methods, lams=lams, n_splits=splits, validation_share=validation, measures=measures),
     )
-    found = {
+    content = {
         "dataset": dataset.name,
         "target": dataset.label(dataset.roles.target),
         "sweep": to_plain(result.sweep),
@@ -298,7 +299,7 @@ def sweep(
         "notes": result.notes,
         "rows": rows(result.frame),
     }
-    say(found, _table(result), as_json=as_json)
+    say(content, _table(result), as_json=as_json)
 
 
 def _table(result: SweepResult) -> Iterator[str]:
@@ -326,7 +327,7 @@ def search(
     method
         Training method.
     grid
-        default or small.
+        Grid of settings: default or small.
     """
     need("torch")
     result = searching.search(
@@ -379,7 +380,7 @@ def _say_what_was_searched(result: SearchResult, choice: dict[str, Any], *, as_j
 
 
 def _named(**options: Any) -> dict[str, Any]:
-    """Options named by the user; the library chooses the rest."""
+    """Return the options that the user named; the library chooses all others."""
     return {name: value for name, value in options.items() if value is not None}
 
 
@@ -392,6 +393,6 @@ def _note(text: str) -> None:
 
 
 def _show(phase: str, share: float) -> None:
-    """Keep one line of a terminal up to date."""
+    """Show the current phase and the share completed on one line of the terminal."""
     if sys.stderr.isatty():
         print(f"\r{phase}: {share:4.0%}", end="\n" if share >= 1 else "", file=sys.stderr, flush=True)

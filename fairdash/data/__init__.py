@@ -1,6 +1,6 @@
 """Tables, column roles, the :class:`Dataset` for training, and the catalogue of public data.
 
-Each name is imported on first use from its module, which ``__init__.pyi`` lists.
+Each name is imported from its module on first use; ``__init__.pyi`` lists names and modules.
 """
 
 from __future__ import annotations

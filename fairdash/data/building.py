@@ -56,7 +56,7 @@ from fairdash.tables.roles import (
 from fairdash.tables.sums import by_sentence, parts_of
 from fairdash.utils.text import amount, at_lines, counted
 
-#: Minimum number of rows: a fifth of them is the test set, which must be large enough to measure dependence.
+#: Minimum number of rows: the test set, a fifth of the rows, must be large enough to measure dependence.
 MIN_ROWS = 50
 
 
@@ -77,10 +77,10 @@ def build_dataset(
 ) -> Dataset:
     """Check a table with its roles, and prepare it for training.
 
-    Uninformative features are left out, each with a note. They are columns without known cells, constant
-    columns, dates, and categories that look like identifiers. Text becomes a category with the levels of the
-    whole table. Truth values become 0 and 1. A sensitive column with classes becomes indicator columns of 0
-    and 1 (see :class:`~fairdash.utils.classes.Classes`).
+    Uninformative features are left out, each with a note: columns without known cells, constant columns,
+    dates, and categories that look like identifiers. Text becomes a category with the levels of the whole
+    table. Truth values become 0 and 1. A sensitive column with classes becomes indicator columns of 0 and 1
+    (see :class:`~fairdash.utils.classes.Classes`).
 
     Parameters
     ----------
@@ -91,27 +91,27 @@ def build_dataset(
     name, title, description, units, meanings, names
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
-        Whether to leave out rows without target or sensitive value. Otherwise these rows are a problem. A row
-        without exposure is always a problem.
+        Whether to leave out rows with a missing target or sensitive value. If not, such rows are a problem. A
+        row without exposure is always a problem.
     fixes
         Fixes that the user has accepted. Each problem lists the fixes that would solve it.
     lines : array, shape (n,)
         Line of the file on which each row begins, for messages, from the reading report.
     notes
-        Notes on earlier changes to the table, listed first.
+        Notes on earlier changes to the table, which come first in the data set's notes.
 
     Raises
     ------
     DataError
-        The table can't be used; the error lists all problems.
+        The table is unsuitable; the error lists all problems.
     """
     check_roles(list(frame.columns), roles)
     check_fixes(frame, fixes)
     remarks = list(notes)
     frame, roles = apply_fixes(frame, roles, fixes, remarks)
     used = [column for part in roles.parts.values() for column in part]
-    said_of_used = (said for each in dict.fromkeys(used) for said in doubts_about(frame[each]))
-    remarks += [said for said in said_of_used if said not in remarks]
+    remarks_on_used = (doubt for each in dict.fromkeys(used) for doubt in doubts_about(frame[each]))
+    remarks += [doubt for doubt in remarks_on_used if doubt not in remarks]
     table = _Table(frame, roles, fixes, lines, remarks)
     outcomes, problems = table.outcomes()
     left = ~table.unusable_rows(outcomes, drop_missing)
@@ -134,13 +134,13 @@ def build_dataset(
     if roles.target in outcomes and roles.weight in (None, *outcomes):
         problems.extend(table.settle_totals(outcomes))
 
-    kept = table.fixed("keep")
+    restored = table.fixed("keep")
     features, doubts = choose_features(
-        table.frame, roles.features, kept=kept, lines=table.lines, notes=remarks
+        table.frame, roles.features, kept=restored, lines=table.lines, notes=remarks
     )
     problems.extend(
         leakage_problems(
-            {name: values for name, values in features.items() if name not in kept},
+            {name: values for name, values in features.items() if name not in restored},
             {name: outcomes[name] for name in roles.sensitive if name in outcomes},
         )
     )
@@ -156,8 +156,8 @@ def build_dataset(
     new_units = {column: unit for column, unit in (units or {}).items() if column in columns}
     if roles.rate:
         assert roles.weight is not None
-        columns[roles.target], said = divided(columns[roles.target], columns[roles.weight])
-        remarks.append(said)
+        columns[roles.target], note = divided(columns[roles.target], columns[roles.weight])
+        remarks.append(note)
         by = new_units.get(roles.weight, "")
         if not by and "claim_count" in meanings_of(roles.weight):
             by = "claims"
@@ -184,7 +184,7 @@ def build_dataset(
 
 
 class _Table(NamedTuple):
-    """Table during its conversion to a data set, with roles, accepted fixes, line numbers, and notes."""
+    """Table during its conversion to a data set, with roles, accepted fixes, line numbers and notes."""
 
     frame: pd.DataFrame
     roles: Roles
@@ -194,7 +194,7 @@ class _Table(NamedTuple):
 
     @property
     def played(self) -> dict[str, str]:
-        """Map of the columns that must be numeric to their roles."""
+        """Map of columns that must be numeric to roles."""
         parts, numbers = self.roles.parts, (TARGET, SENSITIVE, EXPOSURE, PREDICTION, TIME)
         return {column: role for role in numbers for column in parts[role]}
 
@@ -203,12 +203,12 @@ class _Table(NamedTuple):
         return {fix.column for fix in self.fixes if fix.kind == kind}
 
     def only(self, rows: np.ndarray) -> _Table:
-        """Return the table with only these rows and with all its notes."""
+        """Return the table with only these rows, and with all notes."""
         lines = None if self.lines is None else self.lines[rows]
         return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
-        """Return the numeric columns by name, and the problems of columns that should be numeric."""
+        """Return numeric columns by name, and the problems of columns whose role requires numbers."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
         for column, role in self.played.items():
@@ -227,7 +227,7 @@ class _Table(NamedTuple):
     def sensitive_columns(
         self, outcomes: Mapping[str, pd.Series]
     ) -> tuple[dict[str, pd.Series], dict[str, tuple[str, ...]]]:
-        """Return the sensitive columns as numbers, by name, and the classes of the columns that have some."""
+        """Return the sensitive columns as numbers, by name, and the class names of columns with classes."""
         columns: dict[str, pd.Series] = {}
         classes: dict[str, tuple[str, ...]] = {}
         for column in self.roles.sensitive:
@@ -242,7 +242,7 @@ class _Table(NamedTuple):
         return columns, classes
 
     def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
-        """Return a mask of the rows that are left out with the user's agreement."""
+        """Return a mask of the rows that the user agreed to leave out."""
         unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
         dropped, notes = self.fixed("drop_rows"), self.notes
         for column, values in outcomes.items():
@@ -256,7 +256,7 @@ class _Table(NamedTuple):
                     notes.append(
                         f"{counted(int(out.sum()), 'row')} left out: “{column}” can't be used there."
                     )
-                    self._say_lost(column, out, outcomes)
+                    self._note_lost_target(column, out, outcomes)
                 unusable |= out
             elif drop_missing and role in (TARGET, SENSITIVE):
                 without |= missing
@@ -274,8 +274,8 @@ class _Table(NamedTuple):
             notes.append(f"{counted(n_missing, 'row')} left out: the target or a sensitive value is missing.")
         return unusable | without
 
-    def _say_lost(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
-        """Add a note on the part of the target in rows without exposure, such as costs without a claim."""
+    def _note_lost_target(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
+        """Add a note on the target's amount in rows without exposure, such as costs without a claim."""
         target = self.roles.target
         if column == self.roles.weight and target in outcomes:
             lost = float(np.nansum(outcomes[target].to_numpy()[out]))
@@ -283,9 +283,9 @@ class _Table(NamedTuple):
                 self.notes.append(f"“{target}” adds up to {lost:,.6g} in them.")
 
     def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
-        """Add notes on a total over the exposure: its negative amounts, or that it is not divided.
+        """Add notes on a total over the exposure: on negative amounts, or that it is not divided.
 
-        If negative amounts count as 0, this changes the target in place.
+        If negative amounts count as 0, the method changes the target in place.
         """
         roles, target = self.roles, outcomes[self.roles.target]
         is_total = looks_like_total(target)
@@ -308,24 +308,26 @@ class _Table(NamedTuple):
         return []
 
     def say_leaks(self, features: Mapping[str, pd.Series]) -> None:
-        """Add notes on the columns that reveal the target or the price, and whether they are features."""
+        """Add notes on columns that reveal the target or the price, and on whether these are features."""
         roles = self.roles
         played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
         free = [str(name) for name in self.frame.columns if name not in played]
         leaks_by_role = {"target": certain_leaks(self.frame, roles.target, free, exposure=roles.weight)}
         if roles.prediction is not None:
-            rest = [name for name in free if name not in leaks_by_role["target"]]
-            leaks_by_role["price"] = parts_of(self.frame, roles.prediction, rest, exposure=roles.weight)
+            unexplained = [name for name in free if name not in leaks_by_role["target"]]
+            leaks_by_role["price"] = parts_of(
+                self.frame, roles.prediction, unexplained, exposure=roles.weight
+            )
         for of, leaks in leaks_by_role.items():
             for names, why in by_sentence(leaks):
                 used = [name for name in names if name in features]
                 unused = [name for name in names if name not in features]
-                for part, said in ((used, "still"), (unused, "not")):
+                for part, how in ((used, "still"), (unused, "not")):
                     if len(part) == 1:
-                        self.notes.append(f"“{part[0]}” gives the {of} away and is {said} a feature: {why}.")
+                        self.notes.append(f"“{part[0]}” gives the {of} away and is {how} a feature: {why}.")
                     elif part:
                         self.notes.append(
-                            f"{len(part)} columns give the {of} away and are {said} features: {why}."
+                            f"{len(part)} columns give the {of} away and are {how} features: {why}."
                         )
 
 

@@ -1,4 +1,4 @@
-"""Catalogue of the data sets that fairdash simulates or downloads; see ``catalogue.toml``."""
+"""Catalogue of the data sets that fairdash simulates or downloads, listed in ``catalogue.toml``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CatalogueOption:
     Parameters
     ----------
     name
-        Keyword of the loader.
+        Keyword argument of the loader.
     label
         Label of the option, in plain words.
     default
@@ -47,7 +47,7 @@ class CatalogueOption:
     maximum: int = 2**32 - 1
 
     def problem(self, value: object) -> Problem | None:
-        """Explain why a value can't be used; None if it can."""
+        """Explain why an option's value is unsuitable; None for a suitable value."""
         if self.choices is not None:
             if any(value == choice and type(value) is type(choice) for choice in self.choices):
                 return None
@@ -68,26 +68,26 @@ class CatalogueEntry:
     id
         Name of the data set for :func:`load_dataset`.
     title, description
-        Display name, and one sentence.
+        Display name, and a sentence about the data set.
     about
-        Sentence on the rows, the description of the :class:`~fairdash.data.dataset.Dataset`.
+        Sentence on the rows, which becomes the description of the :class:`~fairdash.data.dataset.Dataset`.
     source, url, licence
-        Publisher, address and licence. The address is empty for generated data.
+        Publisher, address and licence of the data. The address is empty for generated data.
     size
         Size of the download, in words.
     n_rows
         Number of rows with the default options.
     load
-        Module and name of the function that creates the data set. The function takes the options as keywords
-        and, if it downloads files, ``progress``.
+        Module and name of the function that creates the data set. The function takes the options as keyword
+        arguments and, if it downloads files, ``progress``.
     options
         Options of the data set.
     folder, files
-        Folder of the files, and a map of file names to checksums; empty for generated data.
+        Folder of the published files, and a map of file names to checksums; empty for generated data.
     download
-        Address of the file, or of an archive; empty if the publisher requires a login.
+        Address from which fairdash downloads the file or an archive; empty if the publisher requires a login.
     bring
-        Instructions if the user must provide the file.
+        Instructions for obtaining the file, if the user must provide it.
     units, meanings, names
         Maps of columns to units, meanings and display names (see :class:`~fairdash.data.dataset.Dataset`).
     """
@@ -113,15 +113,15 @@ class CatalogueEntry:
 
     @property
     def needs_download(self) -> bool:
-        """Return whether fairdash fetches the files if they are missing."""
+        """Return whether fairdash downloads missing files of the data set."""
         return bool(self.download)
 
     def is_local(self) -> bool:
-        """Return whether the data set can be loaded now without a network."""
+        """Return whether the data set can be loaded without a network connection."""
         return not self.files or find_folder(self.folder, self.files) is not None
 
     def how_to_bring(self) -> str:
-        """Explain how to obtain the file."""
+        """Explain how to obtain the file of the data set."""
         return (
             f"Download the data set from {self.url} ({self.bring}), unpack it, and put {self._file} into the "
             f"folder {cache_folder(self.folder)}, or into a folder named {self.folder} and set FAIRDASH_DATA "
@@ -129,12 +129,12 @@ class CatalogueEntry:
         )
 
     def keep_brought(self, content: bytes) -> None:
-        """Store a file from its publisher in the user's cache.
+        """Store a file that the user obtained from the publisher in the user's cache.
 
         Raises
         ------
         DownloadError
-            The file is not the published one.
+            The file differs from the published file.
         StorageError
             The folder can't be written.
         """
@@ -149,13 +149,13 @@ class CatalogueEntry:
     def contents(self, *, progress: DownloadProgress | None = None) -> dict[str, bytes]:
         """Return a map of file names to contents.
 
-        The search covers ``$FAIRDASH_DATA/<folder>``, then the user's cache. Missing files are downloaded
-        from the publisher. All files are checked against their checksums.
+        fairdash searches ``$FAIRDASH_DATA/<folder>``, then the user's cache, and downloads missing files from
+        the publisher. All files are compared with their checksums.
 
         Raises
         ------
         DownloadError
-            The files can't be downloaded, must be provided by the user, or are not the published ones.
+            The files can't be downloaded, must be provided by the user, or differ from the published files.
         """
         folder = find_folder(self.folder, self.files)
         if self.bring:
@@ -179,15 +179,15 @@ class CatalogueEntry:
         """Return a data set with this entry's name, units, meanings and display names."""
         others = [parts[part].name for part in ("weight", "prediction") if parts.get(part) is not None]
         columns = {*features.columns, *parts["sensitive"].columns, target.name, *others}
-        said = {
+        texts = {
             part: {column: text for column, text in getattr(self, part).items() if column in columns}
             for part in ("units", "meanings")
         }
         described = {"name": self.id, "title": self.title, "description": self.about, "names": self.names}
-        return Dataset(features=features, target=target, **(described | said | parts))
+        return Dataset(features=features, target=target, **(described | texts | parts))
 
     def complete(self, options: Mapping[str, object]) -> dict[str, OptionValue]:
-        """Check options, and add the defaults of all other options.
+        """Check the given options, and add the defaults of all other options.
 
         Raises
         ------
@@ -217,13 +217,13 @@ def _entries() -> dict[str, CatalogueEntry]:
     written: dict[str, dict[str, Any]] = tomllib.loads(text)
     entries = {}
     for dataset_id, own in written.items():
-        said = {**written.get(own.get("like", ""), {}), **own}
-        said.pop("like", None)
+        fields = {**written.get(own.get("like", ""), {}), **own}
+        fields.pop("like", None)
         options = tuple(
             CatalogueOption(**{**option, "choices": dict(option["choices"]) if "choices" in option else None})
-            for option in said.pop("options", ())
+            for option in fields.pop("options", ())
         )
-        entries[dataset_id] = CatalogueEntry(id=dataset_id, options=options, **said)
+        entries[dataset_id] = CatalogueEntry(id=dataset_id, options=options, **fields)
     return entries
 
 
@@ -234,7 +234,7 @@ CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(_entries())
 def load_dataset(
     dataset_id: str, *, progress: DownloadProgress | None = None, **options: OptionValue
 ) -> Dataset:
-    """Load a data set of the catalogue: simulate it, or download it if necessary.
+    """Load a data set of the catalogue, which is simulated, or downloaded if necessary.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def load_dataset(
     OptionError
         The id, an option or its value is invalid.
     DownloadError
-        The files can't be downloaded, differ from the published ones, or must be provided by the user.
+        The files can't be downloaded, differ from the published files, or must be provided by the user.
 
     Examples
     --------

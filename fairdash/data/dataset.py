@@ -37,10 +37,10 @@ MIN_GROUPS = 200
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """Table with column roles, the input of every later step.
+    """Table with column roles, which is the input of training and evaluation.
 
-    Rows are aligned by position and numbered 0 … n-1. The data set keeps copies of the frames, so later
-    changes to your frames have no effect.
+    Rows are aligned by position and numbered 0 … n-1. The data set stores copies of the frames, so later
+    changes to your frames have no effect on it.
 
     Parameters
     ----------
@@ -48,29 +48,29 @@ class Dataset:
         Short name, for file names and run lists (``"crime"``).
     features : DataFrame, shape (n, p)
         Columns that a predictor may use: numbers, booleans, categories or text; missing cells are allowed.
-        A categorical column's dtype lists all levels, so that its one-hot width is known.
+        The dtype of a categorical column lists all levels, so that the number of one-hot columns is known.
     target : Series, shape (n,)
-        float64, finite, not constant.
+        Target: float64, finite, not constant.
     sensitive : DataFrame, shape (n, d)
-        The values are finite and float64. No sensitive column is constant or also a feature. Classes are
-        encoded as columns of 0 and 1: one column for two classes, else one per class, such as
-        ``"region: north"``.
+        Sensitive columns: float64 and finite. No sensitive column is constant or also a feature. Classes are
+        encoded as columns of 0 and 1: one column for two classes, else one per class, such as ``"region:
+        north"``.
     weight : Series, shape (n,), optional
         Row weights, such as exposures in years: float64, finite, above 0, with a unique name. None for equal
         weights.
     prediction : Series, shape (n,), optional
-        An existing prediction or price: float64, finite.
+        Existing prediction or price: float64, finite.
     row_id : Series, shape (n,), optional
         Row ids of any type. Models never use them.
     group : Series, shape (n,), optional
         Group of each row, such as a policy number, of any type and never missing. Splits by group and all
-        folds keep groups together, and permutations exchange groups as a whole.
+        folds keep the rows of a group together, and permutations exchange whole groups.
     time : Series, shape (n,), optional
         Time of each row, such as a year: float64, finite. Splits by time train on earlier rows and test on
         later rows.
     per_exposure
-        True if the target is a rate: a count or total divided by the weight. Its weighted mean is the total
-        over all rows divided by their exposure.
+        True if the target is a rate: a count or total divided by the weight. The weighted mean of a rate is
+        the total over all rows divided by the total exposure.
     title
         Display name; by default `name`.
     description
@@ -82,10 +82,9 @@ class Dataset:
     names
         Map of columns to display names, where these differ from the headers.
     classes
-        Map of each sensitive column with classes to its class names, in order. With two classes, the second
-        is 1.
+        Map of sensitive columns with classes to class names, in order. Of two classes, the second is coded 1.
     notes
-        Sentences about changes made to the table.
+        Sentences about changes that fairdash made to the table.
 
     Raises
     ------
@@ -132,7 +131,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         # The repr of a dataclass would print cells, which are personal data.
-        others = "".join(f", {part}={values.name!r}" for part, values in self._extra())
+        others = "".join(f", {part}={values.name!r}" for part, values in self._optional_columns())
         return (
             f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
             f"target={self.target.name!r}, sensitive={list(self.sensitive.columns)!r}{others})"
@@ -145,17 +144,17 @@ class Dataset:
 
     @property
     def row_weight(self) -> NDArray[np.float64]:
-        """Weight of each row, (n,); ones for equal weights."""
+        """Weight of each row, (n,), which is 1 for equal weights."""
         return np.ones(self.n_rows) if self.weight is None else self.weight.to_numpy(dtype=np.float64)
 
     @property
     def roles(self) -> Roles:
-        """Roles of the columns."""
+        """Roles of the data set's columns."""
         return Roles(
             target=str(self.target.name),
             sensitive=tuple(self.sensitive.columns),
             features=tuple(self.features.columns),
-            **{role: str(column.name) for role, column in self._extra()},
+            **{role: str(column.name) for role, column in self._optional_columns()},
             rate=self.per_exposure,
         )
 
@@ -167,29 +166,29 @@ class Dataset:
         """
         digest = hashlib.sha256(b"fairdash dataset 1\n")
         for role, column in self._columns():
-            _feed(digest, role, column)
+            _add_to_digest(digest, role, column)
         return digest.hexdigest()
 
     def _columns(self) -> Iterator[tuple[str, pd.Series]]:
         yield "target", self.target
-        for role, column in self._extra():
+        for role, column in self._optional_columns():
             yield role, column
         for role, frame in (("sensitive", self.sensitive), ("feature", self.features)):
             for name in frame.columns:
                 yield role, frame[name]
 
-    def _extra(self) -> Iterator[tuple[str, pd.Series]]:
-        """Yield the optional columns with their roles, such as the weight."""
+    def _optional_columns(self) -> Iterator[tuple[str, pd.Series]]:
+        """Yield each optional column, such as the weight, with its role."""
         yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:
-        """Return one frame with all columns, (n, columns): features, sensitive columns, target, others."""
-        others = [column for _, column in self._extra()]
+        """Return all columns as one frame, (n, columns): features, sensitive columns, target, others."""
+        others = [column for _, column in self._optional_columns()]
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 
     def take(self, rows: NDArray[np.int64]) -> Dataset:
-        """Return the data set restricted to `rows`, row numbers (m,), in that order."""
-        parts = ("features", "target", "sensitive", *(role for role, _ in self._extra()))
+        """Return the data set restricted to the rows with the numbers `rows`, (m,), in this order."""
+        parts = ("features", "target", "sensitive", *(role for role, _ in self._optional_columns()))
         return replace(self, **{part: getattr(self, part).iloc[rows] for part in parts})
 
     @property
@@ -210,15 +209,15 @@ class Dataset:
 def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np.int64]:
     """Draw about `n_rows` distinct rows of a data set at random, for a preview.
 
-    The sample includes all rows of a group, such as a policy, or none, so that splits by group keep complete
-    policies together. If such a sample has fewer than MIN_GROUPS groups, the rows are drawn from all groups.
+    The sample includes all rows of a group, such as a policy, or no row, so that groups stay complete. If
+    such a sample would have fewer than MIN_GROUPS groups, single rows are drawn from all groups.
 
     Parameters
     ----------
     dataset
         Data set with more rows than the sample.
     n_rows
-        Number of rows to draw. With whole groups, the sample ends with the group that reaches this number.
+        Number of rows to draw. A sample of whole groups ends with the group that reaches this number.
     random_state
         Seed of the draw.
 
@@ -238,7 +237,7 @@ def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np
 
 
 def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int | None) -> NDArray[np.int64]:
-    """Draw rows as in :func:`draw_rows`, given the group of each row, (n,), or None without groups."""
+    """Draw rows as :func:`draw_rows` does, given the group of each row, (n,), or None without groups."""
     rng = rng_of(Stream.FIRST_LOOK_ROWS, random_state)
     if groups is not None:
         codes = pd.factorize(groups)[0]
@@ -253,10 +252,10 @@ def draw_of_groups(groups: Any, n_rows: int, n_drawn: int, *, random_state: int 
 
 
 def _check(dataset: Dataset) -> None:
-    """Reject inconsistent parts, and columns that can't have their roles."""
+    """Raise an error for inconsistent parts, and for columns that are unsuitable for their roles."""
     checks = Checks(DataError)
     outcomes = [(TARGET, dataset.target), *((SENSITIVE, each) for each in _columns_of(dataset.sensitive))]
-    others = {SINGLE[part]: values for part, values in dataset._extra()}
+    others = {SINGLE[part]: values for part, values in dataset._optional_columns()}
     features = _columns_of(dataset.features)
     names = [each.name for each in (*features, *(each for _, each in outcomes), *others.values())]
     texts = all(isinstance(name, str) for name in names)
@@ -289,12 +288,12 @@ def _check(dataset: Dataset) -> None:
 
 
 def _columns_of(frame: pd.DataFrame) -> list[pd.Series]:
-    """Return the columns by position, because names may still repeat."""
+    """Return the columns by position, because the check of unique names comes later."""
     return [frame.iloc[:, position] for position in range(frame.shape[1])]
 
 
-def _feed(digest: hashlib._Hash, role: str, values: pd.Series) -> None:
-    """Add one column to a digest, in a form that is equal on all machines."""
+def _add_to_digest(digest: hashlib._Hash, role: str, values: pd.Series) -> None:
+    """Add one column to a digest, as bytes that are equal on all machines."""
     kind: object
     if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
         kind = values.dtype.kind

@@ -1,4 +1,4 @@
-"""Search for a publisher's files on this machine, and download of single files or an archive.
+"""Search for a publisher's files on this machine, and download of a single file or an archive.
 
 All files are checked against the checksums of the published files.
 """
@@ -16,14 +16,14 @@ from pathlib import Path, PurePosixPath
 from fairdash.errors import DownloadError, Problem
 from fairdash.storage import cache_folder, sha256, write_whole
 
-#: Function that receives the number of bytes downloaded and expected (None if the server does not state it).
+#: Function that receives the numbers of bytes downloaded and expected (None if the server does not state it).
 DownloadProgress = Callable[[int, int | None], None]
 
-#: Maximum size in bytes of a download. All public data sets are far smaller.
+#: Maximum size in bytes of a download; the public data sets of the catalogue are far smaller.
 MAX_ARCHIVE = 200 * 2**20
 MAX_MEMBER = 500 * 2**20
 
-#: Seconds without an answer or another byte after which a download fails.
+#: Number of seconds without an answer or another byte after which a download fails.
 TIMEOUT = 30.0
 
 
@@ -38,27 +38,27 @@ def fetch_files(
 ) -> None:
     """Download a file, or several files from a zip archive.
 
-    The checksums are those of the files inside, because publishers may repack an archive with the same data.
+    Checksums are of the files in an archive, because publishers may repack an archive with the same data.
 
     Parameters
     ----------
     url
         Address of the file, or of the archive if there are several files.
     checksums
-        Map of file names (without the folder inside the archive) to checksums.
+        Map of file names, without the folder in the archive, to checksums.
     folder
         Target folder. Files are written only if all checksums match, and each file completely or not at all.
     offline_advice
         Advice for users without a connection, at the end of every message.
     progress
-        Function called while bytes arrive. An exception that it raises stops the download and is passed on.
+        Function called while bytes arrive. If it raises an exception, the download stops with this exception.
     timeout
         Seconds without data after which the download fails.
 
     Raises
     ------
     DownloadError
-        The address can't be reached, the archive is damaged, or its files are not the published ones.
+        The address can't be reached, the archive is damaged, or its files differ from the published files.
     StorageError
         The files can't be stored.
     """
@@ -71,7 +71,7 @@ def fetch_files(
     problems = [
         Problem(what=f"{name} from {publisher} {what}", hint=offline_advice)
         for name, checksum in checksums.items()
-        if (what := _fault(contents.get(name), checksum))
+        if (what := _problem_of(contents.get(name), checksum))
     ]
     if problems:
         raise DownloadError(*problems)
@@ -79,7 +79,7 @@ def fetch_files(
         write_whole(folder / name, content)
 
 
-def _fault(content: bytes | None, checksum: str) -> str:
+def _problem_of(content: bytes | None, checksum: str) -> str:
     """Describe the problem of a downloaded file; "" if there is none."""
     if content is None:
         return "is not in the archive"
@@ -87,12 +87,12 @@ def _fault(content: bytes | None, checksum: str) -> str:
 
 
 def is_published(content: bytes, checksum: str) -> bool:
-    """Return whether a file is the published one, by its SHA-256 or, with 40 digits, its git hash."""
+    """Return whether a file is the published file, by its SHA-256 or, for 40 digits, its git hash."""
     return checksum == (git_blob_id(content) if len(checksum) == 40 else sha256(content))
 
 
 def git_blob_id(content: bytes) -> str:
-    """Return git's id of a file's content: the SHA-1, in hex, of its length and its bytes.
+    """Return git's id of a file's content, which is the SHA-1, in hex, of its length and its bytes.
 
     >>> git_blob_id(b"")
     'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
@@ -141,7 +141,7 @@ def read_verified(
     Raises
     ------
     DownloadError
-        A file is not the published one; the error lists all such files.
+        A file differs from the published file; the error lists all such files.
     """
     contents = {name: (folder / name).read_bytes() for name in checksums}
     problems = [
@@ -170,7 +170,7 @@ def _downloaded(
                 if len(content) > MAX_ARCHIVE:
                     raise DownloadError.of("the server sends far more data than the data set has", advice)
                 if progress is not None:
-                    # The announced length may be that of the compressed content.
+                    # The server may announce the length of the compressed content, which is smaller.
                     progress(min(len(content), total or len(content)), total or None)
     except requests.RequestException as error:
         raise DownloadError.of(
@@ -180,7 +180,7 @@ def _downloaded(
 
 
 def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str) -> dict[str, bytes]:
-    """Return a map of names to the contents of the first such file in an archive, unless it is too large."""
+    """Return the contents of the first file with each name in an archive; a too large file is an error."""
     contents: dict[str, bytes] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:

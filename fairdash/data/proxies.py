@@ -1,7 +1,7 @@
 """Ranking of proxies: the dependence of the sensitive attribute on each feature and on all features jointly.
 
-A predictor without the sensitive column can still depend on it through related features. Each feature's
-spline HGR with the sensitive column has an independence floor and a p-value corrected for the number of
+A predictor without the sensitive column can still depend on it through related features. The spline HGR of
+each feature with the sensitive column has an independence floor and a p-value corrected for the number of
 features. The joint value measures how well all features predict the column on held-out rows.
 """
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: Maximum number of rows for measurement; of more rows, a random sample is used. A floor is valid only for
-#: the number of rows that it was computed with.
+#: Maximum number of rows for measurement; from more rows, a random sample is drawn. A floor is valid only for
+#: the number of rows with which it was computed.
 MAX_ROWS = 5000
 N_PERMUTATIONS = 99
 _FOLDS = 5
-#: Tolerance for equal values, because rounding may separate them: a permuted value that is smaller by at most
+#: Tolerance for equal values, which rounding may make unequal: a permuted value that is smaller by at most
 #: this difference counts as equal.
 _EQUAL = 1e-9
-#: Maximum number of levels of a category in the predictor, which merges the rarest ones.
+#: Maximum number of levels of a category in the predictor, which merges the rarest levels.
 _MAX_LEVELS = 200
 
-#: Share completed, in [0, 1], the next step, and the values known so far.
+#: Share completed, in [0, 1], name of the next step, and the values known so far.
 Step = tuple[float, str, pd.DataFrame]
 
 
@@ -59,10 +59,10 @@ class ProxyRanking:
     joint_floor_q95
         95 % quantile of `joint` with the sensitive column permuted.
     joint_r2
-        Share of the variance of the sensitive column's ranks that the prediction explains on held-out rows;
+        Share of the variance of the sensitive column's ranks that the prediction explains on held-out rows:
         at most 1, and below 0 if the prediction is worse than the mean.
     n, n_used
-        Number of rows in the data set, and number of rows measured.
+        Number of rows in the data set, and number of rows that were measured.
     """
 
     sensitive: str
@@ -89,7 +89,7 @@ def rank_proxies(
     dataset
         Data set with features and sensitive columns.
     sensitive
-        Sensitive column; by default the first.
+        Name of the sensitive column; the default is the first one.
     max_rows
         Maximum number of rows for measurement, drawn at random. The search for copies uses all rows.
     n_permutations
@@ -104,15 +104,15 @@ def rank_proxies(
     Raises
     ------
     OptionError
-        There is no such sensitive column, or a count can't be used.
+        The data set has no such sensitive column, or a count is too small.
 
     Notes
     -----
-    If there are groups, permutations exchange whole groups, and no row is predicted from its own group.
+    If there are groups, permutations exchange whole groups, and models predict only rows of other groups.
 
     The corrected p-value of a feature counts the permutations in which this feature or a weaker one reaches
-    its value (Westfall and Young 1993, algorithm 2.8). All values are in standard deviations of their own
-    floor, so no feature dominates the others.
+    the feature's value (Westfall and Young 1993, algorithm 2.8). Each value is measured in standard
+    deviations of the feature's own floor, so no feature dominates the others.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     spread = together.std(axis=1)
     z = (together - together.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)[:, None]
     order = np.argsort(-z[:, 0], kind="stable")
-    # In each permutation, a feature's value is replaced by the maximum over this and all weaker features.
+    # In each permutation, the value of a feature is replaced by the maximum over it and all weaker features.
     largest = np.maximum.accumulate(z[order, 1:][::-1], axis=0)[::-1]
     reached = (1 + (largest >= z[order, :1] - _EQUAL).sum(axis=1)) / (1 + count)
     p_corrected = np.empty(len(values))
@@ -246,7 +246,7 @@ def predict_column(
     features : DataFrame, shape (n, p)
     s : (n,) array
     groups : (n,) array, optional
-        Group of each row. Rows of a group are held out together.
+        Group of each row; the rows of a group are held out together.
 
     Returns
     -------
@@ -282,13 +282,13 @@ def _basis_of(values: pd.Series) -> Basis:
 
 
 def _filled(values: pd.Series) -> Array:
-    """Replace missing numbers by the median, as the networks do."""
+    """Replace missing numbers by the median, as in the networks."""
     cells = values.to_numpy(dtype=float, na_value=np.nan)
     return np.where(np.isnan(cells), np.nanmedian(cells) if not np.isnan(cells).all() else 0.0, cells)
 
 
 def _as_column(values: pd.Series) -> Array:
-    """Return numbers unchanged, and levels as ranks of their frequency, so that trees can split them."""
+    """Return numbers unchanged, and levels as ranks by frequency, so that trees can split the levels."""
     if _is_number(values):
         return values.to_numpy(dtype=float, na_value=np.nan)
     counts = values.value_counts()

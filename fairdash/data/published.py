@@ -2,20 +2,21 @@
 
 **Crime**: violent crime in 1,994 communities of the United States. M. Redmond, UCI Machine Learning
 Repository, data set 183, CC BY 4.0. As in the paper, the sensitive column is the share of Black inhabitants,
-and the five identifying columns are dropped.
+and the five identifying columns are left out.
 
 **Motor**: 100,021 French third-party policies of 2009 and 2010, from a pricing game of 2015 of the French
 Institute of Actuaries: ``pg15training`` in the R package CASdatasets (C. Dutang, A. Charpentier). The paper
-states 36,311 rows and 15 attributes. This is the game's other table, ``pg15pricing`` in the same package,
-which has the same attributes and no claims. The costs that the paper predicts are in ``pg15training``, so our
-figures are expected to differ from the paper's. The package's manual describes the columns (``pricingame``).
+states 36,311 rows and 15 attributes. These are the counts of the game's other table, ``pg15pricing`` in the
+same package, which has the same attributes and no claims. The costs that the paper predicts are in
+``pg15training``, so our figures are expected to differ from the paper's. The package's manual describes the
+columns (``pricingame``).
 
 **Census**: American Community Survey 2015, five-year estimates, US Census Bureau; tables on Kaggle ("US
 Census Demographic Data", M. Neutrino). Kaggle requires a login, so the user must provide the files. The paper
 predicts "the percentage of children below the poverty line" by tract, and its sensitive attribute is "the
-percentage of the women in the census tract". The authors' notebook keeps complete rows, leaves out the
-columns below, and encodes the states as 0 and 1: 82 inputs with the 52 states of the whole file. We do the
-same for both files.
+percentage of the women in the census tract". The authors' notebook leaves out incomplete rows and the columns
+below, and encodes the states as 0 and 1: 82 inputs with the 52 states of the whole file. We prepare both
+files in the same way.
 
 ``catalogue.toml`` lists the sources of the files and the names of their columns.
 """
@@ -36,15 +37,15 @@ from fairdash.data.fetch import DownloadProgress
 from fairdash.data.simulated import PREMIUM, glm_premiums
 
 CRIME_TARGET, CRIME_SENSITIVE = "ViolentCrimesPerPop", "racepctblack"
-#: Columns that are not properties of a community: its names and numbers, and the publisher's folds.
+#: Columns that are not properties of a community: names, numbers, and the publisher's folds.
 COMMUNITIES = ("state", "county", "community", "communityname", "fold")
 
 N_POLICIES = 100_021
 DAYS_IN_A_YEAR = 365
 MOTOR_SENSITIVE, EXPOSURE, SUBREGION = "Age", "Years", "SubGroup2"
-#: Outcomes of the insured year, which are known only afterwards and can't be features.
+#: Outcomes of the insured year, which become known only after it and can't be features.
 CLAIMS = ("Numtppd", "Numtpbi", "Indtppd", "Indtpbi")
-#: Map of each target's id to the published column, used unchanged or per insured year.
+#: Map of target ids to the published column, which is used unchanged or divided by the insured years.
 MOTOR_TARGETS = {
     "cost": ("Indtppd", "Indtppd"),
     "frequency": ("ClaimsPerYear", "Numtppd"),
@@ -54,34 +55,34 @@ MOTOR_TARGETS = {
 CENSUS_TARGET, CENSUS_SENSITIVE = "ChildPoverty", "WomenShare"
 #: Columns that identify a row.
 PLACES = ("CensusTract", "CensusId", "County")
-#: Columns that can't be features: poverty is almost the target, and the others give the sensitive column.
+#: Columns that can't be features: poverty is almost the target, and men and women give the sensitive column.
 TELLTALES = ("Poverty", "Men", "Women")
 
 
 def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgress | None = None) -> Dataset:
     """Load Communities and Crime.
 
-    The search for the files covers ``$FAIRDASH_DATA/crime``, then the user's cache. Missing files are
-    downloaded from the publisher. The SHA-256 of all files is checked.
+    fairdash searches ``$FAIRDASH_DATA/crime``, then the user's cache, downloads missing files from the
+    publisher, and checks the SHA-256 of all files.
 
     Parameters
     ----------
     sparse
-        "drop" leaves out the 22 columns with more than half of their cells missing, most of them about the
-        police. "keep" includes them with their missing cells.
+        "drop" leaves out the 22 columns in which more than half of the cells are missing, and which are
+        mostly about the police. "keep" includes these columns with their missing cells.
     progress
         Function that receives the number of bytes downloaded and expected.
 
     Returns
     -------
     Dataset
-        1,994 rows, and 99 features, or 121 with the sparse columns. The publisher scaled every column to
-        [0, 1].
+        Data set with 1,994 rows and 99 features, or 121 features with the sparse columns. The publisher
+        scaled every column to [0, 1].
 
     Raises
     ------
     DownloadError
-        The files can't be downloaded, or are not the published ones.
+        The files can't be downloaded, or differ from the published files.
     """
     entry = CATALOGUE["crime"]
     contents = entry.contents(progress=progress)
@@ -129,8 +130,8 @@ def motor(
 ) -> Dataset:
     r"""Load the motor policies; the sensitive column is the driver's age in years.
 
-    The search for the file covers ``$FAIRDASH_DATA/motor``, then the user's cache. A missing file is
-    downloaded from the publisher. The SHA-256 of the file is checked.
+    fairdash searches ``$FAIRDASH_DATA/motor``, then the user's cache, downloads a missing file from the
+    publisher, and checks the SHA-256 of the file.
 
     Parameters
     ----------
@@ -139,18 +140,18 @@ def motor(
         weights for all policies, whatever their duration.
 
         "frequency": third-party material claims per insured year, :math:`y_i = N_i / w_i`, with the insured
-        years :math:`w_i` as weights. The weighted Poisson deviance of the rates is then that of the counts,
-        :math:`\sum_i w_i\, d(y_i, \mu_i) = \sum_i d(N_i, w_i \mu_i)`, as in a model of the counts with
-        offset :math:`\ln w_i`.
+        years :math:`w_i` as weights. The weighted Poisson deviance of the rates then equals the deviance of
+        the counts, :math:`\sum_i w_i\, d(y_i, \mu_i) = \sum_i d(N_i, w_i \mu_i)`, as in a model of the counts
+        with offset :math:`\ln w_i`.
 
-        "cost_per_year": the cost of these claims per insured year with the same weights. This is the pure
-        premium, for a Tweedie deviance.
+        "cost_per_year": the cost of third-party material claims per insured year, with the insured years as
+        weights. This target is the pure premium, for a Tweedie deviance.
     subregion
         "drop" leaves out the 471 subregions, which would be 471 inputs. Each subregion has a different
-        density, which is among the features and has the same information. "keep" includes the subregions.
+        density, so the feature density has the same information. "keep" includes the subregions.
     n
-        Number of policies: all, or a random sample without replacement, in the order of the file. The paper
-        has 36,311.
+        Number of policies, by default all. Fewer policies are a random sample without replacement, in the
+        order of the file. The paper has 36,311 policies.
     random_state
         Seed of the sample.
     progress
@@ -159,13 +160,13 @@ def motor(
     Returns
     -------
     Dataset
-        11 features, or 12 with the subregions. They exclude the policy number, the underwriting year, the
-        exposure and all columns on claims.
+        Data set with 11 features, or 12 with the subregions. The features exclude the policy number, the
+        underwriting year, the exposure and all columns on claims.
 
     Raises
     ------
     DownloadError
-        The file can't be downloaded, or is not the published one.
+        The file can't be downloaded, or differs from the published file.
     """
     entry = CATALOGUE["motor"]
     (content,) = entry.contents(progress=progress).values()
@@ -207,7 +208,7 @@ def motor(
 
 
 def _policies(content: bytes) -> pd.DataFrame:
-    """Read the table from R, with whole numbers as int64 and factors as categories with all levels."""
+    """Read R's table, with whole numbers as int64 and factors as categories with all levels."""
     import rdata
 
     frame = rdata.read_rda(io.BytesIO(content))["pg15training"].reset_index(drop=True)
@@ -228,12 +229,12 @@ def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | Non
     Returns
     -------
     Dataset
-        Target ``CostPerYear`` in €, weight ``Years``, prediction ``Premium``.
+        Data set with the target ``CostPerYear`` in €, the weight ``Years`` and the prediction ``Premium``.
 
     Raises
     ------
     DownloadError
-        The file can't be downloaded, or is not the published one.
+        The file can't be downloaded, or differs from the published file.
     """
     data = motor(target="cost_per_year", n=n, progress=progress)
     claims = motor(target="frequency", n=n).target
@@ -256,18 +257,18 @@ def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | Non
 def census_county() -> Dataset:
     """Load the census by county: 3,218 rows, a small substitute for the paper's tracts.
 
-    The search for the file covers ``$FAIRDASH_DATA/census``, then the user's cache. Its SHA-256 is checked.
+    fairdash searches ``$FAIRDASH_DATA/census``, then the user's cache, and checks the file's SHA-256.
 
     Returns
     -------
     Dataset
-        Target ``ChildPoverty`` in %, sensitive column ``WomenShare`` in [0, 1], and 31 features, including
-        the state as a category with 52 levels.
+        Data set with the target ``ChildPoverty`` in %, the sensitive column ``WomenShare`` in [0, 1], and 31
+        features, including the state as a category with 52 levels.
 
     Raises
     ------
     DownloadError
-        The file is missing, or is not the published one; the error explains how to provide it.
+        The file is missing or differs from the published file; the error explains how to provide the file.
     """
     return parse_census(
         *CATALOGUE["census_county"].contents().values(), dataset_id="census_county", of="counties"
@@ -277,8 +278,7 @@ def census_county() -> Dataset:
 def census() -> Dataset:
     """Load the census by tract, as in the paper: 72,727 complete rows of 74,001.
 
-    The search for the file covers ``$FAIRDASH_DATA/census``, then the user's cache. Its git blob id is
-    checked.
+    fairdash searches ``$FAIRDASH_DATA/census``, then the user's cache, and checks the file's git blob id.
 
     Returns
     -------
@@ -288,13 +288,13 @@ def census() -> Dataset:
     Raises
     ------
     DownloadError
-        The file is missing, or is not the published one; the error explains how to provide it.
+        The file is missing or differs from the published file; the error explains how to provide the file.
     """
     return parse_census(*CATALOGUE["census"].contents().values(), dataset_id="census", of="tracts")
 
 
 def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
-    """Parse a census file of either kind with the paper's roles.
+    """Parse a census file by county or by tract, with the paper's roles.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
     dataset_id
         Id in the catalogue.
     of
-        Name of the rows, in the plural.
+        Plural noun for the rows, such as "counties".
     """
     whole = pd.read_csv(io.BytesIO(content))
     frame = whole.dropna().reset_index(drop=True)

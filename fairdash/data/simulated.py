@@ -5,8 +5,8 @@ Rényi Minimization for Continuous Features", section "Synthetic scenario". Surf
 the two are dependent but not linearly correlated.
 
 **Premiums**: an existing price for an audit. The price is a typical tariff, a Poisson GLM of claims with a
-log link on the rating factors, weighted by exposure, times the mean cost of a claim. It does not use the
-driver's age. The policies are those of :func:`fairdash.data.published.motor`, or simulated ones.
+log link on the rating factors, weighted by exposure, times the mean cost of a claim. The tariff does not use
+the driver's age. The policies are from :func:`fairdash.data.published.motor`, or simulated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fairdash.data.dataset import Dataset
 Array = NDArray[np.float64]
 
 PREMIUM, COST, EXPOSURE, AGE = "Premium", "CostPerYear", "Years", "Age"
-#: With 50 quantile groups on a fifth of the rows, 5,000 rows leave 20 in each group.
+#: With 5,000 rows, the 50 quantile groups on test rows, a fifth of the table, have 20 rows each.
 N_HOUSEHOLDS = 5_000
 N_DRIVERS = 20_000
 
@@ -36,7 +36,7 @@ def household(
     rooms: Literal[4, 5] = 4,
     features_seen: Literal["all", "surface"] = "all",
 ) -> Dataset:
-    r"""Draw the household scenario.
+    r"""Draw a table of the household scenario.
 
     .. math::
         Age &\sim N(40, 5), \quad Rooms \sim \lfloor U(1, 5) \rfloor, \quad
@@ -44,20 +44,20 @@ def household(
         Surface &= 120 - (40 - Age)^2 / 4 + \epsilon \\
         Cost &= 150 + 0.0005 \exp(0.07\,Surface + 0.08\,BldgAge + 0.4\,Rooms)
 
-    The cost is a deterministic function of the three features, and age is not one of them.
+    The cost is a deterministic function of the three features rooms, surface and building age.
 
     Parameters
     ----------
     n
         Number of policies.
     random_state
-        Seed. All other options use the same random draws.
+        Seed of the random draws, which do not depend on the other options.
     spread
-        Meaning of the second parameter of N(40, 5) and N(30, 10), which the paper does not state. As a
-        standard deviation it gives a mean cost of 224 €, which fits the paper's figures. As a variance it
-        gives 220 €.
+        Meaning of the second parameter of N(40, 5) and N(30, 10), which the paper does not state. If the
+        parameter is a standard deviation, the mean cost is 224 €, which fits the paper's figures; if it is a
+        variance, the mean cost is 220 €.
     rooms
-        Maximum number of rooms: 4 according to the formula, or 5 (with a mean cost of 246 €).
+        Maximum number of rooms: 4 according to the formula, or 5, which gives a mean cost of 246 €.
     features_seen
         "all" gives rooms, surface and building age to the predictor. "surface" gives only the surface, so
         part of the cost can't be predicted.
@@ -65,7 +65,7 @@ def household(
     Returns
     -------
     Dataset
-        Target ``Cost`` in €, sensitive column ``Age`` in years.
+        Data set with the target ``Cost`` in € and the sensitive column ``Age`` in years.
     """
     rng = np.random.default_rng(random_state)
     age_draw, rooms_draw = rng.standard_normal(n), rng.random(n)
@@ -117,7 +117,7 @@ def portfolio(*, n: int = N_DRIVERS, random_state: int = 0) -> Dataset:
     density = np.round(np.exp(rng.normal(5.0, 1.3, n)), 1)
     region = rng.choice(["North", "East", "South", "West"], n, p=[0.3, 0.2, 0.25, 0.25])
     risk = 0.9 * np.exp(-(age - 18) / 8) + 0.35 * np.clip((age - 72) / 13, 0, 1)
-    # The bonus-malus falls with age, because of years without a claim, and rises with the risk.
+    # The bonus-malus rises with the risk, and falls with age because of years without a claim.
     bonus = np.clip(np.round((45 - 1.8 * (age - 18) + 25 * risk + rng.normal(0, 18, n)) / 5) * 5, -50, 100)
     rate = np.exp(-2.35 + risk + 0.006 * bonus + 0.03 * (power - 5) + 0.09 * (np.log(density) - 5))
     claims = rng.poisson(rate * years)
@@ -156,7 +156,7 @@ def glm_premiums(features: pd.DataFrame, claims: Array, cost: Array, years: Arra
         if np.abs(step).max() < 1e-10:
             break
     premium = np.exp(design @ beta) * cost.sum() / claims.sum()
-    # Premiums are in whole cents.
+    # Premiums are rounded to whole cents.
     return pd.Series(np.round(premium, 2), name=PREMIUM, index=features.index)
 
 
@@ -166,7 +166,7 @@ def _design(features: pd.DataFrame) -> Array:
         if pd.api.types.is_numeric_dtype(column):
             x = column.to_numpy(dtype=float)
             x = (x - x.mean()) / (x.std() or 1.0)
-            # With enough distinct values, no knot is at an end or repeated.
+            # Few distinct values would put knots at an end of the range, or repeat a knot.
             bends = np.unique(np.quantile(x, [0.25, 0.5, 0.75]))
             columns += [x, *(np.maximum(x - bend, 0) for bend in bends if x.min() < bend < x.max())]
         else:

@@ -1,4 +1,4 @@
-"""Recipes that reload a data set, in a short form for JSON, a page's address or a run's folder.
+"""Recipes that reload a data set, short enough for JSON, the address of a page or the folder of a run.
 
 >>> source = CatalogueSource(dataset="household", options={"n": 200})
 >>> DatasetSource.from_json(source.to_json()) == source
@@ -44,13 +44,13 @@ class DatasetSource(ABC):
     Parameters
     ----------
     roles
-        Roles of the columns; None for the data set's own.
+        Roles of the columns; None for the roles that the data set defines.
     drop_missing
-        Whether rows without target or sensitive value may be left out; used only with selected roles.
+        Whether rows with a missing target or sensitive value may be left out; used only if `roles` is given.
     fixes
-        Further fixes that the user has accepted (see :class:`~fairdash.errors.Fix`).
+        Fixes that the user has accepted (see :class:`~fairdash.errors.Fix`).
     names
-        Map of columns to display names from the user.
+        Map of columns to display names that the user chose.
     """
 
     kind: ClassVar[str]
@@ -67,11 +67,11 @@ class DatasetSource(ABC):
 
     @abstractmethod
     def load(self, *, progress: DownloadProgress | None = None, owner: str | None = None) -> Dataset:
-        """Build the data set from a file of `owner`, or of anyone if None."""
+        """Build the data set from a file of `owner`, or of any owner if `owner` is None."""
 
     @abstractmethod
     def table(self, *, owner: str | None = None) -> pd.DataFrame:
-        """Return all columns as read, regardless of roles; `owner` and errors as in :meth:`load`."""
+        """Return all columns of the table, whatever the roles, with `owner` and errors of :meth:`load`."""
 
     def to_json(self) -> str:
         """Serialise the recipe as JSON; equal recipes give equal text."""
@@ -113,7 +113,7 @@ class DatasetSource(ABC):
             raise _damaged() from None
 
 
-#: Options that are left out if empty, so recipes without these options keep their ids.
+#: Options that are left out of the text if empty, so that recipes from older versions keep their ids.
 _NEWER = frozenset(
     "weight prediction row_id group time rate mends names sheet number_names header_row keep_below"
     " also_missing one_spelling made_from".split()
@@ -133,21 +133,21 @@ def _damaged(which: str = "") -> StorageError:
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueSource(DatasetSource):
-    """Data set of the catalogue, with its options.
+    """Recipe for a data set of the catalogue, with options.
 
     Parameters
     ----------
     dataset
         A key of the catalogue.
     options
-        Options that differ from the defaults. The defaults are added, so equal selections have equal ids.
+        Options that differ from the defaults. The recipe adds the defaults, so equal selections share an id.
     roles, drop_missing, fixes, names
         See :class:`DatasetSource`.
 
     Raises
     ------
     OptionError
-        An option can't be used (see :func:`fairdash.data.catalogue.load_dataset`).
+        An option is unsuitable (see :func:`fairdash.data.catalogue.load_dataset`).
     """
 
     kind: ClassVar[str] = "catalogue"
@@ -161,7 +161,7 @@ class CatalogueSource(DatasetSource):
 
     @property
     def title(self) -> str:
-        """Name in the catalogue."""
+        """Name of the data set in the catalogue."""
         return CATALOGUE[self.dataset].title
 
     def table(self, *, owner: str | None = None) -> pd.DataFrame:  # noqa: ARG002 - it is nobody's
@@ -204,14 +204,14 @@ class CatalogueSource(DatasetSource):
 
 @dataclass(frozen=True, kw_only=True)
 class UploadSource(DatasetSource):
-    """Uploaded file, with reading options and column roles.
+    """Recipe for an uploaded file, with reading options and column roles.
 
     Parameters
     ----------
     sha256
-        Hash of the file's content, its name in storage (see :mod:`fairdash.data.uploads`).
+        Hash of the file's content, which is the file's name in storage (see :mod:`fairdash.data.uploads`).
     name
-        The file's name, for display.
+        Name of the file, for display.
     roles
         Roles of the columns.
     reading
@@ -219,8 +219,8 @@ class UploadSource(DatasetSource):
     drop_missing, fixes, names
         See :class:`DatasetSource`.
     made_from
-        For a table from a run instead of the user's file: the id of that run, and the hash of the file that
-        the run was trained on. If either is deleted, the table is deleted, too.
+        For a table that a run made, instead of the user's file: the id of the run, and the hash of the file
+        on which the run was trained. If either is deleted, the table is also deleted.
 
     Raises
     ------
@@ -241,11 +241,11 @@ class UploadSource(DatasetSource):
 
     @property
     def title(self) -> str:
-        """Name of the file."""
+        """Name of the uploaded file."""
         return self.name
 
     def table(self, *, owner: str | None = None) -> pd.DataFrame:
-        """Return the file's table."""
+        """Return the table in the uploaded file."""
         return table_of_upload(self.sha256, self.reading, name=self.name, owner=owner)[0]
 
     def load(
@@ -254,12 +254,12 @@ class UploadSource(DatasetSource):
         progress: DownloadProgress | None = None,  # noqa: ARG002 - nothing is fetched
         owner: str | None = None,
     ) -> Dataset:
-        """Apply roles to the file's table, which is parsed once per process.
+        """Apply the roles to the file's table, which is parsed once per process.
 
         Raises
         ------
         StorageError
-            The file is deleted, damaged, or belongs to another owner.
+            The file is deleted or damaged, or belongs to another owner.
         ReadingError, OptionError
             The file can't be read (see :func:`~fairdash.tables.readers.reading.read_table`).
         DataError
@@ -299,7 +299,7 @@ def save_source(source: DatasetSource, *, owner: str = LOCAL) -> str:
         The folder can't be written.
     """
     path, content = sources_folder(owner) / f"{source.id}.json", source.to_json().encode()
-    # An unchanged recipe is not written again, so it also works in a read-only folder.
+    # An unchanged recipe is not written again, so that saving also works in a read-only folder.
     if not (path.is_file() and path.read_bytes() == content):
         write_whole(path, content)
     return source.id
@@ -311,9 +311,9 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
     Raises
     ------
     StorageError
-        There is no recipe with this id, or it is damaged.
+        No recipe has this id, or the recipe is damaged.
     """
-    # The id comes from a page's address, and only hex digits can't lead out of the folder.
+    # The id is from a page's address, and an id of hex digits can't lead out of the folder.
     if _ID.fullmatch(source_id):
         path = sources_folder(owner) / f"{source_id}.json"
         if path.is_file():
@@ -323,7 +323,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
             except (StorageError, UnicodeDecodeError):
                 raise _damaged(source_id) from None
             if _id_of(content) != source_id:
-                # The recipe can be read, but its content does not match its id.
+                # The recipe is valid, but does not have this id.
                 raise _damaged(source_id)
             return source
     raise StorageError.of(
@@ -333,7 +333,7 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
 
 @contextmanager
 def bounded() -> Iterator[None]:
-    """Limit the memory for reading a table inside this context.
+    """Limit the memory for reading tables inside this context.
 
     Raises
     ------

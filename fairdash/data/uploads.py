@@ -7,8 +7,8 @@ stored once. The files are personal, so only the operating system's user of fair
 <home>/uploads/<sha256>.json           file name and retention period of the owner "local"
 <home>/uploads/<sha256>.<owner>.json   file name and retention period of a signed-in owner
 
-Several owners may store the same file, each with a separate retention period. The file is deleted with its
-last owner.
+Several owners may store the same file, each with a separate retention period. The file is deleted with the
+entry of its last owner.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DEFAULT_DAYS = 30
 
 #: Maximum number of tables that a process caches in memory.
 TABLES_KEPT = 4
-#: True if pandas copies a shallow copy on the first write, which it does from version 3.
+#: True from pandas 3 on, which copies the data of a shallow copy on the first write.
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -41,14 +41,14 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, kw_only=True)
 class Upload:
-    """Stored file.
+    """File that an owner has stored.
 
     Parameters
     ----------
     sha256
-        Hash of the content, in hex, which is the name on disk.
+        Hash of the content, in hex, which is the file's name on disk.
     name
-        Name at upload, for display.
+        File name at the time of the upload, for display.
     n_bytes
         Size in bytes.
     kept_at
@@ -115,7 +115,7 @@ def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> 
 
 
 def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
-    """List an owner's files, newest first; if None, all files with one entry per owner."""
+    """List an owner's files, newest first; if `owner` is None, all files with one entry per owner."""
     folder = _folder()
     uploads = []
     for path in folder.glob("*.upload") if folder.is_dir() else ():
@@ -125,13 +125,13 @@ def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
 
 
 def holders_of(digest: str) -> frozenset[str]:
-    """Return the owners of a stored file; empty if it is not stored."""
+    """Return the owners of a stored file; the set is empty if the file is not stored."""
     path = _path(digest)
     if not path.is_file():
         return frozenset()
-    found = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
+    owners = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
     # A local file may lack its description, but a file of a signed-in user always has one.
-    return frozenset(found or {LOCAL})
+    return frozenset(owners or {LOCAL})
 
 
 def read_upload(digest: str) -> bytes:
@@ -162,12 +162,12 @@ def table_of_upload(
     name
         File name for the report.
     owner
-        Required owner; None for anyone.
+        Owner that the file must have; None for any owner.
 
     Returns
     -------
     DataFrame
-        The caller's copy of the table. Changes to this copy do not affect the cache.
+        Copy of the table for the caller. Changes to the copy do not affect the cache.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def table_of_upload(
         The file can't be read (see :func:`~fairdash.tables.readers.reading.read_table`).
     """
     try:
-        # Another owner's file must not be read, so this check comes first.
+        # This check comes first, because the file of another owner must not be read.
         check_kept(digest, owner=owner)
         frame, report = _table(digest, options)
         # Another process may delete the file before or during reading.
@@ -201,12 +201,12 @@ def forget_tables() -> None:
 
 
 def check_kept(digest: str, *, owner: str | None = None) -> None:
-    """Reject a file that is no longer stored, even if its table is still in memory.
+    """Raise an error for a file that is no longer stored, even if its table is still in memory.
 
     Parameters
     ----------
     owner
-        Required owner; None for anyone.
+        Owner that the file must have; None for any owner.
 
     Raises
     ------
@@ -218,9 +218,9 @@ def check_kept(digest: str, *, owner: str | None = None) -> None:
 
 
 def delete_upload(digest: str, *, owner: str | None = None) -> None:
-    """Delete a file for one of its owners, or for all; do nothing if it is not stored.
+    """Delete a file for one of its owners, or for all owners; do nothing if the file is not stored.
 
-    Results from the file are not deleted; see :func:`fairdash.runs.deletion.delete_made_from`.
+    Results from the file are deleted by :func:`fairdash.runs.deletion.delete_made_from`.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def delete_upload(digest: str, *, owner: str | None = None) -> None:
     leaving = holders if owner is None else holders & {owner}
     try:
         if leaving == holders:
-            for part in _begun(path):
+            for part in _unfinished_files(path):
                 part.unlink(missing_ok=True)
             path.unlink(missing_ok=True)
         for each in leaving or {owner or LOCAL}:
@@ -250,7 +250,7 @@ def delete_expired(*, now: datetime | None = None, delete: Callable[..., object]
     Parameters
     ----------
     now
-        Current time with a time zone; by default the system's.
+        Current time with a time zone; by default the system's time.
     delete
         Function that deletes a file by its hash for its ``owner``.
     """
@@ -290,8 +290,8 @@ def _describe(path: Path, owner: str, name: str, keep_days: int | None, kept_at:
     write_whole(_description(path, owner), json.dumps(content).encode())
 
 
-def _begun(path: Path) -> list[Path]:
-    """Return temporary files that a killed process left while it stored this file."""
+def _unfinished_files(path: Path) -> list[Path]:
+    """Return the temporary files that a process left when it was killed while storing this file."""
     parts = [part for part in _folder().glob(".*.part") if part.stat().st_size]
     if not parts or not path.is_file():
         return []

@@ -1,7 +1,7 @@
-"""Detection of values with a special meaning: 999 for a missing age, 19480711 for a day, “male” for “Male”.
+"""Detection of cells with a special meaning, such as 999 for a missing age, or 19480711 for a day.
 
-The form and position of a value distinguish a code from a number: -1 below whole numbers from 0 on, or 999 in
-several rows far beyond all other values. fairdash reports likely codes and changes none without a note.
+The form and position of a value distinguish a code from a number: -1 below non-negative whole numbers is a
+code, or 999 far above all others. fairdash reports likely codes, and changes none without a note.
 
 >>> ages = pd.Series([18, 25, 31, 40, 52, 66, 71] * 3 + [999] * 4, name="age")
 >>> special_codes(ages)
@@ -24,9 +24,9 @@ from fairdash.utils.text import amount, counted
 
 Floats = NDArray[np.float64]
 
-#: Minimum number of rows and of distinct numbers for a column to have codes, and its maximum number of codes.
+#: Minimum number of rows with a code, minimum number of distinct other numbers, and maximum number of codes.
 _MIN_ROWS, _MIN_VALUES, _MAX_CODES = 3, 5, 6
-#: Limits of integer types, and huge numbers, that programs such as Stata write for missing numbers.
+#: Limits of integer types and huge numbers that programs such as Stata write for missing numbers.
 _LIMITS = frozenset(
     float(sign * number)
     for number in (2**15 - 1, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**63, 10**20, 10**30)
@@ -50,7 +50,7 @@ ROW_NAMES = re.compile(
 #: Range of days written as numbers, and the maximum number of levels in a search for spellings.
 _FIRST_DAY, _LAST_DAY = 18000101, 21001231
 _MAX_LEVELS, _LOOKED_AT, _MAX_SHOWN = 50, 1000, 3
-#: Words for a total, without capitals and accents, and the maximum share of rows with such a level.
+#: Levels that mean a total, without capitals and accents, and the maximum share of rows with such a level.
 TOTALS = frozenset(
     "total totals sum gesamt gesamtsumme summe insgesamt totaux totale totali totales somme suma somma totaal"
     " som".split()
@@ -58,7 +58,7 @@ TOTALS = frozenset(
 _TOTALS_SHARE = 0.02
 #: Words in headers of dates, and the range of counted days (since 1970, 1960 or 1900) in such a column.
 _DATE_WORDS = frozenset("date datum geburtsdatum fecha dob birthdate birthday".split())
-#: Words in headers of counts. A column with such a header may contain a number of days and no date.
+#: Words in headers of counts: a column with such a header may contain numbers of days, which are not dates.
 _COUNT_WORDS = frozenset("count number days day lag since until months weeks tage jours".split())
 _MIN_DAYS, _SURE_DAYS, _MAX_DAYS = -40_000, 4_000, 80_000
 _EPOCHS = {"R": "1970-01-01", "SAS and Stata": "1960-01-01", "Excel": "1899-12-30"}
@@ -82,7 +82,7 @@ def special_codes(values: pd.Series) -> dict[float | np.datetime64, int]:
     cells: Floats = values.to_numpy(dtype=np.float64, na_value=np.nan)
     codes: dict[float | np.datetime64, int] = {}
     low, high = np.fmin.reduce(cells, initial=np.inf), np.fmax.reduce(cells, initial=-np.inf)
-    # For nearly every column, the smallest and the largest value rule out codes.
+    # In nearly every column, the smallest and the largest value show that there are no codes.
     for sign in (1, -1):
         if (low if sign < 0 else high) * sign > 0 and _looks_special(low if sign < 0 else high):
             codes |= _codes_at_end(cells[np.isfinite(cells)], sign)
@@ -120,44 +120,44 @@ def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
     if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
         # Consecutive negative numbers are values, for example on a bonus scale from -2 on.
         return {}
-    # Codes may be close to each other, but not to an ordinary value, so the search begins at the smallest.
+    # Codes may be close to each other, but not to an ordinary value, so the smallest code is tested first.
     while codes:
         place = codes[-1]
-        if counts[place] >= _MIN_ROWS and _is_apart(levels[: place + 1], counts[: place + 1], sign):
+        if counts[place] >= _MIN_ROWS and _is_far_from_others(levels[: place + 1], counts[: place + 1], sign):
             break
         codes.pop()
     return {float(sign * levels[k]): int(counts[k]) for k in codes}
 
 
-def _is_apart(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
-    """Return whether the last of these ascending numbers, times a sign, is far from the others."""
+def _is_far_from_others(levels: Floats, counts: NDArray[np.int64], sign: int) -> bool:
+    """Return whether the last of these ascending numbers (times `sign`) is far from the others."""
     *_, code = levels
-    rest = levels[:-1]
-    if sign < 0 and rest[-1] <= 0:
-        # Below non-negative numbers, a negative value is a code, unless all are single digits of a scale.
-        return bool(code > 9 or rest[0] <= -10 or (rest != np.round(rest)).any())
-    endings = np.mod(np.abs(rest), 100) == code % 100
+    others = levels[:-1]
+    if sign < 0 and others[-1] <= 0:
+        # A negative value below non-negative numbers is a code, unless all are single digits of a scale.
+        return bool(code > 9 or others[0] <= -10 or (others != np.round(others)).any())
+    endings = np.mod(np.abs(others), 100) == code % 100
     if code >= 99 and endings.mean() > 0.2:
         # Prices such as 199 and 299 also end in 99.
         return False
-    step = float(np.median(np.diff(rest[-_STEPS - 1 :])))
-    gap, spread = code - rest[-1], rest[-1] - rest[0]
+    step = float(np.median(np.diff(others[-_STEPS - 1 :])))
+    gap, spread = code - others[-1], others[-1] - others[0]
     often = gap > spread or counts[-1] > 2 * counts[-2]
     return bool(often and gap > max(_GAP * spread, _STEPS * step))
 
 
 def _leading_placeholders(name: object, cells: Floats, first: float) -> int:
     """Count zeros in ages or years, or years 1900, that are separated from the other values by a gap."""
-    rest = cells[cells > first]
-    low, high = float(rest.min(initial=np.inf)), float(rest.max(initial=-np.inf))
-    # The check of the header is the slowest, so it comes last.
+    others = cells[cells > first]
+    low, high = float(others.min(initial=np.inf)), float(others.max(initial=-np.inf))
+    # The header is checked last, because this check is the slowest.
     if not (_YEARS[0] <= low < high <= _YEARS[1] or _YOUNGEST <= low <= high <= _OLDEST):
         return 0
     count = int((cells == first).sum())
-    if count < _MIN_ROWS or (rest != np.round(rest)).any():
+    if count < _MIN_ROWS or (others != np.round(others)).any():
         return 0
     if _YEARS[0] <= low < high <= _YEARS[1]:
-        return count if first == 0 or count > 2 * (rest == low).sum() else 0
+        return count if first == 0 or count > 2 * (others == low).sum() else 0
     is_age = bool({"age", "driver_age"} & set(meanings_of(name))) and not other_words(name, "age", "thing")
     return count if first == 0 and is_age else 0
 
@@ -200,19 +200,19 @@ def numbers_rows(values: pd.Series, *, gaps: bool = False) -> bool:
 
 
 def said_of_codes(values: pd.Series) -> list[str]:
-    """Return a sentence on a column's likely codes, if it has any."""
+    """Return a sentence on a column's likely codes; "" for a column without codes."""
     if not (codes := special_codes(values)):
         return []
-    held = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
+    text = ", ".join(f"{written(code)} in {counted(count, 'row')}" for code, count in codes.items())
     marks = " ".join(f"--missing {values.name}={written(code)}" for code in codes)
     return [
-        f"“{values.name}” holds {held}, apart from all other values. This may be a code for a missing value "
+        f"“{values.name}” holds {text}, apart from all other values. This may be a code for a missing value "
         f"and is used as a number unless you say so ({marks})."
     ]
 
 
 def doubts_about(values: pd.Series) -> list[str]:
-    """Return sentences on the likely meaning of a column's values."""
+    """Return sentences on values of a column that probably have a special meaning."""
     remark = said_of_codes(values)
     if day_numbers(values) is not None:
         remark.append(
@@ -238,7 +238,7 @@ def doubts_about(values: pd.Series) -> list[str]:
 
 
 def _said_of_counted_days(values: pd.Series) -> list[str]:
-    """Return a sentence if a column with the name of a date may contain a number of days."""
+    """Return a sentence if a column whose name suggests dates may contain numbers of days."""
     words = words_in_order(str(values.name))
     if _DATE_WORDS.isdisjoint(words) or not _COUNT_WORDS.isdisjoint(words) or not is_plain_number(values):
         return []
@@ -268,7 +268,7 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
     """
     if not is_plain_number(values):
         return None
-    # The comparison is also false for a column without any known cell.
+    # If a column has no known cell, this comparison is false too.
     if not (values.min() >= _FIRST_DAY and values.max() <= _LAST_DAY):
         return None
     known = values.dropna()
@@ -284,7 +284,7 @@ def day_numbers(values: pd.Series) -> pd.Series | None:
 def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[str]]:
     """Return groups of levels that differ only in capitals or spaces, with the most frequent spelling first.
 
-    `levels` are the column's levels, if known.
+    `levels` are the column's levels; by default they are computed.
 
     >>> spellings(pd.Series(["Male", "male ", "Male", "female"]))
     [['Male', 'male ']]
@@ -301,7 +301,7 @@ def spellings(values: pd.Series, levels: list[str] | None = None) -> list[list[s
 
 
 def _levels(values: pd.Series) -> list[str]:
-    """Return the levels of a text column if they are few; an empty list for any other column."""
+    """Return the levels of a text column with few levels; an empty list for any other column."""
     if not (pd.api.types.is_string_dtype(values.dtype) or isinstance(values.dtype, pd.CategoricalDtype)):
         return []
     if values.head(_LOOKED_AT).nunique() > _MAX_LEVELS:
@@ -330,7 +330,7 @@ def in_one_spelling(values: pd.Series) -> tuple[pd.Series, str]:
 
 
 def without_codes(values: pd.Series) -> tuple[pd.Series, str]:
-    """Return a column with its likely codes as missing cells, and a note."""
+    """Return a column in which likely codes are missing cells, and a note."""
     codes = special_codes(values)
     days = values.to_numpy().astype("datetime64[D]") if values.dtype.kind == "M" else values
     shown = ", ".join(map(written, codes))

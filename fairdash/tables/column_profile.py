@@ -27,15 +27,15 @@ class ColumnProfile:
     name
         Name of the column.
     kind
-        Type of its cells, in plain words.
+        Type of the column's cells, in plain words.
     n_missing, n_distinct
-        Number of missing cells, and of distinct values among the others (0 for the kind "other").
+        Number of missing cells, and number of distinct values in the other cells (0 for the kind "other").
     minimum, mean, maximum
-        Statistics of the known cells for numbers and truth values; None for other kinds. The mean is weighted
-        by exposure if there is one, unless the column is a total over the exposure.
+        Statistics of the known cells for numbers and truth values; None for other kinds. If there is an
+        exposure, the mean is weighted by it, unless the column contains totals over the exposure.
     histogram
-        Counts of rows in twelve equal intervals from lowest to highest. For text, counts of the twelve most
-        frequent levels. Empty for other kinds.
+        For numbers, counts of rows in twelve equal intervals between minimum and maximum; for text, counts of
+        the twelve most frequent levels; empty for other kinds.
     """
 
     name: str
@@ -70,7 +70,7 @@ def kind_of(values: pd.Series) -> Kind:
     if isinstance(values.dtype, pd.CategoricalDtype):
         return "text"
     if values.dtype == object:
-        # Before pandas 3, both text and mixtures of types have this type.
+        # Before pandas 3, columns of text and columns of mixed types both have the type object.
         return "text" if pd.api.types.infer_dtype(values, skipna=True) == "string" else "other"
     return "text" if pd.api.types.is_string_dtype(values) else "other"
 
@@ -78,17 +78,17 @@ def kind_of(values: pd.Series) -> Kind:
 def profile_table(
     frame: pd.DataFrame, *, weight: pd.Series | None = None, totals: Collection[str] = ()
 ) -> tuple[ColumnProfile, ...]:
-    """Describe each column of a table, in order.
+    """Return a profile of each column of a table, in order.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns).
     weight : Series, shape (n,), optional
-        Exposure of the rows, above 0. It weights all means except the mean exposure.
+        Exposure of each row, above 0, which weights all means except the mean exposure.
     totals
-        Columns that are totals over the exposure. Their means are unweighted, because a weighted mean would
-        count the length of a policy twice.
+        Columns with totals over the exposure. The mean of a total is unweighted, because a weighted mean
+        would count the length of a policy twice.
     """
     alike = set(totals) if weight is None else {*totals, weight.name}
     return tuple(
@@ -106,11 +106,11 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     minimum = mean = maximum = None
     if kind in NUMBERS and len(known):
         numbers = known.to_numpy(dtype=float)
-        # The sum of numbers near the largest float overflows. An infinite mean is then the correct result.
+        # The sum of numbers near the largest float overflows to infinity, which is the correct mean.
         with np.errstate(over="ignore"):
             mean = float(np.average(numbers, weights=None if weight is None else weight[values.notna()]))
         finite = numbers[np.isfinite(numbers)]
-        # Intervals of a histogram can't be computed near the largest float.
+        # A histogram has no intervals if its numbers are near the largest float.
         if len(finite) and np.abs(finite).max() < 1e300:
             histogram = np.histogram(finite, bins=_STEPS)[0].tolist()
         minimum, maximum = float(numbers.min()), float(numbers.max())
@@ -129,15 +129,15 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
 #: Number of quantile groups in FairQuant.
 GROUPS_WANTED = 50
 _MANY_ZEROS = 0.5
-#: Share of the total in the largest 1 % of the costs that indicates a heavy tail. It is less than a twelfth
-#: for normal or exponential costs.
+#: Share of the total in the largest 1 % of costs that indicates a heavy tail. For normal or exponential
+#: costs, the share is less than a twelfth.
 _FREQUENT_SHARE = 0.15
-#: Minimum number of rows beyond a quantile that is shown, so that the quantile reveals no single person.
+#: Minimum number of rows beyond a quantile in a remark, so that the quantile reveals no single person.
 _MIN_BEYOND = 20
 
 
 def target_remarks(target: pd.Series) -> tuple[str, ...]:
-    """Return sentences if a target has many zeros or a heavy tail; fairdash clips neither.
+    """Return sentences on a target with many zeros or a heavy tail; fairdash changes neither zeros nor tail.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
 
 
 def quantile_support(values: pd.Series) -> int:
-    """Count the distinct groups among `GROUPS_WANTED` quantile groups. Equal values stay in one group.
+    """Count the distinct groups among `GROUPS_WANTED` quantile groups. Equal values are in the same group.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def quantile_support(values: pd.Series) -> int:
         A sensitive column: float64, finite.
     """
     share = (values.rank().to_numpy() - 0.5) / len(values)
-    # Rounding may put a product just below a whole number, so the floor gets a small addition.
+    # Rounding may put a product just below a whole number, so 1e-9 is added before the floor.
     return len(np.unique(np.floor(share * min(GROUPS_WANTED, len(values)) + 1e-9)))
 
 

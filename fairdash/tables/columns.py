@@ -16,24 +16,24 @@ from fairdash.tables.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
 from fairdash.utils.classes import MIN_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
 from fairdash.utils.rounding import is_rounding, precision
 
-#: Role of columns that training uses and no predictor sees. They may be constant without a penalty.
+#: Role of columns that training uses and no predictor receives. Without a penalty, they may be constant.
 SENSITIVE_FEATURE = "sensitive feature"
 
 #: Largest usable magnitude: squares of larger numbers overflow a 64-bit float.
 MAX_MAGNITUDE = 1e150
 
-#: Maximum number of levels to check in a text column: with more, it identifies rows and is slow to check.
+#: Maximum number of levels to check in a text column: one with more levels identifies rows.
 _MAX_TEXTS = 10_000
-#: Types of levels that JSON can store, and therefore also a model's file.
+#: Types of levels that JSON, and therefore a model's file, can store.
 _LEVELS_OF_A_FILE = (str, bool, int, float)
 
 
 def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
     """List the problems of a float column in its role: missing or infinite cells, or a single value.
 
-    A constant prediction can be audited, because it depends on nothing. An exposure must be above zero,
-    because a rate divides by it. Rows without exposure are never left out silently, because they may contain
-    claims.
+    A constant prediction can be audited: it depends on no other column. An exposure must be above zero,
+    because rates are divided by the exposure. Rows without exposure are never left out silently, because they
+    may contain claims.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.n
 
 
 def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
-    """Return the lines of the first five affected rows; an empty list if the lines are unknown."""
+    """Return the lines of the first five rows selected by `which`; an empty list if lines are unknown."""
     return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
@@ -109,7 +109,7 @@ def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
 
 
 def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterator[Problem]:
-    """Yield the problems of a column of any type that groups rows; `lines` has shape (n,)."""
+    """Yield the problems of a column with the group of each row, of any type; `lines` has shape (n,)."""
     missing = values.isna().to_numpy()
     if missing.any():
         yield Problem(
@@ -128,7 +128,7 @@ def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterat
 
 
 def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = object) -> Iterator[Problem]:
-    """Yield the problems of a training column as a feature; its levels must share a type."""
+    """Yield the problems of a training column as a feature; the levels of a category must share a type."""
     if is_number(values):
         yield from number_problems(values)
     elif not _has_levels(values, levels):
@@ -140,7 +140,7 @@ def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = obj
 
 
 def number_problems(values: pd.Series) -> Iterator[Problem]:
-    """Yield the problems of a column of numbers other than missing cells."""
+    """Yield the problems of a numeric column, except missing cells."""
     infinite = np.isinf(_floats(values))
     if infinite.any():
         yield infinite_problem(str(values.name), infinite)
@@ -200,12 +200,12 @@ def require_unique(table: pd.DataFrame) -> None:
 
 
 def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -> pd.DataFrame:
-    """Convert all columns to encodable kinds: numbers, categories or text; the rows stay the same.
+    """Convert all columns to kinds that can be encoded (numbers, categories or text), and retain all rows.
 
     Parameters
     ----------
     numbers
-        Columns that must be numeric, because they were numeric when the model was trained.
+        Names of columns that must be numeric, because they were numeric when the model was trained.
 
     Raises
     ------
@@ -232,12 +232,12 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
     Parameters
     ----------
     values
-        Array, Series or DataFrame, (n,) or (n, d). Rows are matched by position.
+        Sensitive features as array, Series or DataFrame, (n,) or (n, d). Rows are matched by position.
     name
         Name in messages for columns that have no name.
     fewest
-        Minimum number of rows of a class. Smaller classes are merged. Use 0 for rows that are not used for
-        training.
+        Minimum number of rows of a class. Smaller classes are merged. For rows that training does not use,
+        pass 0.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
 
 
 def _as_numbers_or_text(column: pd.Series) -> pd.Series:
-    """Convert a column of objects to numbers if all of its cells are numbers; else return it unchanged."""
+    """Convert a column of objects to numbers if all its cells are numbers; return others unchanged."""
     if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
         return column
     try:
@@ -299,9 +299,9 @@ def _not_numbers(column: pd.Series) -> Problem:
 
 
 def as_classes(values: pd.Series) -> Classes | None:
-    """Return the classes of a column; None for any other content, or for text that a fix makes numeric.
+    """Return the classes of a column; None for other content, and for text that a fix can convert to numbers.
 
-    Numbers stored as text, for example because of an unknown decimal mark, are not classes.
+    Numbers that are stored as text, for example because of an unknown decimal mark, are not classes.
 
     >>> as_classes(pd.Series(["F", "M"] * 30)).names, as_classes(pd.Series(["1", "2"] * 30))
     (('F', 'M'), None)
@@ -310,7 +310,7 @@ def as_classes(values: pd.Series) -> Classes | None:
         return None
     counts = values.value_counts()
     if getattr(values.dtype, "ordered", False):
-        # An ordered category is intentional, so it is not checked further.
+        # An ordered category was chosen on purpose, so its levels are not checked.
         return classes_of(values)
     if len(counts) > _MAX_TEXTS or date_fixes(values) or holds_bands(values) or can_convert(values):
         return None
@@ -319,7 +319,7 @@ def as_classes(values: pd.Series) -> Classes | None:
 
 
 def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
-    """Return each row's class code as float64, NaN if missing, or the problem that prevents its use."""
+    """Return each row's class code as float64, NaN if missing, or the problem of the column in its role."""
     if (why := why_no_classes(classes)) is None:
         codes = np.where(classes.codes < 0, np.nan, classes.codes)
         return pd.Series(codes, index=values.index, name=values.name)
@@ -328,13 +328,13 @@ def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Prob
 
 
 def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
-    """Return notes on columns by name; a class's indicator column gets the note of its original column.
+    """Return notes by column name; the indicator column of a class gets the note of the original column.
 
     >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
     'Region of residence: north'
     """
     names, more = tuple(classes), {}
     for column in columns if names else ():
-        if (own := column_of(column, names)) in texts:
-            more[column] = texts[own] + column.removeprefix(own)
+        if (original := column_of(column, names)) in texts:
+            more[column] = texts[original] + column.removeprefix(original)
     return {**texts, **more}

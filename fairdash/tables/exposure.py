@@ -1,8 +1,8 @@
 """Rates per unit of exposure, and detection of the column that identifies policies with several rows.
 
-A policy that lasts half a year has half the time for claims. With the rate y = N / w as the target and the
-exposure w as the weight, the average prediction is a frequency, Σ N / Σ w, and the weighted Poisson deviance
-of the rates equals that of the counts with offset ln w.
+A policy that lasts half a year has half as much time for claims as a full year. With the rate y = N / w as
+the target and the exposure w as the weight, the average prediction is a frequency, Σ N / Σ w, and the
+weighted Poisson deviance of the rates equals the deviance of the counts with offset ln w.
 
 >>> import pandas as pd
 >>> looks_like_total(pd.Series([0, 1, 0, 2], name="ClaimNb"))
@@ -12,10 +12,10 @@ False
 >>> looks_like_total(pd.Series([0, 0, 0, 812.5, 90.1, -40.2], name="ClaimAmount"))  # with a recovery
 True
 
-A policy column is recognised by its cells, whatever its name. A policy number has many values, each in a few
-rows, and rows with the same value agree in the columns that describe a policy: sex, region, vehicle. Rows of
-one place agree only in the place, rows of one vehicle model only in the vehicle, and rows of one date, age or
-amount in almost no column.
+The cells of a column, not its name, show that it contains policy numbers. A column of policy numbers has many
+values, each in a few rows, and rows with the same value agree in the columns that describe a policy: sex,
+region, vehicle. Rows with the same place agree only in the place, rows with the same vehicle model only in
+the vehicle, and rows with the same date, age or amount in almost no column.
 
 >>> rng = np.random.default_rng(0)
 >>> policy = np.repeat(rng.permutation(4000)[:300], 3)
@@ -46,7 +46,7 @@ _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
 #: Minimum share of zeros in a column of totals: most policies have no claim.
 _MANY_ZEROS = 0.5
 
-#: Options for amounts below zero: use them unchanged, count them as 0, or leave their rows out.
+#: Options for negative amounts: use them unchanged, count them as 0, or leave out the rows.
 AS_THEY_ARE, FLOOR, DROP_NEGATIVE = "as_they_are", "floor", "drop_negative"
 OF_NEGATIVES = (AS_THEY_ARE, FLOOR, DROP_NEGATIVE)
 
@@ -60,7 +60,7 @@ def looks_like_total(target: pd.Series) -> bool:
     """Return whether a column contains counts or totals that grow with the exposure, and not a rate.
 
     Counts are whole numbers of at least 0. Totals are 0 in at least half of the rows, and fewer than half of
-    the other amounts are negative, such as recoveries. A column with the name of a rate is neither.
+    the other amounts are negative, such as recoveries. A column with the name of a rate has neither.
     """
     if not can_be_rate(target) or "rate" in meanings_of(target.name):
         return False
@@ -80,33 +80,33 @@ def holds_counts(cells: np.ndarray) -> bool:
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Minimum number of distinct values of a policy number, and its maximum average number of rows per value.
+#: Minimum number of distinct policy numbers in a column, and maximum average number of rows of a policy.
 _MIN_VALUES, _MAX_ROWS_EACH = 50, 50
-#: A share of 0.95 of the rows must belong to values with at most 4 times the average number of rows, or at
-#: most 12 rows. Measurements and places have more frequent values.
+#: At least 95 % of the rows must have a value that occurs at most 4 times as often as the average value, or
+#: at most 12 times. Measurements and places have values that are more frequent.
 _MAX_TIMES, _MIN_CROWD, _NOT_CROWDED = 4, 12, 0.95
-#: Maximum and minimum number of compared pairs of rows with the same value.
+#: Maximum and minimum number of pairs of rows with the same value that are compared.
 _MAX_PAIRS, _MIN_PAIRS = 4000, 30
-#: Minimum agreement beyond chance in a column that describes the policy, and the minimum share and number of
-#: such columns.
+#: Minimum agreement beyond chance that shows that a column describes the policy, and minimum share and number
+#: of such columns.
 _AGREE, _MIN_AGREEING, _MIN_COLUMNS = 0.5, 0.6, 2
-#: Concepts of columns that differ between the rows of a policy.
+#: Meanings of columns whose values differ between the rows of a policy.
 _OF_ROWS = frozenset({*CLAIMS, "exposure", "row_number"})
 _OF_PEOPLE = frozenset({"age", "driver_age", "protected"})
-#: Concepts of columns that can't be policy numbers.
+#: Meanings of columns that can't be policy numbers.
 _MEASURED = frozenset({*_OF_ROWS, "age", "driver_age", "premium", "price", "cost", "income"}) - {"row_number"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Policies:
-    """Column of policy numbers, which repeat in the rows of a policy.
+    """Column of policy numbers; all rows of a policy have the same number.
 
     Parameters
     ----------
     column
         Name of the column.
     count, rows
-        Number of policies, and of rows.
+        Number of policies, and number of rows.
     """
 
     column: str
@@ -114,7 +114,7 @@ class Policies:
     rows: int
 
     def in_words(self) -> str:
-        """Format the numbers of policies and rows."""
+        """Return a phrase with the numbers of policies and rows."""
         return f"{self.count:,} policies in {self.rows:,} rows"
 
     @property
@@ -124,14 +124,14 @@ class Policies:
 
 
 def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies | None:
-    """Return the column of policy numbers with the fewest values; None if no policy has several rows.
+    """Return the column of policy numbers with the fewest values; None if all policies have one row.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     but
-        Columns with another known role, such as the price. They are still used to compare rows.
+        Columns that have another role, such as the price, and are used only to compare rows.
     """
     best = None
     for name in frame.columns:
@@ -146,7 +146,7 @@ def find_policies(frame: pd.DataFrame, *, but: Collection[str] = ()) -> Policies
 
 
 def _codes_of_id(values: pd.Series) -> Index | None:
-    """Return the code of each row's value, (n,); None if a column does not look like policy numbers."""
+    """Return a code for each row's value, (n,); None if the column does not look like policy numbers."""
     kind, n = kind_of(values), len(values)
     if kind not in ("text", "whole number", "number") or values.isna().any():
         return None
@@ -169,8 +169,8 @@ def _are_whole(values: pd.Series) -> bool:
 
 
 def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> bool:
-    """Return whether rows with one value agree like rows of one policy, or the column's name says so."""
-    # Pairs are random, because neighbouring rows may belong to one policy even if the value covers many.
+    """Return whether rows with equal values agree like rows of a policy, or the name means policies."""
+    # Pairs are random, because neighbouring rows often belong to one policy even if a value has many.
     order = np.lexsort((np.random.default_rng(0).random(len(codes)), codes))
     same = np.flatnonzero(codes[order][1:] == codes[order][:-1])
     if len(same) < _MIN_PAIRS or is_named:
@@ -191,9 +191,9 @@ def _describes(frame: pd.DataFrame, name: str, codes: Index, is_named: bool) -> 
 
 
 def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
-    """Return the agreement of two sets of rows beyond chance, at most 1; None if it can't be measured.
+    """Return the agreement beyond chance of two sets of rows, at most 1; None if the values can't show it.
 
-    It is the rank correlation for numbers, and the share of equal cells, corrected for chance, for others.
+    It is the rank correlation for numbers, and the share of equal cells, corrected for chance, for text.
     """
     kind = kind_of(values)
     both = values.iloc[np.concatenate([first, second])]
@@ -203,7 +203,7 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
         codes = pd.factorize(both)[0]
         chance = float(np.sum((np.bincount(codes + 1) / len(codes)) ** 2))
         equal = float(np.mean(codes[: len(first)] == codes[len(first) :]))
-        # A column with as many levels as rows would have no equal pairs by chance.
+        # If a column has as many levels as rows, no pair is equal by chance.
         return (equal - chance) / (1 - chance)
     ranks = as_floats(both).rank().fillna(0.0).to_numpy()
     one, two = ranks[: len(first)], ranks[len(first) :]
@@ -215,11 +215,11 @@ def _agreement(values: pd.Series, first: Index, second: Index) -> float | None:
 def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
     """Return target ÷ exposure under the target's name, and a sentence that describes the division."""
     total, whole = float(target.sum()), float(exposure.sum())
-    said = (
+    sentence = (
         f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and rows are weighted by "
         f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
     )
-    return (target / exposure).rename(str(target.name)), said
+    return (target / exposure).rename(str(target.name)), sentence
 
 
 def unit_of_rate(target: str, exposure: str) -> str:
@@ -235,15 +235,15 @@ def unit_of_rate(target: str, exposure: str) -> str:
 def rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:
     """Divide columns with too large numbers by a power of ten, and add the power to their units."""
     for column, values in columns.items():
-        exponent = _needless_exponent(values)
+        exponent = _exponent_of_scale(values)
         if exponent:
             columns[column] = values / 10.0**exponent
             units[column] = f"10^{exponent} {units.get(column, '')}".rstrip()
             notes.append(f"“{column}” is divided by 10^{exponent} because training uses single precision.")
 
 
-def _needless_exponent(values: pd.Series) -> int:
-    """Return the power of ten to divide a column by so that its squares fit a float; usually 0."""
+def _exponent_of_scale(values: pd.Series) -> int:
+    """Return the exponent e, usually 0, for which the squares of the values ÷ 10ᵉ fit a float."""
     if values.dtype != np.float64:
         return 0
     largest = np.abs(values.to_numpy()).max(initial=0.0, where=~np.isnan(values.to_numpy()))

@@ -1,4 +1,4 @@
-"""Feature selection: columns to use, columns left out or in doubt, and fixes to include them.
+"""Feature selection: columns to use, columns that are left out or in doubt, and fixes that make them usable.
 
 A feature is in doubt if it contains the sensitive column in another form: copied, rescaled, recoded or cut
 more finely.
@@ -40,27 +40,27 @@ IDENTIFIER = "almost as many levels as rows, like an identifier"
 
 #: Probability below which a coincidence counts as impossible.
 CHANCE = 1e-6
-#: Two continuous columns with this rank correlation put nearly every pair of rows in the same order.
+#: Minimum rank correlation of two columns that order nearly every pair of rows alike.
 _SAME_ORDER = 0.9999
-#: Rank correlation that a sample of two such columns always reaches.
+#: Minimum rank correlation that a sample of rows from two columns with the same order always reaches.
 _NEARLY_SAME = 0.99
-#: Minimum number of known cells for a report, unless half of all cells are known.
+#: Minimum number of known cells for a report of leakage, unless half of all cells are known.
 _MIN_KNOWN = 50
-#: Number of rows in a quick first check, which excludes most features.
+#: Number of rows in a quick preliminary check, which shows for most features that there is no leakage.
 FEW = 2000
 
 
 def choose_features(
     frame: pd.DataFrame, names: Sequence[str], *, kept: set[str], lines: np.ndarray | None, notes: list[str]
 ) -> tuple[dict[str, pd.Series], list[Problem]]:
-    """Select the columns that may help to predict, convert them for training, and report problems.
+    """Select the columns that may be predictive, convert them for training, and report problems.
 
     Parameters
     ----------
     names
         Names of the requested features.
     kept
-        Names of features to use although they look like identifiers.
+        Names of features that are used although they look like identifiers.
     lines : array, shape (n,)
         Line of the file on which each row begins, if the table comes from a file.
     notes
@@ -110,7 +110,7 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
         codes, levels = pd.factorize(values)
         bands = bands_in_order(levels.tolist())
         order = sorted(levels) if bands is None else list(bands)
-        # Missing cells have code -1, which selects the last element.
+        # A missing cell has code -1, which selects the last element, NaN.
         place = np.append(pd.Index(order).get_indexer(levels), -1)
         dtype = pd.CategoricalDtype(order, ordered=bands is not None)
         return pd.Series(
@@ -124,8 +124,8 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
 def leakage_problems(
     features: Mapping[str, pd.Series], sensitive: Mapping[str, pd.Series]
 ) -> Iterator[Problem]:
-    """Report features that determine a sensitive column; both are columns by name, with finite cells."""
-    # Columns with other problems are checked once these are fixed.
+    """Report features that determine a sensitive column; both arguments map names to columns."""
+    # A column with another problem is checked after the user has fixed that problem.
     sound = {
         name: values for name, values in sensitive.items() if np.isfinite(values).all() and varies(values)
     }
@@ -140,20 +140,20 @@ def leakage_problems(
 
 
 def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
-    """Return problems with columns that a fix could make usable: dates, identifiers, numbers stored as text.
+    """Return the problems of columns that a fix can make usable: dates, identifiers, numbers stored as text.
 
-    The table can be used without these fixes. Each problem lists the fixes that add its column as a feature.
+    The table can be used without these fixes. Each problem lists the fixes that add the column as a feature.
     """
     proposals: list[Problem] = []
     ways: tuple[Fix, ...]
     for name in frame.columns:
         values = frame[name]
         why = exclusion_reason(values)
-        if said := said_of_codes(values):
+        if sentence := said_of_codes(values):
             hint = "Make these cells missing, or leave them if the values are right."
             proposals.append(
                 Problem(
-                    what=said[0].partition("” ")[2].partition(".")[0],
+                    what=sentence[0].partition("” ")[2].partition(".")[0],
                     hint=hint,
                     column=name,
                     fixes=(Fix("codes", name),),
@@ -229,7 +229,7 @@ def exclusion_reason(values: pd.Series) -> str | None:
 
 
 def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, str]]:
-    """Yield each pair ``(feature, sensitive column)`` in which the feature determines the latter."""
+    """Yield each pair ``(feature, sensitive column)`` whose feature determines the sensitive column."""
     for (name, values), (column, s) in product(features.items(), sensitive.items()):
         if determines(values, s):
             yield str(name), str(column)
@@ -238,19 +238,19 @@ def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, s
 def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Return whether a feature determines a sensitive column.
 
-    This is the case if rows with the same value of the feature always share one sensitive value, in more rows
-    than chance explains, or if both columns order the rows in the same or the opposite way. It is also the
-    case if the feature is missing exactly where the sensitive column has one of two values.
+    A feature determines a sensitive column if rows with the same feature value always share one sensitive
+    value, in more rows than chance explains, or if both columns order the rows in the same or the opposite
+    way, or if the feature is missing exactly where the sensitive column has one of its two values.
 
     Parameters
     ----------
     feature : Series, shape (n,)
-        Column of any type. Its missingness is checked as a separate column, and its values only where known.
+        Column of any type. The pattern of missing cells and the known values are checked separately.
     sensitive : Series, shape (n,)
         float64 without missing cells, not constant.
     """
-    own = feature.isna().astype(float)
-    if varies(own) and _reads_off(own, pd.Series(sensitive.to_numpy(dtype=float), index=own.index)):
+    blank = feature.isna().astype(float)
+    if varies(blank) and _implies(blank, pd.Series(sensitive.to_numpy(dtype=float), index=blank.index)):
         return True
     known = feature.notna().to_numpy()
     n = int(known.sum())
@@ -258,10 +258,10 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
         return False
     f = feature[known].reset_index(drop=True)
     s = pd.Series(sensitive.to_numpy(dtype=float)[known])
-    return _reads_off(f, s) or same_order(f, s)
+    return _implies(f, s) or same_order(f, s)
 
 
-def _reads_off(f: pd.Series, s: pd.Series) -> bool:
+def _implies(f: pd.Series, s: pd.Series) -> bool:
     """Return whether equal features imply equal sensitive values, in more rows than chance explains."""
     few = a_few(len(f))
     if not is_function(f.iloc[few], s.iloc[few]):
@@ -274,11 +274,11 @@ def _reads_off(f: pd.Series, s: pd.Series) -> bool:
     if len(counts) < 2:
         return False
     common = (s == counts.index[0]).to_numpy()
-    # A frequent value, such as a mileage of 0, gives no information on the other values.
+    # A frequent value, such as a mileage of 0, gives no evidence on the other values.
     if min(float(again[common].mean()), float(again[~common].mean())) < 0.5 or not is_function(f, s):
         return False
     further = f.duplicated().to_numpy()
-    # This bounds the probability that each further row of a level agrees with the first one by chance.
+    # This bounds the logarithm of the probability that all further rows agree by chance.
     chance = float((further & common).sum()) * np.log(counts.iloc[0] / len(s))
     chance += float((further & ~common).sum()) * np.log(counts.iloc[1] / len(s))
     return bool(chance < np.log(CHANCE))
@@ -289,11 +289,13 @@ def same_order(f: pd.Series, s: pd.Series) -> bool:
     few = a_few(len(f))
     if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[few].nunique() < len(few) / 2:
         return False
-    return _order(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _order(f, s) > _SAME_ORDER
+    return (
+        _rank_correlation(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _rank_correlation(f, s) > _SAME_ORDER
+    )
 
 
 def a_few(n: int) -> np.ndarray:
-    """Return a sample of row numbers that rules out most features without a search of all rows."""
+    """Return row numbers of a sample in which most features are ruled out without a search of all rows."""
     return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
 
 
@@ -309,7 +311,7 @@ def varies(values: pd.Series) -> bool:
 
 def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Return whether rows with the same feature value always share one sensitive value."""
-    # A level that occurs once can't contradict itself.
+    # A level that occurs only once can't have two sensitive values.
     again = feature.duplicated(keep=False).to_numpy()
     levels = pd.factorize(feature[again])[0].astype(np.int64)
     if not len(levels):
@@ -319,10 +321,10 @@ def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
     return int(pairs.nunique()) == int(levels.max()) + 1
 
 
-def _order(feature: pd.Series, sensitive: pd.Series) -> float:
+def _rank_correlation(feature: pd.Series, sensitive: pd.Series) -> float:
     """Return the absolute rank correlation, in [0, 1]; 0 if either column is constant."""
-    own = feature.rank().to_numpy(dtype=float)
+    ranks = feature.rank().to_numpy(dtype=float)
     other = sensitive.rank().to_numpy(dtype=float)
-    if own.std() == 0 or other.std() == 0:
+    if ranks.std() == 0 or other.std() == 0:
         return 0.0
-    return float(abs(np.corrcoef(own, other)[0, 1]))
+    return float(abs(np.corrcoef(ranks, other)[0, 1]))

@@ -31,7 +31,7 @@ from fairdash.utils.text import counted, few
 
 _DAYS_IN_A_YEAR = 365.25
 
-#: Conversion of dates by kind of fix, and the order of day and month if the cells do not show it.
+#: For each kind of fix, the result of converting dates, and the order of day and month in ambiguous cells.
 _OF_DATES = {
     "year": ("year", None),
     "age": ("age", None),
@@ -55,12 +55,12 @@ KINDS = (
 
 
 def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
-    """Reject fixes of an unknown kind or of a column that does not exist.
+    """Raise an error for fixes of an unknown kind, and for fixes of a column that does not exist.
 
     Raises
     ------
     DataError
-        There is one problem for each such fix.
+        The error has one problem for each unsuitable fix.
     """
     checks, hint = Checks(DataError), "Choose the data again on the data page."
     for fix in fixes:
@@ -72,14 +72,14 @@ def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
 
 
 def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
-    """Add a fix, which replaces a previous fix on the same subject and column.
+    """Add a fix, which replaces any previous fix of the same column on the same subject.
 
     >>> agreed = Fix("convert", "cost"), Fix("floor", "cost")
     >>> [each.kind for each in with_fix(agreed, Fix("drop_negative", "cost"))]
     ['convert', 'drop_negative']
     """
-    asked = fix.column, _question(fix.kind)
-    return (*(each for each in fixes if (each.column, _question(each.kind)) != asked), fix)
+    subject = fix.column, _question(fix.kind)
+    return (*(each for each in fixes if (each.column, _question(each.kind)) != subject), fix)
 
 
 def _question(kind: str) -> str:
@@ -92,9 +92,9 @@ def _question(kind: str) -> str:
 def apply_fixes(
     frame: pd.DataFrame, roles: Roles, fixes: Sequence[Fix], notes: list[str]
 ) -> tuple[pd.DataFrame, Roles]:
-    """Convert the columns that have a conversion, and leave out the excluded ones.
+    """Convert columns as the fixes state, and leave out the columns that a fix excludes.
 
-    The notes describe each change.
+    The notes have a sentence for each change.
     """
     fresh: dict[str, pd.Series] = {}
     # Codes become missing cells before the column is converted.
@@ -125,8 +125,8 @@ def apply_fixes(
 def can_convert(values: pd.Series) -> bool:
     """Return whether a text column may be converted to numbers.
 
-    At least half of its cells must be numbers, none with a leading zero. A column with bands such as 6-7 is
-    not converted, because the bands would be lost.
+    At least half of the column's cells must be numbers, and no number may have a leading zero. A column with
+    bands such as 6-7 is not converted, because the bands would be lost.
     """
     is_text = kind_of(values) == "text" and not holds_bands(values)
     return is_text and (holds_numbers(values) or sole_mark(values) != "")
@@ -138,7 +138,7 @@ def sole_mark(values: pd.Series) -> str:
 
 
 def conversions(values: pd.Series) -> tuple[Fix, ...]:
-    """Return the fixes that convert a text column to numbers; empty if there are none."""
+    """Return the fixes that convert a text column to numbers, if any."""
     name = str(values.name)
     if not can_convert(values):
         return ()
@@ -165,7 +165,7 @@ def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
     Parameters
     ----------
     zero
-        Text to read as 0, if any.
+        Text that means 0, such as a dash, if any.
     """
     numbers = to_numbers(values)
     note = f"“{values.name}” is converted from text to numbers"
@@ -183,9 +183,9 @@ def _convert(values: pd.Series, *, zero: str = "") -> tuple[pd.Series, str]:
 
 
 def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
-    """Return the fixes for a column of dates, typed or written as text; empty for other content.
+    """Return the fixes for a column of dates, stored as dates or as text; no fix for other content.
 
-    If day and month are ambiguous, there are fixes for both orders (see :func:`use_of_dates`).
+    If the order of day and month is ambiguous, there are fixes for both orders (see :func:`use_of_dates`).
     """
     orders = _orders(values)
     return tuple(
@@ -196,7 +196,7 @@ def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
 
 
 def use_of_dates(ways: Sequence[Fix]) -> tuple[str, str]:
-    """Return the problem ("" if none) and the hint for a column with these fixes from :func:`date_fixes`."""
+    """Return the problem ("" if none) and the hint for a column, given its fixes from :func:`date_fixes`."""
     if any(_OF_DATES[way.kind][1] for way in ways):
         doubt = "day and month are ambiguous: neither is ever above 12"
         return doubt, "Choose which comes first, and use them as a year or as an age."
@@ -212,9 +212,9 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
 
 
 def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
-    """Return a column's dates as days, or its numbers, and whether they are dates.
+    """Return a column's numbers, or its dates as days, and whether the column has dates.
 
-    Ambiguous dates are read in either order. Missing or infinite cells are NaN. Other content gives None.
+    Ambiguous dates may have either order. Missing or infinite cells are NaN. Other content gives None.
     """
     kind = kind_of(values)
     if orders := _orders(values):
@@ -231,17 +231,17 @@ def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
 
 
 def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
-    """Convert unambiguous dates to years with a fraction, and add a note."""
+    """Convert dates to years with a fraction if their order is unambiguous, and add a note."""
     years, note = _from_dates(values, "year")
     notes.append(note)
     return years
 
 
 def _orders(values: pd.Series) -> tuple[str, ...]:
-    """Return the possible orders of day, month and year in a column's dates; empty if it has no dates."""
+    """Return the possible orders of day, month and year in a column's dates, if it has dates."""
     known, kind = values.dropna(), kind_of(values)
     if (kind == "date" and len(known)) or day_numbers(values) is not None:
-        # Typed dates, and numbers such as 19480711, are unambiguous.
+        # Cells stored as dates, and numbers such as 19480711, are unambiguous.
         return (YEAR_FIRST,)
     return date_orders(known.unique()) if kind == "text" else ()
 
@@ -249,8 +249,8 @@ def _orders(values: pd.Series) -> tuple[str, ...]:
 def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
     """Convert dates to years with a fraction, or to ages in years; missing cells are NaN.
 
-    Ages refer to the last day of the latest year in the column. Another day would shift all ages equally.
-    :func:`can_use_dates` must be true for the column.
+    Ages refer to the last day of the latest year in the column. Ages on any other day would differ by the
+    same number of years in all rows. The column must satisfy :func:`can_use_dates`.
     """
     use, order = _OF_DATES[kind]
     note = f"“{values.name}” is used as "
@@ -258,8 +258,8 @@ def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
         order = order or _orders(values)[0]
         note = f"“{values.name}” is read as dates, with {ORDER_WORDS[order]}, and used as "
         values = to_dates(values, order)
-    found = day_numbers(values)
-    days = pd.to_datetime(values) if found is None else found
+    dates = day_numbers(values)
+    days = pd.to_datetime(values) if dates is None else dates
     year = days.dt.year
     start = pd.to_datetime(pd.DataFrame({"year": year.fillna(2000).astype(int), "month": 1, "day": 1}))
     exact = year + (days - start).dt.total_seconds() / 86400 / _DAYS_IN_A_YEAR

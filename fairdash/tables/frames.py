@@ -1,4 +1,4 @@
-"""Conversion of frames from pandas, polars and Arrow to plain columns, as the readers do for files."""
+"""Conversion of frames from pandas, polars and Arrow to the column types that the file readers return."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def plain_frame(
     table
         A frame of pandas or polars, or a table of Arrow.
     named
-        Columns that have a role. They are never left out.
+        Columns that have a role, which are never left out.
     sensitive
-        Columns among `named` whose bands, such as 18-24, become ordered classes.
+        Columns of `named` in which bands, such as 18-24, become ordered classes.
     """
     frame = as_pandas(_with_signed_codes(table))
     if not all(isinstance(name, str) for name in frame.columns):
         names = [str(name) for name in frame.columns]
         frame = frame.set_axis(names, axis=1) if len(set(names)) == len(names) else frame
     if not frame.columns.is_unique:
-        # A later check raises an error that names these columns.
+        # A later check raises an error that names duplicated columns.
         return frame, []
     notes: list[str] = []
     fresh: dict[str, pd.Series] = {}
@@ -53,9 +53,9 @@ def plain_frame(
         values = frame[name]
         plain = _plain(values)
         if name in sensitive and (bands := in_order(plain)) is not None:
-            plain, said = bands
-            notes.append(said)
-        elif name not in named and (why := _of_no_use(plain)):
+            plain, note = bands
+            notes.append(note)
+        elif name not in named and (why := _why_not_usable(plain)):
             left_out.setdefault(why, []).append(name)
         if plain is not values:
             fresh[name] = plain
@@ -69,10 +69,10 @@ def plain_frame(
 
 
 def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
-    """Return a column's bands as numbers or ordered classes, with a note; None if it has no bands.
+    """Return a column's bands as numbers or ordered classes, with a note; None for a column without bands.
 
-    Numbers with a last open band, such as 85+, stay numbers. If there are more bands than the maximum number
-    of classes, the bands become ranks.
+    Numbers with a last open band, such as 85+, are converted to numbers. If there are more bands than the
+    maximum number of classes, the bands become ranks.
 
     >>> ages = pd.Series(["45+", "18-24", "25-44"], name="age")
     >>> in_order(ages)[0].cat.categories.tolist()
@@ -100,9 +100,9 @@ def in_order(values: pd.Series) -> tuple[pd.Series, str] | None:
 
 
 def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
-    """Format bands with their ends, (n,); missing if both ends are missing.
+    """Format bands by their ends, (n,); the text is missing if both ends are missing.
 
-    A band includes its upper end, unless the next band of the same factor begins there.
+    A band includes its upper end, unless the next band of the same factor begins with this number.
 
     >>> low, high = pd.Series([18.0, 25.0, 60.0]), pd.Series([25.0, 59.0, None])
     >>> band_texts(pd.Series(["age"] * 3), low, high).tolist()
@@ -119,11 +119,11 @@ def band_texts(names: pd.Series, low: pd.Series, high: pd.Series) -> pd.Series:
 
 
 def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None:
-    """Replace numbers by the text of the interval or band that contains them; None if `levels` are no bands.
+    """Replace numbers by the text of their interval or band; None if `levels` are not bands.
 
     As in R's `cut`, an end with a square bracket belongs to the interval. Both ends belong to a band such as
-    18-24, unless the next band begins at its upper end. Numbers outside all bands stay unchanged, and numbers
-    in two bands raise a DataError.
+    18-24, unless the next band begins at the upper end. Numbers outside all bands stay unchanged, and a
+    number in two bands raises a DataError.
 
     >>> in_intervals(pd.Series([18, 25, 26]), ["[18,25]", "(25,90]"]).tolist()
     ['[18,25]', '[18,25]', '(25,90]']
@@ -160,8 +160,8 @@ def in_intervals(values: pd.Series, levels: Collection[str]) -> pd.Series | None
     )
 
 
-def _of_no_use(values: pd.Series) -> str:
-    """Explain why a column without a role is not used; "" if it can be used."""
+def _why_not_usable(values: pd.Series) -> str:
+    """Explain why fairdash does not use a column that has no role; "" if the column is usable."""
     if ROW_NAMES.fullmatch(str(values.name)) and numbers_rows(values):
         return "they number the rows"
     known = values.dropna()

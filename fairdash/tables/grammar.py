@@ -1,6 +1,6 @@
 """Patterns for numbers, dates, bands and names, used to read and to convert cells.
 
-The patterns match whole cells, and work in Python's engine and in Arrow's.
+The patterns match whole cells, and work in the engines of Python and of Arrow.
 
 >>> date_orders(["31.12.2019", "1.2.2020"]), date_orders(["01/02/2019", "12/31/2019"])
 (('day_first',), ('month_first',))
@@ -31,7 +31,7 @@ WHOLE = r"[+-]?[0-9]+"
 POWER = r"[+-]?[0-9]+[eE][+-]?[0-9]+"
 #: Pattern of a decimal number; `mark` stands for the decimal mark.
 FRACTION = r"[+-]?(?:[0-9]+[{mark}][0-9]*|[{mark}][0-9]+)(?:[eE][+-]?[0-9]+)?"
-#: Pattern of numbers such as 1.234 or 1,234, which may be a fraction or in the thousands.
+#: Pattern of numbers such as 1.234 or 1,234, whose mark may be decimal or separate thousands.
 AMBIGUOUS = r"[+-]?[1-9][0-9]{{0,2}}[{mark}][0-9]{{3}}"
 INFINITE = r"[+-]?(?i:inf|infinity)"
 LEADING_ZERO = r"[+-]?0[0-9].*"
@@ -41,14 +41,14 @@ THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}.,][0-9]{{3}})+(?:[.,][0-9]+)?"
 _SPACED = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
 #: Pattern of a grouped number; `mark` stands for the decimal mark and `other` for the thousands separator.
 GROUPED = r"[+-]?[1-9][0-9]{{0,2}}(?:[{other}][0-9]{{3}})+(?:[{mark}][0-9]+)?"
-#: Patterns of unambiguous numbers, in which both marks occur or one occurs twice.
+#: Patterns of unambiguous numbers, which contain both marks, or one mark twice.
 SURELY_GROUPED = (
     r"[+-]?[1-9][0-9]{{0,2}}(?:(?:[{other}][0-9]{{3}})+[{mark}][0-9]+|(?:[{other}][0-9]{{3}}){{2,}})"
 )
 #: Currency signs and codes at the start or end of a cell.
 _MONEY = r"(?:€|\$|£|¥|zł|EUR|USD|GBP|CHF|JPY|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|Fr\.|kr\.?)"
 _GAP = "[ \u00a0\u2009\u202f]*"
-#: Pattern, also for Arrow's engine, that finds cells with a unit before each cell is parsed.
+#: Pattern, also for Arrow's engine, that finds cells with a unit before the cells are parsed.
 SIGN_OF_UNIT = rf"^[+-]?{_GAP}{_MONEY}|(?:{_MONEY}|%)$"
 SPACES = f"[{_SPACES}]"
 WITH_UNIT = re.compile(
@@ -57,7 +57,7 @@ WITH_UNIT = re.compile(
 )
 _BOTH_MARKS = r"[+-]?[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:,[0-9]{3})+\.[0-9]+)"
 
-#: Pattern of all cells that may be numbers, with or without a unit.
+#: Pattern of all cells that may contain a number, with or without a unit.
 LIKE_NUMBER = re.compile(rf"[^A-Za-z0-9]*[0-9][0-9{_SPACES}.,]*(?:[eE][+-]?[0-9]+)?[^A-Za-z0-9]*")
 
 ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?"
@@ -89,7 +89,7 @@ _MONTH_OF_WORD["sept"] = 9
 
 
 def without_unit(text: str) -> tuple[str, str]:
-    """Split a cell into its number and the currency or percent sign around it ("" if none).
+    """Split a cell into a number and the currency or percent sign around the number ("" if none).
 
     >>> without_unit("€ 1.076,78"), without_unit("13,0 %"), without_unit("-$5"), without_unit("5 m")
     (('1.076,78', '€'), ('13,0', '%'), ('-5', '$'), ('5 m', ''))
@@ -106,7 +106,7 @@ _NEGATIVE = re.compile(
     r"(?P<money>[€$£¥] ?)?\((?P<inside>[^()]*[0-9][^()]*)\)|(?P<before>[^()]*[0-9]) ?[-\u2212]"
     r"|[\u2212\u2013](?P<after>.+)"
 )
-#: Pattern for a fast first check for negative numbers and open ends.
+#: Pattern for a fast preliminary check for negative numbers and open ends.
 SIGNS = "^[€$£¥]? ?[(\u2212\u2013<>≤≥]|[0-9] ?[-+\u2212]$"
 #: Pattern of a number with an open end, such as 250,000+ or >250000.
 _OPEN_END = re.compile(r"(?:[<>≤≥]=? ?)?(?P<limit>[^<>≤≥+]*?[0-9]) ?[+-]?")
@@ -125,7 +125,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     Parameters
     ----------
     texts, counts
-        Distinct texts of a column, none missing, and the number of rows of each.
+        Distinct texts of a column without missing cells, and the number of rows of each text.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
     >>> negatives(["(1)", "(2)"], [1, 1]), negatives(["5,000", "2,500-", "250,000+"], [1, 4, 4])
     ({}, {})
     """
-    found, behind, plain = {}, [], 0
+    replacements, behind, plain = {}, [], 0
     for text in texts:
         match = _NEGATIVE.fullmatch(text)
         if match is None:
@@ -142,17 +142,17 @@ def negatives(texts: Sequence[str], counts: Sequence[int]) -> dict[str, str]:
             continue
         number = "".join(part for part in match.groups() if part).strip()
         if number[:1] not in "+-" and LIKE_NUMBER.fullmatch(number):
-            found[text] = f"-{number}"
+            replacements[text] = f"-{number}"
             behind += [text] if match["before"] else []
-    # If all numbers have brackets, these are labels. With 250,000+, or in many rows, 2,500- is an open end.
+    # If all numbers have brackets, the cells are labels. With 250,000+ or in many rows, 2,500- is open.
     alone = len(behind) == 1 and counts[texts.index(behind[0])] > 1
     if behind and (alone or any(text.endswith("+") for text in texts)):
-        found = {text: number for text, number in found.items() if text not in behind}
-    return found if len(found) <= plain else {}
+        replacements = {text: number for text, number in replacements.items() if text not in behind}
+    return replacements if len(replacements) <= plain else {}
 
 
 def sole_mark(levels: Sequence[str]) -> str:
-    """Return the single placeholder among a column's distinct texts if all others are numbers; "" if none.
+    """Return the only placeholder among a column's distinct texts if all others are numbers; else "".
 
     >>> sole_mark(["-", "12", "1,250.50"]), sole_mark(["-", "*", "12"]), sole_mark(["-", "12", "soon"])
     ('-', '', '')
@@ -160,18 +160,18 @@ def sole_mark(levels: Sequence[str]) -> str:
     marks = [each for each in levels if not any(map(str.isdigit, each))]
     if len(marks) != 1 or len(levels) < 3 or not is_mark(marks[0].strip()):
         return ""
-    rest = pd.Series([each for each in levels if each != marks[0]])
-    return marks[0] if to_numbers(rest).notna().all() else ""
+    others = pd.Series([each for each in levels if each != marks[0]])
+    return marks[0] if to_numbers(others).notna().all() else ""
 
 
-def _signed(texts: pd.Series) -> pd.Series:
-    """Replace accounting notation by a minus sign, and numbers with an open end by their limit."""
+def _with_minus_signs(texts: pd.Series) -> pd.Series:
+    """Replace accounting notation by a minus sign, and a number with an open end by the number alone."""
     if not texts.str.contains(SIGNS, regex=True).fillna(False).any():
         return texts
     counts = texts.value_counts()
     levels = [str(each) for each in counts.index]
     signed = negatives(levels, counts.tolist())
-    limits = {each: found["limit"] for each in levels if (found := _OPEN_END.fullmatch(each))}
+    limits = {each: match["limit"] for each in levels if (match := _OPEN_END.fullmatch(each))}
     return texts.map({**{each: each for each in levels}, **limits, **signed}).astype("string")
 
 
@@ -183,9 +183,9 @@ def n_open_ends(values: pd.Series) -> int:
 
 
 def to_numbers(values: pd.Series) -> pd.Series:
-    """Parse text as numbers, ignoring thousands separators and currency signs; other text becomes missing.
+    """Parse texts as numbers, ignoring thousands separators and currency signs; other texts become missing.
 
-    Amounts in brackets are negative (see :func:`negatives`). A number with an open end counts as its limit.
+    Amounts in brackets are negative (see :func:`negatives`). An open end is ignored, so 85+ counts as 85.
 
     Parameters
     ----------
@@ -195,9 +195,9 @@ def to_numbers(values: pd.Series) -> pd.Series:
     Returns
     -------
     Series, float64
-        NaN if a cell is not a number, or exceeds the largest float.
+        Numbers, with NaN for a cell that is not a number or exceeds the largest float.
     """
-    texts = _bare(_signed(values.astype("string").str.strip()))
+    texts = _without_units(_with_minus_signs(values.astype("string").str.strip()))
     spaced = texts.str.fullmatch(_SPACED).fillna(False)
     texts = texts.where(~spaced, texts.str.replace(f"[{_SPACES}]", "", regex=True))
     both = texts.str.fullmatch(_BOTH_MARKS).fillna(False)
@@ -211,7 +211,7 @@ def to_numbers(values: pd.Series) -> pd.Series:
     return series.where(np.isfinite(series))
 
 
-def _bare(texts: pd.Series) -> pd.Series:
+def _without_units(texts: pd.Series) -> pd.Series:
     """Remove currency and percent signs around numbers."""
     signed = texts.str.contains(SIGN_OF_UNIT, regex=True).fillna(False)
     return (
@@ -222,11 +222,11 @@ def _bare(texts: pd.Series) -> pd.Series:
 def holds_numbers(values: pd.Series) -> bool:
     """Return whether at least half of a column's texts are unambiguous numbers, without leading zeros.
 
-    1.234 may be a fraction or in the thousands, so other cells must decide.
+    A cell such as 1.234 is ambiguous, because its mark may be decimal or separate thousands.
     """
-    # Even a million cells have few distinct texts, so only these are checked.
+    # Even a million cells have few distinct texts, so only distinct texts are checked.
     counts = values.dropna().astype("string").str.strip().value_counts()
-    known = _bare(_signed(pd.Series(counts.index, dtype="string")))
+    known = _without_units(_with_minus_signs(pd.Series(counts.index, dtype="string")))
     if known.empty or known.str.fullmatch(LEADING_ZERO).any():
         return False
     settled = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()
@@ -241,14 +241,14 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
     Parameters
     ----------
     texts
-        Distinct cells, none missing.
+        Distinct texts of a column without missing cells.
 
     Returns
     -------
     tuple of str
-        The orders. The tuple is empty if a text is not a date, or if the formats differ. It has two orders,
-        ``"day_first"`` and ``"month_first"``, if no day or month is above 12, unless both give the same
-        dates.
+        The orders, or an empty tuple if a text is not a date, or if the formats differ. There are two orders,
+        ``"day_first"`` and ``"month_first"``, if no day or month is above 12, unless both orders give the
+        same dates.
     """
     left: list[str] | None = None
     same = True
@@ -258,7 +258,7 @@ def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
         if not left:
             return ()
         same &= len(set(readings.values())) == 1
-    # If both orders give the same dates, for example only first Januaries, one of them is enough.
+    # If both orders give the same dates, for example only 1 January, one order is enough.
     return tuple(left or ())[: 1 if same else 2]
 
 
@@ -277,12 +277,12 @@ def to_dates(values: pd.Series, order: str) -> pd.Series:
     """
     known = values.dropna()
     read = {text: _readings(str(text).strip())[order] for text in known.unique()}
-    found = pd.Series([read[text] for text in known], index=known.index, dtype="datetime64[us]")
-    return found.reindex(values.index)
+    dates = pd.Series([read[text] for text in known], index=known.index, dtype="datetime64[us]")
+    return dates.reindex(values.index)
 
 
 def _readings(text: str) -> dict[str, datetime]:
-    """Return a map of each order in which a text is a date to that date."""
+    """Return the dates that a text may mean, as a map of orders to dates."""
     if match := _NUMBERS.fullmatch(text):
         one, two = int(match["one"]), int(match["two"])
         tried = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
@@ -300,7 +300,7 @@ def _readings(text: str) -> dict[str, datetime]:
         try:
             dates[order] = datetime(int(match["year"]), month, day, hour, minute, second, fraction)
         except ValueError:
-            # 30 February, or month 13, excludes this order.
+            # An impossible date, such as 30 February or month 13, excludes the order.
             continue
     return dates
 
@@ -335,7 +335,7 @@ _ALONE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
 
 
 def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
-    """Return the levels of a column from low to high; None if they are not bands.
+    """Return the levels of a column from low to high; None if the levels are not bands.
 
     Every level must be a band or a number, and at least one must be a band. No band may end below its start.
 
@@ -348,16 +348,16 @@ def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
         return None
     ends, n_bands = [], 0
     for level in levels:
-        found = band_ends(str(level))
-        if found is None:
+        band = band_ends(str(level))
+        if band is None:
             return None
-        ends.append((found[:2], str(level)))
-        n_bands += found[2]
+        ends.append((band[:2], str(level)))
+        n_bands += band[2]
     return tuple(level for _, level in sorted(ends)) if n_bands else None
 
 
 def band_ends(text: str) -> tuple[float, float, bool] | None:
-    """Return the start and end of a band or number, and whether it is a band; None if it is neither."""
+    """Return the start and end of a band or number, and whether the text is a band; None for other texts."""
     text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
     match, is_band = _ALONE.fullmatch(text), False
     if match is None:
@@ -369,7 +369,7 @@ def band_ends(text: str) -> tuple[float, float, bool] | None:
     if "under" in parts:
         return -inf, parts["under"], True
     if "over" in parts:
-        # The small addition sorts this band after a band that ends at the same number.
+        # The added 1e-9 sorts the open band after a band that ends at the same number.
         return parts["over"] + 1e-9, inf, True
     low = parts.get("low", -inf)
     high = parts.get("high", inf if is_band else low)
@@ -382,9 +382,9 @@ def words_in_order(name: str) -> tuple[str, ...]:
     >>> words_in_order("AgeDuConducteur"), words_in_order("durée d'exposition"), words_in_order("IDpol")
     (('age', 'du', 'conducteur'), ('duree', 'd', 'exposition'), ('id', 'pol'))
     """
-    # ID may be directly followed by a lower-case word.
-    found = re.findall(r"ID(?=[a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", _plain(name))
-    return tuple(word.lower() for word in found)
+    # The letters ID may be directly followed by a lower-case word.
+    words = re.findall(r"ID(?=[a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", _plain(name))
+    return tuple(word.lower() for word in words)
 
 
 def folded(text: str, *, umlauts: bool = False) -> str:
@@ -400,6 +400,6 @@ def folded(text: str, *, umlauts: bool = False) -> str:
 
 
 def _plain(text: str) -> str:
-    """Remove accents and keep the case."""
+    """Remove accents from a text without changing its case."""
     parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
     return "".join(letter for letter in parts if not unicodedata.combining(letter))

@@ -1,10 +1,10 @@
 """Recognition of the meaning of column headers in six languages; ``header_words.json`` lists the words.
 
-A phrase has one or more words. All must be in the header, in any order, and ``*`` matches any letters.
-Accents, capitals and separators are ignored, and ä may be written ae. A header without separators, such as
-``claimamount``, matches if it contains the phrase's words in their order. A compound of an age and its owner,
-such as ``ageph`` or ``Kundenalter``, is split if every part is a known word. Other words that contain "age",
-such as ``mileage``, do not match.
+A phrase has one or more words. The header must contain all words of a phrase, in any order, and ``*`` matches
+any letters. Accents, capitals and separators are ignored, and ä may be written ae. A header without
+separators, such as ``claimamount``, matches if it contains the words of the phrase in order. A compound of an
+age and its owner, such as ``ageph`` or ``Kundenalter``, is split if both are known words. Other words that
+contain "age", such as ``mileage``, do not match.
 
 >>> meanings_of("âge du conducteur")["driver_age"], "driver_age" in meanings_of("VehAge")
 (3, False)
@@ -25,20 +25,20 @@ from types import MappingProxyType
 
 from fairdash.tables.grammar import folded, words_in_order
 
-#: Clarity of a match: a phrase is the whole header, except for words such as "du", or one part of it, or its
-#: letters are inside a word.
+#: Clarity of a match: the phrase is the whole header, except for words such as "du", or a part of the header,
+#: or the phrase's letters are inside a word.
 WHOLE, PART, INSIDE = 3, 2, 1
 
 _SMALL = frozenset(
     "a al d da das de degli dei del della delle der des di die do du e el et gli het i il in la las le les"
     " lo los nb of on op por pour the und van von y".split()
 )
-#: Minimum length of a phrase to be searched in a header without separators.
+#: Minimum length of a phrase that is searched in headers without separators.
 _JOINED = 5
 
-#: Concepts of claims: a header has the concept that most of its words describe.
+#: Concepts of claims: a header expresses only the concept that most of its words describe.
 CLAIMS = ("claim_cost", "claim_count", "claim_flag")
-#: Concepts that a header expresses if it expresses all of the listed concepts.
+#: Concepts that a header expresses if it expresses each of several other concepts.
 _JOINT = {"driver_age": ("age", "person")}
 #: Letters that German inserts between the parts of a compound word.
 _LINKS = ("", "s", "n", "en")
@@ -50,8 +50,8 @@ _Phrase = tuple[tuple[re.Pattern[str], ...], re.Pattern[str]]
 def meanings_of(header: object) -> Mapping[str, int]:
     """Return each concept of the word table that a header expresses, with its clarity.
 
-    The clarity is 3 if the header has no other meaning, 2 if it has other words or no separators, and 1 if
-    only letters inside a word match. The concepts are the keys of ``header_words.json``.
+    The clarity is 3 if the header has no other meaning, 2 if the header has other words or no separators, and
+    1 if only letters inside a word match. The concepts are the keys of ``header_words.json``.
     """
     return _meanings(_words(str(header)))
 
@@ -67,7 +67,7 @@ def other_words(header: object, concept: str, of: str) -> bool:
         word
         for each in _JOINT.get(concept, (concept,))
         for parts, _ in _phrases()[each]
-        if _holds(parts, words)
+        if _has_words(parts, words)
         for word in words
         if any(part.fullmatch(word) for part in parts)
     }
@@ -79,7 +79,7 @@ def other_words(header: object, concept: str, of: str) -> bool:
     )
 
 
-# The cache is by words because many headers, such as zip_1 to zip_3000, share one word.
+# The cache has words as keys, because many headers, such as zip_1 to zip_3000, share one word.
 @cache
 def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
     joined = "".join(words)
@@ -96,10 +96,10 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
                 part
                 for each in parts
                 for phrase, _ in _phrases()[each]
-                if _holds(phrase, words)
+                if _has_words(phrase, words)
                 for part in phrase
             ]
-            meanings[concept] = PART if _rest(words, known) else WHOLE
+            meanings[concept] = PART if _other_words_of(words, known) else WHOLE
     most = max((n_words[concept] for concept in CLAIMS if concept in meanings), default=0)
     # "Anzahl Schäden" is a claim count, although "Schäden" alone means claim costs.
     return MappingProxyType(
@@ -110,18 +110,18 @@ def _meanings(words: tuple[str, ...]) -> Mapping[str, int]:
 def _match_confidence(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
     parts, whole = phrase
     if whole.pattern.startswith("[a-z]*"):
-        return INSIDE if _holds(parts, words) else 0
-    if _holds(parts, words):
-        return PART if _rest(words, parts) else WHOLE
+        return INSIDE if _has_words(parts, words) else 0
+    if _has_words(parts, words):
+        return PART if _other_words_of(words, parts) else WHOLE
     return PART if len(joined) >= _JOINED and whole.fullmatch(joined) else 0
 
 
-def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
+def _has_words(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
     """Return whether a header contains each word of a phrase."""
     return all(any(part.fullmatch(word) for word in words) for part in parts)
 
 
-def _rest(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
+def _other_words_of(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
     """Return the words of a header outside a phrase, except words such as "du"."""
     return [w for w in words if w not in _SMALL and not any(part.fullmatch(w) for part in parts)]
 
@@ -133,7 +133,7 @@ def _words(header: str) -> tuple[str, ...]:
 
 @cache
 def _split_age(word: str) -> tuple[str, ...]:
-    """Split a word such as "ageph" into "age" and its owner, a person or thing; return other words whole.
+    """Split a word such as "ageph" into "age" and the person or thing with this age; keep other words whole.
 
     >>> _split_age("versicherungsnehmeralter"), _split_age("agencement"), _split_age("halter")
     (('versicherungsnehmer', 'alter'), ('agencement',), ('halter',))
@@ -144,14 +144,14 @@ def _split_age(word: str) -> tuple[str, ...]:
     for age in ages:
         if word.endswith(age):
             for link in _LINKS:
-                if owner := _owner_in(word.removesuffix(age).removesuffix(link), owners):
+                if owner := _person_or_thing(word.removesuffix(age).removesuffix(link), owners):
                     return owner, age
-        if word.startswith(age) and (owner := _owner_in(word.removeprefix(age), owners)):
+        if word.startswith(age) and (owner := _person_or_thing(word.removeprefix(age), owners)):
             return age, owner
     return (word,)
 
 
-def _owner_in(text: str, owners: Collection[str]) -> str | None:
+def _person_or_thing(text: str, owners: Collection[str]) -> str | None:
     """Return the person or thing in a text, without a preceding word such as "du"; None if there is none."""
     behind = (text.removeprefix(small) for small in sorted(_SMALL))
     return next((owner for owner in (text, *behind) if owner in owners), None)
@@ -159,7 +159,7 @@ def _owner_in(text: str, owners: Collection[str]) -> str | None:
 
 @cache
 def _vocabulary() -> tuple[tuple[str, ...], frozenset[str]]:
-    """Words for an age, and for the persons and things that have an age, without endings."""
+    """Return the words for an age, and for persons and things that have an age, without endings."""
 
     def single(concept: str) -> set[str]:
         return {

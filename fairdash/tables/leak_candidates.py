@@ -1,11 +1,11 @@
-"""Detection of suspect features, which predict the target too well and may be derived from it.
+"""Detection of suspect features: features that predict the target too well and may be derived from it.
 
-The names of columns are not used. A column that explains much of the target's order on held-out rows is
-suspect if the other columns are evidence against it as a cause. If the target depends on a column x and on
-others, y = f + b x + noise, the others predict x given the target: a large y with a small f implies a large
-x. If the column was derived from the target, the others add nothing to the target's prediction of the column.
-If the others are uninformative, both cases look alike, and a column is suspect if it explains more than a
-legitimate column can. For counts, no cause can explain more than the variation beyond a Poisson distribution.
+The detection does not use column names. A column that explains much of the target's order on held-out rows is
+suspect if the other columns are evidence against it as a cause. If the target y depends on a column x and,
+through f, on other columns, y = f + b x + noise, the other columns predict x given the target: a large y with
+a small f implies a large x. If the column x was derived from the target, the other columns add nothing to the
+target's prediction of x. If the other columns are uninformative, both cases look alike, and x is suspect if
+it explains too much. For counts, causes can only explain variation in excess of a Poisson distribution.
 """
 
 from __future__ import annotations
@@ -43,28 +43,28 @@ _MUCH, _MOST = 0.3, 0.7
 #: expected share is capped at 0.5, and below 0.05 the test is skipped.
 _MIN_RATIO, _MAX_EXPECTED, _MIN_EXPECTED = 0.1, 0.5, 0.05
 _NOTHING = 0.02
-#: Columns that act through a cause predict the cause better than the target, by at least this share.
+#: If columns act on the target through a cause, they explain the cause better than the target by this share.
 _CAUSE_MARGIN = 0.005
-#: Limit for the share that a legitimate column explains if the other columns explain nothing.
+#: Maximum share that a legitimate column explains if the other columns explain nothing.
 _ALONE = 0.75
-#: If the target is mostly 0, such as claims, this limit is lower: 0.55 if half of the rows are 0, falling to
-#: 0.25. It increases by 0.2 if other columns are informative.
+#: If the target is mostly 0, such as claims, the maximum share is lower: 0.55 if half of the rows are 0,
+#: falling to 0.25. The maximum is higher by 0.2 if other columns are informative.
 _MANY_ZEROS, _MIN_ALONE_OF_ZEROS, _ALONE_OF_ZEROS, _ADDED_WITH_OTHERS = 0.5, 0.15, 0.25, 0.2
 #: If a column and the others explain little separately, but nearly everything together, the column was
 #: computed from the target and the others.
 _NEARLY_ALL, _ONLY_TOGETHER = 0.9, 0.2
-#: Minimum share that a suspect explains beyond the limit for counts, absolute and in standard errors.
+#: Minimum share that a suspect explains beyond the limit for counts: absolute, and in standard errors.
 _ABOVE_CHANCE, _ERRORS = 0.1, 3.0
 #: Maximum number of candidates for the slow tests.
 _MAX_CANDIDATES = 4
 
-#: Maximum number of rows of a group with an average.
+#: Maximum number of rows per group, for which a column may contain the target's average.
 MAX_IN_GROUP = 20
 _MIN_GROUPS = 30
 #: Minimum number of distinct averages. Counts have few possible averages, which must match exactly.
 _MIN_FRACTIONS = 6
-#: Maximum ratio of the distance between a column and the target's group averages to the distance by chance.
-#: It is larger for legitimate columns.
+#: Maximum distance between a column of averages and the target's group averages, as a share of the distance
+#: by chance.
 _TOO_CLOSE = 0.5
 _EXACT = 1e-4
 _SAME = 0.99
@@ -79,20 +79,20 @@ SUSPECT: Literal["suspect"] = "suspect"
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Column that reveals the target or the price, or may do so.
+    """Column that certainly or possibly reveals the target or the price.
 
     Parameters
     ----------
     column
         Name of the column.
     level
-        ``"certain"`` if fairdash leaves the column out unless you restore it, ``"suspect"`` if it only warns.
+        ``"certain"`` if fairdash leaves the column out unless you restore it, ``"suspect"`` for a warning.
     sentence
-        Explanation, with the check to make if suspect.
+        Explanation and, for a suspect, the check that you should make.
     number
-        For a certain leak, the number of rows used. For a suspect, the share of the variance of the target's
-        ranks that the column alone explains on held-out rows, at most 1. For averages, the distance between
-        the column and the averages as a share of the distance by chance, from 0.
+        For a certain leak, the number of rows in the check. For a suspect, the share of the variance of the
+        target's ranks that the column alone explains on held-out rows, at most 1. For averages, the distance
+        between the column and the averages as a share of the distance by chance, at least 0.
     of
         The revealed column: ``"target"`` or ``"price"``.
     """
@@ -112,7 +112,7 @@ def find_suspects(
     beside: Iterable[str] = (),
     group: str | None = None,
 ) -> tuple[Finding, ...]:
-    """Return the suspect columns, with averages first and then from strongest to weakest.
+    """Return the suspect columns: averages of the target first, then the others, strongest first.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def find_suspects(
     beside
         Names of further columns that legitimately explain the target, such as a sensitive column.
     group
-        Column that groups rows, such as a policy number. Rows of a group are held out together.
+        Column with the group of each row, such as a policy number. Rows of a group are held out together.
     """
     columns = list(columns)
     if kind_of(frame[target]) not in NUMBERS or not columns:
@@ -139,12 +139,15 @@ def find_suspects(
     others = [name for name in dict.fromkeys(beside) if name not in columns]
     suspects: dict[str, Finding] = {}
     groups = None if group is None else frame[group]
-    for each in (*_averages(frame, y.to_numpy(), columns), *_too_good(frame, y, columns, others, groups)):
+    for each in (
+        *_averages(frame, y.to_numpy(), columns),
+        *_strong_predictors(frame, y, columns, others, groups),
+    ):
         suspects.setdefault(each.column, each)
     return tuple(suspects.values())
 
 
-def _too_good(
+def _strong_predictors(
     frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: list[str], groups: pd.Series | None
 ) -> Iterator[Finding]:
     rng = np.random.default_rng(0)
@@ -157,7 +160,7 @@ def _too_good(
     codes = np.arange(len(rows)) if groups is None else pd.factorize(groups.iloc[rows])[0]
     fold = (rng.permutation(codes.max() + 1) % _FOLDS)[codes]
     x = {name: _as_cells(frame[name].iloc[rows]) for name in [*columns, *beside]}
-    alone = {name: _shallow(x[name], ranks, fold) for name in columns}
+    alone = {name: _share_of_shallow_tree(x[name], ranks, fold) for name in columns}
     named = [name for name in columns if _numbers_rows(frame[name])]
     for name in named:
         if alone[name] >= _MIN_OF_SORTED:
@@ -201,7 +204,7 @@ def _too_good(
             sentence=f"{why}. Check whether it is known before the target",
             number=shares[0],
         )
-        # Weaker suspects are tested without this column, which would hide the evidence against them.
+        # Weaker suspects are tested without this stronger one, which would hide the evidence against them.
         del cells[name]
         of_all = None
 
@@ -211,7 +214,7 @@ class _Trees(NamedTuple):
 
     ranks: Floats
     fold: Codes
-    #: Limit for the share that one column explains if the others explain nothing.
+    #: Maximum share that a legitimate column explains if the others explain nothing.
     too_much: float
     many_zeros: bool
 
@@ -226,11 +229,11 @@ class _Trees(NamedTuple):
 
     def shares_of(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:
         """Return the shares of the target's order explained by a column, by the others, and by all."""
-        own = max(alone, self.explain([f]), 0.0)
-        return own, max(self.explain(rest), 0.0), max(of_all, own)
+        share = max(alone, self.explain([f]), 0.0)
+        return share, max(self.explain(rest), 0.0), max(of_all, share)
 
     def contradict_cause(self, f: Floats, rest: list[Floats], found: Shares) -> bool:
-        """Return whether a column seems to be derived from the target, and not a cause of it."""
+        """Return whether a column seems to be derived from the target, rather than a cause of the target."""
         own, without, together = found
         if self.many_zeros and max(own, together - without) >= self.too_much + _ADDED_WITH_OTHERS:
             return True
@@ -252,7 +255,7 @@ class _Trees(NamedTuple):
         return self.explain(rest, ranks) <= without + _CAUSE_MARGIN
 
     def exceed_chance(self, f: Floats, rest: list[Floats], counts: Floats, at_most: float) -> bool:
-        """Return whether only a prediction with this column explains counts better than any cause can."""
+        """Return whether predictions explain counts better than causes can, but only with this column."""
         limit = at_most + max(_ABOVE_CHANCE, _ERRORS * np.sqrt(2 / len(counts)))
         if self.explain([f], counts) > limit:
             return True
@@ -260,7 +263,7 @@ class _Trees(NamedTuple):
 
 
 def _explainable_share(y: pd.Series) -> float | None:
-    """Return the share of the variance of counts that exceeds Poisson noise, so that causes can explain it.
+    """Return the share of the variance of counts in excess of Poisson noise, which causes can explain.
 
     The result is None if the numbers are not counts of rare events, whose frequency falls with the number.
     """
@@ -273,7 +276,7 @@ def _explainable_share(y: pd.Series) -> float | None:
 
 
 def _ranks(values: pd.Series) -> Floats:
-    """Return the ranks of numbers from 0, for missing cells, to 1."""
+    """Return ranks of numbers, from 0 for missing cells up to 1."""
     return np.asarray((values.rank() / len(values)).fillna(0.0), dtype=np.float64)
 
 
@@ -289,7 +292,7 @@ def _as_cells(values: pd.Series) -> Floats:
     return cells[:, None].astype(float)
 
 
-def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
+def _share_of_shallow_tree(x: Floats, ranks: Floats, fold: Codes) -> float:
     """Return the share of the variance of ranks that a shallow tree of one column explains out of fold."""
     from sklearn.tree import DecisionTreeRegressor
 
@@ -301,8 +304,7 @@ def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
 
 def _predicted(columns: list[Floats], y: Floats, fold: Codes) -> Floats:
     """Return out-of-fold predictions by boosted trees on several columns."""
-    # Few leaves, and no more trees than held-out rows support, so that a column without information explains
-    # nothing.
+    # With few leaves and early stopping on held-out rows, a column without information explains nothing.
     trees = boosted_trees(
         max_iter=60,
         max_leaf_nodes=8,
@@ -334,7 +336,7 @@ def _share(y: Floats, predicted: Floats) -> float:
 
 
 def _numbers_rows(values: pd.Series) -> bool:
-    """Return whether a column contains distinct whole numbers, as row numbers are."""
+    """Return whether a column contains distinct whole numbers, like row numbers."""
     if kind_of(values) not in ("number", "whole number") or values.isna().any() or not values.is_unique:
         return False
     cells = as_floats(values).to_numpy()
@@ -349,7 +351,7 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Fi
         if kind_of(frame[name]) != "number":
             continue
         cells = as_floats(frame[name]).to_numpy(dtype=float)
-        share = _misses_averages(cells, y)
+        share = _distance_from_averages(cells, y)
         if share is None and any(_is_leave_one_out_mean(cells, y, codes) for codes in groups):
             share = 0.0
         if share is not None:
@@ -363,7 +365,7 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Fi
 
 
 def _small_groups(values: pd.Series) -> Codes | None:
-    """Return each row's group if a column has groups with at most 20 rows on average; else None."""
+    """Return the group of each row if a column's groups have at most 20 rows on average; else None."""
     if kind_of(values) not in ("text", "whole number"):
         return None
     codes = pd.factorize(values)[0].astype(np.intp)
@@ -372,25 +374,25 @@ def _small_groups(values: pd.Series) -> Codes | None:
 
 
 def _is_leave_one_out_mean(cells: Floats, y: Floats, codes: Codes) -> bool:
-    """Return whether a column is a group's average without the row itself, so it falls with the target."""
+    """Return whether a column has group averages without the row itself, which fall as the target rises."""
     fine = (codes >= 0) & np.isfinite(cells)
     if fine.sum() < _MIN_GROUPS:
         return False
     codes, cells, y = codes[fine], cells[fine], y[fine]
     size = np.maximum(np.bincount(codes), 1).astype(float)
-    own = (cells - (np.bincount(codes, cells) / size)[codes]) * (size[codes] - 1)
+    of_column = (cells - (np.bincount(codes, cells) / size)[codes]) * (size[codes] - 1)
     of_target = y - (np.bincount(codes, y) / size)[codes]
-    if own.std() == 0 or of_target.std() == 0:
+    if of_column.std() == 0 or of_target.std() == 0:
         return False
-    return bool(np.corrcoef(own, of_target)[0, 1] < -_SAME)
+    return bool(np.corrcoef(of_column, of_target)[0, 1] < -_SAME)
 
 
-def _misses_averages(cells: Floats, y: Floats) -> float | None:
+def _distance_from_averages(cells: Floats, y: Floats) -> float | None:
     """Return the distance between a column and the target's averages as a share of the distance by chance.
 
-    A group is the rows with one value of the column. For a legitimate column, the averages scatter around a
-    line with a standard error of the spread within groups divided by the root of their size. For a column
-    that contains averages, they do not. The result is None for a legitimate column.
+    A group consists of the rows with one value of the column. For a legitimate column, the group averages of
+    the target scatter around a line with a standard error: the spread within groups divided by the root of
+    the group size. A column of averages has no such scatter. The result is None for a legitimate column.
     """
     finite = np.isfinite(cells)
     codes, levels = pd.factorize(cells[finite])
@@ -400,7 +402,7 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     size = np.bincount(codes).astype(float)
     mean = np.bincount(codes, of) / size
     square = np.bincount(codes, (of - mean[codes]) ** 2)
-    # Large groups may be several small groups of counts with the same average, if it is a simple fraction.
+    # A large group may consist of small groups of counts with the same average, a simple fraction.
     fractions = _are_fractions(np.asarray(levels, dtype=float)) and bool((of == np.round(of)).all())
     small = (size >= 2) & ((size <= MAX_IN_GROUP) | fractions)
     varied = int((square[small] > 0).sum())
@@ -411,12 +413,12 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     if level.std() == 0:
         return None
     z = (level - level.mean()) / level.std()
-    # If averages are shrunk towards the overall mean, the line has slope 1 + k / n.
+    # If averages are shrunk towards the overall mean, the line for groups of n rows has the slope 1 + k / n.
     parts = [np.ones_like(z), z] if few else [np.ones_like(z), z, 1 / n, z / n]
     design = np.column_stack(parts) * np.sqrt(n)[:, None]
     beta, *_ = np.linalg.lstsq(design, m * np.sqrt(n), rcond=None)
     misses = (m * np.sqrt(n) - design @ beta) ** 2 * len(m) / (len(m) - design.shape[1])
-    # For any distribution, both estimate the variance of a row in each group, so a large amount affects both.
+    # Both numbers estimate the variance of a row from the same group, so a large amount affects both.
     expected = square[small] / (n - 1)
     too_close = expected - misses
     share = float(misses.sum() / expected.sum())
@@ -427,7 +429,7 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
 def _are_fractions(levels: Floats) -> bool:
     """Return whether nearly all numbers are fractions with a denominator of at most 20.
 
-    They may be rounded to four decimals or more, because two such fractions differ by at least 1/380.
+    The numbers may be rounded to four decimals or more, because two such fractions differ by at least 1/380.
     """
     below = np.arange(1, MAX_IN_GROUP + 1)
     nearest = np.round(levels[:, None] * below) / below

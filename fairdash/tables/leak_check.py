@@ -33,11 +33,11 @@ class DataCheck:
     target
         Column to predict.
     columns
-        Columns checked.
+        Names of the columns that were checked.
     n
         Number of rows.
     findings
-        Findings in order: certain leaks first, then suspects, each from strongest to weakest.
+        Findings: first certain leaks, then suspects, each from strongest to weakest.
 
     Examples
     --------
@@ -62,21 +62,21 @@ class DataCheck:
         return tuple(each.column for each in self.findings if each.level == SUSPECT)
 
     def sentences(self) -> tuple[str, ...]:
-        """One sentence per finding or sum, or a sentence that there are no leaks."""
+        """One sentence per finding or sum, or a sentence that fairdash finds no leaks."""
         if not self.findings:
             return (
                 f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
             )
-        said = []
+        texts = []
         for of in ("target", "price"):
             leaks = {f.column: f.sentence for f in self.findings if (f.level, f.of) == (CERTAIN, of)}
-            said += [
+            texts += [
                 (f"“{names[0]}” gives" if len(names) == 1 else f"{len(names)} columns give")
                 + f" the {of} away: {why}."
                 for names, why in by_sentence(leaks)
             ]
         suspect = (each for each in self.findings if each.level == SUSPECT)
-        return (*said, *(f"“{f.column}” looks too good to be true: {f.sentence}." for f in suspect))
+        return (*texts, *(f"“{f.column}” looks too good to be true: {f.sentence}." for f in suspect))
 
 
 def check_data(
@@ -91,30 +91,30 @@ def check_data(
 ) -> DataCheck:
     """Check for leaks: columns that reveal the target.
 
-    There are two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine, coded),
-    columns that are missing, zero or constant exactly where the target is zero, columns that add up to the
-    target or to the price, and dates on which the exposure begins or ends. fairdash leaves them out unless
-    you restore them. You should check *suspect* columns. They are columns that alone explain most of the
-    target's explained variance and look like consequences of the target, row numbers that follow the target,
-    and averages of the target over at most 20 rows. A column related to the sensitive attribute is not a
-    leak, and neither is an existing price.
+    Findings have two levels. *Certain* leaks are copies of the target (exact, ranked, rounded, affine,
+    coded), columns that are missing, zero or constant exactly where the target is zero, columns that add up
+    to the target or to the price, and dates on which the exposure begins or ends. fairdash leaves certain
+    leaks out unless you restore them. You should check *suspect* columns, which are columns that alone
+    explain most of the target's explained variance and look like consequences of the target, row numbers that
+    follow the target, and averages of the target over at most 20 rows. A column related to the sensitive
+    attribute is not a leak, and neither is an existing price.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     target
-        The column to predict, numeric. Rows without it are ignored.
+        Name of the numeric column to predict. Rows with a missing target are ignored.
     sensitive
-        The sensitive columns; never suspected.
+        Names of the sensitive columns, which are never suspect.
     exposure
-        Column of row weights (exposure).
+        Name of the column with row weights (exposure).
     price
-        Column with an existing prediction or price; never suspected. Its parts are certain leaks.
+        Name of the column with an existing price, which is never suspect. Its parts are certain leaks.
     group
-        Column that groups rows, such as a policy number: rows of a group are held out together.
+        Column with the group of each row, such as a policy number: rows of a group are held out together.
     columns
-        Columns to check; by default all columns without a role above.
+        Names of the columns to check; by default all columns without one of the roles above.
 
     Returns
     -------
@@ -137,12 +137,12 @@ def check_data(
     ['paid']
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    taken = [target, *sensitive, *(each for each in (exposure, price, group) if each is not None)]
+    with_role = [target, *sensitive, *(each for each in (exposure, price, group) if each is not None)]
     looked_at = (
-        tuple(name for name in frame.columns if name not in taken) if columns is None else tuple(columns)
+        tuple(name for name in frame.columns if name not in with_role) if columns is None else tuple(columns)
     )
     checks = Checks(DataError)
-    require_columns(checks, frame.columns, (*taken, *looked_at))
+    require_columns(checks, frame.columns, (*with_role, *looked_at))
     if (frame.columns == target).sum() == 1:
         checks.require(
             kind_of(frame[target]) in NUMBERS,
@@ -153,10 +153,10 @@ def check_data(
     checks.finish()
     leaks = certain_leaks(frame, target, looked_at, exposure=exposure)
     known = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
-    rest = [name for name in looked_at if name not in leaks]
-    parts = {} if price in (None, target) else parts_of(frame, str(price), rest, exposure=exposure)
-    rest = [name for name in rest if name not in parts]
-    suspects = find_suspects(frame, target, rest, beside=sensitive, group=group)
+    unexplained = [name for name in looked_at if name not in leaks]
+    parts = {} if price in (None, target) else parts_of(frame, str(price), unexplained, exposure=exposure)
+    unexplained = [name for name in unexplained if name not in parts]
+    suspects = find_suspects(frame, target, unexplained, beside=sensitive, group=group)
     return DataCheck(
         target=target,
         columns=looked_at,

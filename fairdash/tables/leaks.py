@@ -43,13 +43,12 @@ MISSING_TELLS = "its missing cells show on which side of a limit the target is"
 CLASSES = "it is the target, rounded or divided into classes"
 BOUNDS = "it gives the start or end of the exposure"
 
-#: Maximum number of levels of a column that reveals zeros. A fine scale whose cut separates the zeros is
-#: legitimate.
+#: Maximum number of levels of a column that reveals zeros: a finer legitimate scale may also separate zeros.
 _FEW_LEVELS = 5
-#: Share of zeros relative to all rows that a legitimate column's rows may have. A column that is nonzero only
-#: for a nonzero target must be clearly below this share.
+#: Maximum share of zeros where a column that reveals zeros is not 0, relative to the share of zeros in all
+#: rows.
 _FEWER_ZEROS = 1 / 3
-#: Maximum share of cells that disagree if missing cells follow the target's zeros.
+#: Maximum share of cells without agreement between missing cells and the target's zeros.
 _MAX_ERROR_SHARE = 0.005
 #: Maximum gap between adjacent classes of a target, relative to the neighbouring gaps.
 _MAX_OF_NEIGHBOURS = 2.5
@@ -57,16 +56,15 @@ _MAX_OF_NEIGHBOURS = 2.5
 _MAX_OF_CLASSES = 10
 _NEIGHBOURS = 5
 _MIN_IN_CLASS = 20
-#: Minimum number of steps and rows of a rounded target, and of the target's values in each step.
+#: Minimum number of steps, of rows, and of the target's values per step, of a rounded target.
 _MIN_STEPS, _MIN_ROUNDED, _FINER = 5, 100, 5
-#: Rounding errors are uniform over a whole step: the minimum width relative to a step, and the maximum
-#: distance from a uniform distribution. Other noise is very unlikely to have exactly that width.
+#: Minimum width of rounding errors relative to a step, and maximum distance from a uniform distribution.
+#: Rounding errors are uniform over a step, and other noise is very unlikely to have exactly this width.
 _WHOLE_STEP, _MAX_DISTANCE = 0.95, 0.1
-#: Minimum correlation of a rounded target with the target, in a quick check on a few rows.
+#: Minimum correlation of a rounded target with the target, in a quick check of a few rows.
 _MIN_CORRELATION = 0.8
 
-#: Cache of results, because a suggestion, a check and the creation of a data set use the same table. It has
-#: only hashes of cells.
+#: Cache of results for hashes of cells, because a suggestion, a check and a new data set use the same table.
 _CACHE: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
 _MAX_CACHED = 5000
 
@@ -78,8 +76,8 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     """Explain how a feature reveals the target; None if it does not.
 
     A feature reveals the target if the target can be recovered from it, or if it is a coarser version of the
-    target. It also does so if its zeros, its missing cells or another value match the target's zeros in more
-    rows than chance explains (see :func:`~fairdash.tables.features.determines`).
+    target. A feature also reveals the target if its zeros, its missing cells or another value match the
+    target's zeros in more rows than chance explains (see :func:`~fairdash.tables.features.determines`).
 
     Parameters
     ----------
@@ -88,7 +86,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     target : Series, shape (n,)
         Target. Rows with a missing or infinite target are ignored. If it is not numeric, the result is None.
     exposure : Series, shape (n,), optional
-        Possible divisor of the target. Copies of the target before and after the division are detected, too.
+        Possible divisor of the target: copies of the target before and after the division are detected.
     """
     if kind_of(target) not in NUMBERS or kind_of(feature) == "other":
         return None
@@ -99,8 +97,8 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
         f = to_numbers(f)
     if not varies(y) or not varies(f):
         return None
-    why = _of_zeros(f, y)
-    # A recoverable target is a more serious leak than its zeros.
+    why = _how_zeros_are_revealed(f, y)
+    # A column that gives the complete target is a more serious leak than one that gives its zeros.
     if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
         return READ_OFF
     if why is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
@@ -118,10 +116,9 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
 def certain_leaks(
     frame: pd.DataFrame, target: str, columns: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Return a map of the columns that certainly reveal the target to explanations.
+    """Return the columns that certainly reveal the target, as a map of names to explanations.
 
-    They include the bounds of the exposure, and columns that add up to the target
-    (:mod:`fairdash.tables.sums`).
+    The columns include bounds of the exposure, and parts of the target (:mod:`fairdash.tables.sums`).
 
     Parameters
     ----------
@@ -138,7 +135,7 @@ def certain_leaks(
     if kind_of(frame[target]) in NUMBERS:
         of_roles = (_digest(frame[target]), None if w is None else _digest(w))
         for name in columns:
-            # Other objects may not be hashable, so these columns are not checked.
+            # Columns of other objects are not checked, because such objects may not be hashable.
             if kind_of(frame[name]) == "other":
                 continue
             key = (_digest(frame[name]), *of_roles)
@@ -148,8 +145,8 @@ def certain_leaks(
                 _CACHE[key] = target_leak(frame[name], frame[target], exposure=w)
             if (why := _CACHE[key]) is not None:
                 leaks[name] = why
-        rest = [name for name in columns if name not in leaks]
-        leaks |= parts_of(frame, target, rest, exposure=exposure, least=2)
+        unexplained = [name for name in columns if name not in leaks]
+        leaks |= parts_of(frame, target, unexplained, exposure=exposure, least=2)
     if exposure is not None:
         for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in leaks]):
             leaks[name] = BOUNDS
@@ -157,13 +154,13 @@ def certain_leaks(
 
 
 def _digest(values: pd.Series) -> bytes:
-    """Return a hash of a column's cells, in their order, and of their type."""
+    """Return a hash of the cells of a column in their order, and of the column's type."""
     cells = pd.util.hash_pandas_object(values, index=False).to_numpy()
     return hashlib.sha256(f"{values.dtype}\n".encode() + cells.tobytes()).digest()
 
 
-def _of_zeros(f: pd.Series, y: pd.Series) -> str | None:
-    """Describe how a column's values, including missing cells, reveal the target's zeros; None if not."""
+def _how_zeros_are_revealed(f: pd.Series, y: pd.Series) -> str | None:
+    """Describe how the values or missing cells of a column reveal the target's zeros; None if they do not."""
     zero = (y == 0).to_numpy()
     if zero.all() or not zero.any():
         return None
@@ -208,7 +205,7 @@ def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
 def _only_without_zero(
     with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, error_share: float
 ) -> bool:
-    """Return whether the rows outside these levels have no zeros, except for a few errors."""
+    """Return whether the rows outside the levels `rest` have a nonzero target, except for a few errors."""
     from scipy.stats import binom
 
     wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
@@ -220,21 +217,21 @@ def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
     if kind_of(f) not in NUMBERS:
         return False
     x = as_floats(f)
-    own = np.isfinite(x.to_numpy()) & np.isfinite(y.to_numpy())
-    if own.any():
-        counts = y[own].value_counts()
-        if counts.iloc[0] > 0.01 * own.sum():
-            own &= (y != counts.index[0]).to_numpy()
-    if own.sum() < _MIN_IN_CLASS:
+    is_known = np.isfinite(x.to_numpy()) & np.isfinite(y.to_numpy())
+    if is_known.any():
+        counts = y[is_known].value_counts()
+        if counts.iloc[0] > 0.01 * is_known.sum():
+            is_known &= (y != counts.index[0]).to_numpy()
+    if is_known.sum() < _MIN_IN_CLASS:
         return False
-    return same_order(x[own].reset_index(drop=True), y[own].reset_index(drop=True))
+    return same_order(x[is_known].reset_index(drop=True), y[is_known].reset_index(drop=True))
 
 
 def _is_cut(f: pd.Series, y: pd.Series) -> bool:
     """Return whether a column is the target cut into adjacent classes, without gaps between them.
 
-    Strong legitimate columns may also separate the target's values, for example pay grades if the noise is
-    smaller than their steps. They leave gaps.
+    A strong legitimate column, such as pay grades with little noise, may also separate the target's values,
+    but leaves gaps between classes.
     """
     if kind_of(y) not in NUMBERS:
         return False
@@ -262,13 +259,13 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, with_chance: bool) -> bool:
     chance = _log_factorial(len(sizes)) - _log_factorial(len(codes)) + _log_factorial(sizes).sum()
     if chance >= np.log(CHANCE) or len(codes) - sizes.max() < _MIN_IN_CLASS:
         return False
-    return _touch(places, changes)
+    return _are_adjacent(places, changes)
 
 
-def _touch(places: Floats, changes: Codes) -> bool:
+def _are_adjacent(places: Floats, changes: Codes) -> bool:
     """Return whether gaps between classes resemble the neighbouring gaps and the gaps within classes.
 
-    For pay grades whose noise just fills the steps, values become sparse near the limits, and gaps grow.
+    For pay grades whose noise just fills the steps, gaps are large near the limits of classes.
     """
     gaps = np.diff(places)
     inside = np.ones(len(gaps), dtype=bool)
@@ -287,7 +284,7 @@ def _touch(places: Floats, changes: Codes) -> bool:
 
 
 def _between(gaps: Floats, changes: Codes) -> list[Floats]:
-    """Return the gaps within each class."""
+    """Return the gaps between the values within each class."""
     edges = [-1, *changes, len(gaps)]
     return [gaps[low + 1 : high] for low, high in pairwise(edges)]
 
@@ -299,8 +296,7 @@ def _geometric_mean(ratios: list[float]) -> float:
 def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     """Return whether a column is the target rounded to equal steps, up or down, possibly rescaled.
 
-    Widely spread amounts have one or two rows in most steps, which is too few for the gaps in
-    :func:`_is_cut`.
+    If amounts are spread widely, most steps have one or two rows, too few for the gaps in :func:`_is_cut`.
     """
     if kind_of(f) not in NUMBERS:
         return False
@@ -319,7 +315,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     own = np.unique(cells)
     if len(levels) < _MIN_STEPS or steps is None or len(own) < 2:
         return False
-    line = _narrowest(steps, codes, cells)
+    line = _narrowest_strip(steps, codes, cells)
     if line is None:
         return False
     slope, rest = line
@@ -332,7 +328,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     spread = rest[cells != heap] if counts.max() > 0.01 * len(cells) else rest
     if len(spread) < _MIN_ROUNDED:
         return False
-    # If the target is itself rounded to a grid, its values are spread evenly within the grid's steps.
+    # If the target is also rounded to a grid, its values are spread evenly over the steps of the grid.
     spread = np.sort(spread) - rest.min() + fine * (np.arange(len(spread)) * 0.618 % 1)
     place = np.sort(spread) / (width + fine)
     return float(np.abs(place - np.linspace(0, 1, len(place))).max()) < _MAX_DISTANCE
@@ -348,7 +344,7 @@ def _even_steps(levels: Floats) -> Floats | None:
     return steps if float(np.abs(above - length * steps).max()) < 0.02 * length else None
 
 
-def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
+def _narrowest_strip(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
     """Return the slope of the narrowest strip around all rows, and positions in it; None if too wide."""
     from scipy.optimize import linprog
 
@@ -360,8 +356,7 @@ def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] |
     low, high = np.full(len(steps), np.inf), np.full(len(steps), -np.inf)
     np.minimum.at(low, codes, y)
     np.maximum.at(high, codes, y)
-    # The unknowns are the error of the slope, and the start and width of the strip, in steps of the first
-    # guess.
+    # The linear program finds the slope's error, and the start and width of the strip, in steps.
     low, high = (low - slope * steps) / abs(slope), (high - slope * steps) / abs(slope)
     ones, zeros = np.ones_like(steps), np.zeros_like(steps)
     scale = steps / steps.max()

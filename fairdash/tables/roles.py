@@ -13,7 +13,7 @@ from fairdash.utils.classes import column_of
 TARGET, SENSITIVE, FEATURE = "target", "sensitive column", "feature"
 EXPOSURE, PREDICTION, ROW_ID = "exposure", "existing prediction", "row id"
 GROUP, TIME = "group", "time"
-#: Roles of at most one column: the field's name in Roles and Dataset, and the role in words.
+#: Roles that only one column may have: field name in Roles and Dataset, and role in words.
 SINGLE = {"weight": EXPOSURE, "prediction": PREDICTION, "row_id": ROW_ID, "group": GROUP, "time": TIME}
 
 
@@ -30,24 +30,24 @@ class Roles:
     features
         Columns that a predictor may use.
     weight
-        Weight of each row, its exposure, such as the policy's duration in years. None for equal weights. No
-        predictor sees it.
+        Column with the weight of each row, its exposure, such as the policy's duration in years. None for
+        equal weights. No predictor uses the weight.
     prediction
-        An existing prediction or price, to be audited together with the models; None if there is none. No
-        predictor sees it.
+        Column with an existing prediction or price, which is audited together with the models, or None. No
+        predictor uses it.
     row_id
-        Identifier of each row, such as a policy number, to find exported rows again. None if there is none.
-        No predictor sees it.
+        Column with an identifier of each row, such as a policy number, to find exported rows again, or None.
+        No predictor uses it.
     group
-        Identifier that related rows share, such as the number of a policy over several years. A split keeps
-        these rows together, and tests count them as one unit. None if all rows are independent. No predictor
-        sees it.
+        Column with an identifier that related rows share, such as the number of a policy over several years.
+        A split keeps related rows together, and tests count them as one unit. None if all rows are
+        independent. No predictor uses it.
     time
-        Time of each row, as a number or a date, to train on earlier and test on later rows. None if unknown.
-        No predictor sees it.
+        Column with the time of each row, a number or a date, to train on earlier and test on later rows, or
+        None. No predictor uses it.
     rate
         Whether to divide the target, a count or a total, by the exposure: claims per year instead of claims.
-        This requires `weight`.
+        A rate requires `weight`.
     """
 
     target: str
@@ -78,18 +78,18 @@ class Roles:
         }
 
     def reads(self, sensitive: Sequence[str]) -> bool:
-        """Return whether a data set's sensitive columns come from these roles; in a data set, classes have
-        several columns."""
+        """Return whether a data set's sensitive columns come from these roles; classes become several
+        columns."""
         return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 
 def check_roles(columns: Sequence[object], roles: Roles) -> None:
-    """Reject roles that name a missing column, or one column twice.
+    """Raise an error for roles that name a missing column, or one column twice.
 
     Raises
     ------
     DataError
-        A role can't be used; the error has all problems.
+        A role is unsuitable; the error lists all problems.
     """
     checks, parts = Checks(DataError), roles.parts
     require_columns(checks, columns, (column for part in parts.values() for column in part))
@@ -109,15 +109,15 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
 
 
 def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[str]) -> None:
-    """Reject names that match no column, or several columns."""
-    there = Counter(columns)
+    """Report names that match no column, or several columns."""
+    times = Counter(columns)
     for column in dict.fromkeys(wanted):
-        checks.require(there[column], column, "there is no such column", "Choose among the table's columns.")
-        checks.require(there[column] < 2, column, "several columns have this name", "Give each its own name.")
+        checks.require(times[column], column, "there is no such column", "Choose among the table's columns.")
+        checks.require(times[column] < 2, column, "several columns have this name", "Give each its own name.")
 
 
 def require_exposure(checks: Checks, target: str, weight: object) -> None:
-    """Reject a rate without an exposure to divide by."""
+    """Report a rate without an exposure by which to divide the target."""
     hint = "Choose the exposure, or predict the column unchanged."
     checks.require(weight is not None, target, "a rate needs an exposure to divide by", hint)
 

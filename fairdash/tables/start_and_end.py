@@ -21,7 +21,7 @@ _MIN_BOUNDED, _ROUNDED = 50, 0.01
 def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
     """Return the date or numeric columns whose difference is the exposure.
 
-    They reveal when a policy ended. A total loss ends a policy early, so a short exposure reveals the loss.
+    The end of a policy reveals claims, because a total loss ends a policy early.
     """
     if kind_of(frame[exposure]) not in NUMBERS:
         return ()
@@ -38,7 +38,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
             of_dates.add(name)
     few = a_few(len(frame))
     bounds: set[str] = set()
-    # If all policies begin on one day, the end alone determines the exposure.
+    # If all policies begin on the same day, the end alone determines the exposure.
     origin = np.zeros(len(frame))
     for name in of_dates:
         if _is_length(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
@@ -49,7 +49,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     alike = _squared_links(np.column_stack([each[rows] for each in (w, *placed.values())]))
     for (i, one), (j, other) in combinations(enumerate(placed), 2):
         edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
-        # Most of very many pairs end here.
+        # This check excludes most of a large number of pairs.
         if (one in of_dates) != (other in of_dates) or alike[i, j] < (edge - _ROUNDED) ** 2:
             continue
         a, b = placed[one], placed[other]
@@ -59,10 +59,10 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
 
 
 def _squared_links(columns: np.ndarray) -> np.ndarray:
-    """Squared correlation of the first column (n, 1 + p) with the difference of each pair of others, (p, p);
-    NaN or infinite where a cell is missing or the difference is constant."""
+    """Return the squared correlation of the first of the columns (n, 1 + p) with the difference of each pair
+    of others, (p, p), which is NaN or infinite if a cell is missing or the difference is constant."""
     known = np.where(np.isfinite(columns), columns, np.nan)
-    # A common scale keeps differences, and keeps squares from overflowing.
+    # A common scale preserves the correlations of differences, and prevents an overflow of squares.
     known /= max(float(np.nanmax(np.abs(known))), 1.0)
     centred = known - known.mean(axis=0)
     products = centred.T @ centred

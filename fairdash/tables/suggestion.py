@@ -28,10 +28,10 @@ from fairdash.tables.start_and_end import bounds_of_exposure
 from fairdash.tables.sums import parts_of
 from fairdash.utils.classes import holds_text, why_no_classes
 
-#: Concepts that suit a role, best first; a string lists equally suitable concepts.
+#: Concepts that suit a role, beginning with the best; a string lists equally suitable concepts.
 _TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
 _SENSITIVE = ("driver_age", "age protected", "income")
-#: Concepts that a header must not combine with a thing, because a thing also has an age or a price.
+#: Concepts that do not count in a header that names a thing, because things also have an age or a price.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
 NAMES_PLACES = "its numbers are codes of places, so their size is meaningless"
@@ -53,30 +53,30 @@ class Suggestion:
     Parameters
     ----------
     target
-        Column whose name best suits a target; None if no name does.
+        Column whose name best suits a target; None if no name suits.
     sensitive
         Column whose name best suits a sensitive column, numeric if possible, else with classes; empty if no
-        name does.
+        name suits.
     features
-        Other columns that can help to predict.
+        Other columns that may be predictive.
     weight
-        Numeric column whose name means exposure; None if there is none.
+        Numeric column whose name means exposure, or None.
     prediction
-        Numeric column whose name means a prediction or, for a target on claims, a premium: the existing
-        price. None if there is none.
+        Numeric column with the existing price: its name means a prediction or, for a target on claims, a
+        premium. None without such a column.
     row_id
-        Column of row identifiers with distinct values; None if there is none.
+        Column of row identifiers with distinct values, or None.
     rate
-        Whether to divide the target by the exposure: there is an exposure, and the target contains counts or
-        totals.
+        Whether to divide the target by the exposure: true if there is an exposure, and the target contains
+        counts or totals.
     left_out
-        Map of the columns that can't help to predict to reasons.
+        Map of columns that can't be predictive to reasons.
     known_with_target
-        Columns among these that become known only with the target.
+        Columns in `left_out` that become known only with the target.
     parts_of_price
-        Columns among these that add up to the prediction.
+        Columns in `left_out` that add up to the prediction.
     policies
-        Column that identifies policies, or people, with several rows; None if there is none.
+        Column that identifies policies, or people, with several rows, or None.
     """
 
     target: str | None
@@ -93,19 +93,19 @@ class Suggestion:
 
     @property
     def group(self) -> str | None:
-        """Column whose rows belong together."""
+        """Column that identifies rows that belong together, such as the rows of a policy."""
         return None if self.policies is None else self.policies.column
 
     @property
     def to_be_said(self) -> tuple[str, ...]:
-        """Columns that are left out although a user may want them as features."""
+        """Columns in `left_out` that a user may want as features."""
         codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
         return (*self.known_with_target, *self.parts_of_price, *codes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PricingTarget:
-    """Target for pricing: a column divided by another column, which is the weight.
+    """Target for pricing: a column divided by another column, which also weights the rows.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class PricingTarget:
     target, weight
         Names of the columns: `target` is divided by `weight`.
     fixes
-        Fixes that the target requires. Rows without claims have no severity and are left out.
+        Fixes that the target requires. For a severity, a fix leaves out rows without claims.
     """
 
     id: str
@@ -136,18 +136,18 @@ def suggest_roles(
     """Suggest roles for columns with known words in their names.
 
     Names may be in any of the six languages of ``header_words.json``. The features exclude uninformative
-    columns, identifiers of policies or rows, and columns that become known only with the target. These are
-    other columns on claims, columns that reveal the target or its zeros, bounds of the exposure, and parts of
-    the target or of the prediction.
+    columns, identifiers of policies or rows, and columns that become known only with the target. Columns
+    known only with the target are other columns on claims, columns that reveal the target or its zeros,
+    bounds of the exposure, and parts of the target or of the prediction.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
     target
-        Target; suggested if not given.
+        Target column; by default, fairdash suggests it.
     exposure, prediction
-        Row weights and existing price; suggested if not given.
+        Columns with row weights and with the existing price; by default, fairdash suggests them.
     """
     left_out = {}
     for name in frame.columns:
@@ -158,37 +158,39 @@ def suggest_roles(
     if policies is not None:
         left_out.setdefault(policies.column, NAMES_POLICIES)
     numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
-    weight = exposure or _most_like([name for name in numeric if name != target], ("exposure",))
+    weight = exposure or _best_match([name for name in numeric if name != target], ("exposure",))
     if prediction is None:
-        prediction = _most_like([name for name in numeric if name not in (weight, target)], ("prediction",))
+        prediction = _best_match([name for name in numeric if name not in (weight, target)], ("prediction",))
     numeric = [name for name in numeric if name not in (weight, prediction)]
     if target is None:
-        target = _most_like(numeric, _TARGETS)
+        target = _best_match(numeric, _TARGETS)
     if prediction is None and target is not None and is_of_claims(target):
         # A premium in a table of claims is the existing price.
         prediction = named_most_like([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
-    sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
+    sensitive = _best_match([name for name in numeric if name != target], _SENSITIVE)
     if sensitive is None:
         texts = [name for name in frame.columns if name not in left_out and holds_text(frame[name])]
-        named = _most_like(texts, _SENSITIVE)
+        named = _best_match(texts, _SENSITIVE)
         sensitive = named if named is not None and _are_classes(frame[named]) else None
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
-    taken = {target, sensitive, weight, prediction, *left_out}
-    free = [name for name in frame.columns if name not in taken]
+    with_role = {target, sensitive, weight, prediction, *left_out}
+    free = [name for name in frame.columns if name not in with_role]
     leaks = {} if target is None else known_with_target(frame, target, free, exposure=weight)
-    rest = [name for name in free if name not in leaks]
-    parts = {} if prediction is None else parts_of(frame, prediction, rest, exposure=weight)
+    candidates = [name for name in free if name not in leaks]
+    parts = {} if prediction is None else parts_of(frame, prediction, candidates, exposure=weight)
     if weight is not None:
-        # Dates are not features, but a user may convert them to numbers, so they are checked for leaks, too.
-        free = [name for name in frame.columns if name in left_out or (name in rest and name not in parts)]
+        # Dates are also checked for leaks, because a user may convert them to numbers as features.
+        free = [
+            name for name in frame.columns if name in left_out or (name in candidates and name not in parts)
+        ]
         for name in bounds_of_exposure(frame, weight, free):
             (left_out if name in left_out else leaks)[name] = BOUNDS
     return Suggestion(
         target=target,
         sensitive=() if sensitive is None else (sensitive,),
-        features=tuple(name for name in frame.columns if name not in {*taken, *leaks, *parts}),
+        features=tuple(name for name in frame.columns if name not in {*with_role, *leaks, *parts}),
         weight=weight,
         prediction=prediction,
         row_id=row_id,
@@ -203,10 +205,10 @@ def suggest_roles(
 def known_with_target(
     frame: pd.DataFrame, target: str, features: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Return a map of the columns that become known only with the target to reasons.
+    """Return the columns that become known only with the target, as a map of names to reasons.
 
-    The reason is in the cells (see :func:`fairdash.tables.leaks.certain_leaks`) or in the name: for a target
-    on claims, all other columns on claims are included, except columns on past claims.
+    The cells show it (see :func:`fairdash.tables.leaks.certain_leaks`), or the name: for a target on claims,
+    all other columns on claims are included, except columns on past claims.
     """
     features = list(features)
     leaks = certain_leaks(frame, target, features, exposure=exposure)
@@ -218,8 +220,8 @@ def known_with_target(
 
 
 def named_most_like(names: Iterable[str], concept: str) -> str | None:
-    """Return the name that most clearly expresses a concept of the word table; None if none does."""
-    return _most_like([name for name in names if "past" not in meanings_of(name)], (concept,))
+    """Return the name that most clearly expresses a concept of the word table; None if no name does."""
+    return _best_match([name for name in names if "past" not in meanings_of(name)], (concept,))
 
 
 def is_of_claims(name: object) -> bool:
@@ -228,7 +230,7 @@ def is_of_claims(name: object) -> bool:
 
 
 def claims_in_total(features: pd.DataFrame) -> list[str]:
-    """Return the features with totals of claims over a row's exposure, whose means are unweighted."""
+    """Return the features that are totals of claims over a row's exposure, whose means are not weighted."""
     return [str(name) for name in features if is_of_claims(name) and looks_like_total(features[name])]
 
 
@@ -246,7 +248,7 @@ def _numbers_rows(values: pd.Series) -> str | None:
 
 
 def _numbers_places(values: pd.Series) -> str | None:
-    """Explain why postcodes stored as numbers are not features; as text they are a category."""
+    """Explain why postcodes that are stored as numbers are not features; None for other columns."""
     return NAMES_PLACES if kind_of(values) in NUMBERS and "postal_code" in meanings_of(values.name) else None
 
 
@@ -254,16 +256,16 @@ def _names_rows(name: object) -> bool:
     return not {"policy_number", "row_number"}.isdisjoint(meanings_of(name))
 
 
-def _most_like(names: Iterable[str], concepts: Sequence[str]) -> str | None:
+def _best_match(names: Iterable[str], concepts: Sequence[str]) -> str | None:
     best, best_likeness = None, (0, 0)
     for name in names:
-        likeness = _likeness(name, concepts)
+        likeness = _match_score(name, concepts)
         if likeness > best_likeness:
             best, best_likeness = name, likeness
     return best
 
 
-def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
+def _match_score(name: str, concepts: Sequence[str]) -> tuple[int, int]:
     """Return the score and clarity of the best concept that a name expresses; (0, 0) if none."""
     meanings = meanings_of(name)
     return max(
@@ -286,14 +288,16 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     Parameters
     ----------
     frame
-        The table, shape (n, columns), with unique names. Numerators may contain amounts below zero, such as
-        recoveries, and denominators may not.
+        The table, shape (n, columns), with unique names. Only numerators may contain amounts below zero, such
+        as recoveries.
     """
     targets = []
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
     divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
     for id, (title, of, by) in _MADE_OF.items():
-        target = named_most_like(usable, of) or (_plain_amount(frame, usable) if of == "claim_cost" else None)
+        target = named_most_like(usable, of) or (
+            _claims_total_of_generic_name(frame, usable) if of == "claim_cost" else None
+        )
         weight = named_most_like([name for name in divisors if name != target], by)
         if target is not None and weight is not None:
             without = id == "severity" and not (frame[weight] > 0).all()
@@ -302,8 +306,8 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     return tuple(targets)
 
 
-def _plain_amount(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
-    """Return an amount with a generic name whose cells look like a claims total, mostly 0; None if none."""
+def _claims_total_of_generic_name(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
+    """Return a column with a generic name whose cells look like claims totals (mostly 0), or None."""
     plain = [
         name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
     ]

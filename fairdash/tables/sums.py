@@ -1,11 +1,11 @@
 """Detection of amounts that add up to a target or a price and are therefore its parts.
 
 The premiums of single coverages are known only with the total premium, so they can't be features. In every
-row, their sum times one factor (a tax) plus one amount (a fee) is the total, up to rounding. A regression of
-the total on all columns of amounts uses a sample of rows: the parts share one coefficient, and all other
-coefficients are 0. The sum is then confirmed on all rows.
+row, the sum of the premiums times one factor (a tax) plus one amount (a fee) is the total, up to rounding. A
+regression of the total on all columns of amounts uses a sample of rows: the parts share one coefficient, and
+all other coefficients are 0. The sum is then confirmed on all rows.
 
-An additive tariff has a different coefficient for each rating factor. Relativities are not amounts, because
+An additive tariff has a different coefficient for each rating factor. Relativities are not parts, because
 their coefficient is a base premium, far from 1.
 
 >>> rng = np.random.default_rng(0)
@@ -35,16 +35,16 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Index = NDArray[np.intp]
 
-#: Kinds of columns with amounts.
+#: Kinds of columns that may contain amounts.
 _AMOUNTS = ("number", "whole number")
-#: Range of the factor between parts and total. It allows for taxes, surcharges and discounts, but not for the
-#: base premium of a tariff.
+#: Range of the factor between parts and total. The range allows for taxes, surcharges and discounts, but not
+#: for the base premium of a tariff.
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 2.0
 #: Maximum fee as a share of the mean total: a larger intercept is the base of a tariff.
 _MAX_FEE = 0.25
-#: Minimum number of distinct values of at least one part. Relativities have one value per level.
+#: Minimum number of distinct values of at least one part, because relativities have one value per level.
 _MIN_VALUES = 30
-#: Minimum share of confirming rows among all rows, and among rows in which a part differs from its median.
+#: Minimum share of rows that confirm a sum: of all rows, and of rows whose part differs from its median.
 _MIN_CONFIRMED, _MIN_CONFIRMED_OF_PART = 0.95, 0.9
 #: Maximum rounding error as a share of the total's standard deviation.
 _MAX_ROUNDING = 0.05
@@ -53,10 +53,10 @@ _STEPS = 10.0 ** np.arange(2, -5, -1)
 #: Maximum number of rows in the sample, of additional rows in which a part differs from its median, and of
 #: columns.
 _MAX_ROWS, _MAX_ROWS_OF_PART, _MAX_COLUMNS = 2000, 40, 300
-#: Minimum number of rows in excess of the number of columns.
+#: Minimum difference between the numbers of rows and columns.
 _MIN_ROWS = 50
-#: Share of rows kept in each round of a robust fit, which leaves out rows that do not add up, such as manual
-#: corrections, and the number of rounds.
+#: Share of rows that remain in each round of a robust fit, and number of rounds. The fit leaves out rows that
+#: do not add up, such as manual corrections.
 _KEPT_SHARE, _ROUNDS = 0.9, 4
 #: Maximum standard error of a coefficient: with a larger error, the total's rounding hides the column.
 _MAX_ERROR = 0.05
@@ -79,7 +79,7 @@ class Sum:
     subtracted
         Names of the parts that are subtracted.
     factor, fee
-        The total is `factor` times their sum, plus `fee`.
+        The total is `factor` times the sum of the parts, plus `fee`.
     """
 
     total: str
@@ -89,7 +89,7 @@ class Sum:
     fee: float = 0.0
 
     def in_words(self) -> str:
-        """Describe how the total follows from its parts."""
+        """Sentence that states the total as a sum of its parts."""
         added = [f"“{name}”" for name in self.parts if name not in self.subtracted]
         less = [f"“{name}”" for name in self.subtracted]
         times = "" if self.factor == 1 else f"{amount(self.factor)} times "
@@ -106,23 +106,23 @@ class Sum:
 def parts_of(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 1
 ) -> dict[str, str]:
-    """Return a map of the columns that are parts of a total, or sums of its parts, to sentences.
+    """Return the parts of a total, and sums of the parts, as a map of names to sentences.
 
     Parameters
     ----------
     frame, total, columns, exposure, least
-        As in :func:`find_sums`.
+        Arguments of :func:`find_sums`.
     """
     sums = {}
     for one in find_sums(frame, total, columns, exposure=exposure, least=least):
-        # If all columns of the sum are known parts, only its total is new.
+        # If all columns of the sum are known parts, only the sum's total is new.
         new = [name for name in one.parts if name not in sums] or [one.total]
         sums.update(dict.fromkeys(new, one.in_words()))
     return sums
 
 
 def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
-    """Yield columns with their sentence: the parts of one sum together, and any other column alone."""
+    """Yield columns with a sentence: the parts of one sum together, and any other column alone."""
     for name, why in leaks.items():
         same = [each for each in leaks if leaks[each] == why] if why.startswith("“") else [name]
         if name == same[0]:
@@ -132,7 +132,7 @@ def by_sentence(leaks: Mapping[str, str]) -> Iterator[tuple[list[str], str]]:
 def find_sums(
     frame: pd.DataFrame, total: str, columns: Iterable[str], *, exposure: str | None = None, least: int = 2
 ) -> tuple[Sum, ...]:
-    """Return the sums for a total: its parts, and columns that are subtotals or parts of those parts.
+    """Return the sums for a total: its parts, and then subtotals of the parts, or parts of the parts.
 
     Parameters
     ----------
@@ -141,9 +141,9 @@ def find_sums(
     total
         Name of a numeric column. Rows without a total are ignored.
     columns
-        Names of candidates. Columns with only 0 and 1 are indicators, and never parts.
+        Names of possible parts. Columns with only 0 and 1 are indicators, and never parts.
     exposure
-        Possible divisor of the total, which may or may not have been applied.
+        Possible divisor of the total; sums are found with and without the division.
     least
         Minimum number of parts. With 1, a single column may be the total before a tax or fee.
     """
@@ -161,30 +161,30 @@ def find_sums(
             sums.append(one)
             free.difference_update(one.parts)
 
-    half = _step(y) / 2
+    half = _rounding_step(y) / 2
     look(total, y, half, least)
     if exposure is not None and kind_of(frame[exposure]) in _AMOUNTS:
         w = as_floats(frame[exposure]).to_numpy(dtype=float)
         w = np.where((w > 0) & (w < np.inf), w, np.nan)
         look(total, y * w, half * w, least)
         look(total, y / w, half / w, least)
-    # Parts may have parts or copies of their own, so the list grows during the loop.
+    # Parts may also have parts or copies, so the list grows during the loop.
     for one in sums:
         for part in one.parts:
             cells = _cells(frame[part])
-            look(part, cells, _step(cells) / 2, 1)
+            look(part, cells, _rounding_step(cells) / 2, 1)
     parts = set(search.names) - free
     for name in search.names if parts else ():
         if name in free:
             cells = _cells(frame[name])
-            of_parts = search.find(name, cells, _step(cells) / 2, parts, 2)
+            of_parts = search.find(name, cells, _rounding_step(cells) / 2, parts, 2)
             sums += [] if of_parts is None else [of_parts]
     return tuple(sums)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Search for parts in a table, with a sample of its rows and the candidate columns."""
+    """Search for parts of a total, with a sample of the table's rows and the candidate columns."""
 
     frame: pd.DataFrame
     names: tuple[str, ...]
@@ -196,11 +196,11 @@ class _Search:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, y: Floats, columns: list[str]) -> _Search | None:
-        """Draw the sample; None if there are too few rows or no candidates."""
+        """Draw the sample of rows; None if there are too few rows or no candidates."""
         known = np.flatnonzero(np.isfinite(y))
         if len(known) < _MIN_ROWS:
             return None
-        few = known[_spread(len(known), _MAX_ROWS)]
+        few = known[_evenly_spaced(len(known), _MAX_ROWS)]
         usual, drawn = {}, [few]
         for name in columns:
             if kind_of(frame[name]) not in _AMOUNTS:
@@ -210,7 +210,7 @@ class _Search:
                 continue
             usual[name] = float(np.median(cells[few]))
             at_work = known[cells[known] != usual[name]]
-            drawn.append(at_work[_spread(len(at_work), _MAX_ROWS_OF_PART)])
+            drawn.append(at_work[_evenly_spaced(len(at_work), _MAX_ROWS_OF_PART)])
         if len(usual) > _MAX_COLUMNS:
             like = {name: absolute_correlation(_cells(frame[name])[few], y[few]) for name in usual}
             usual = {name: usual[name] for name in sorted(usual, key=like.__getitem__)[-_MAX_COLUMNS:]}
@@ -224,19 +224,19 @@ class _Search:
         self, total: str, y: Floats, error: Floats | float, among: Collection[str], least: int
     ) -> Sum | None:
         """Return a set of columns that adds up to y (n,), which has rounding errors up to `error`."""
-        which = np.flatnonzero([name in among for name in self.names])
-        # The most frequent total may be a minimum premium, which is not a sum.
-        counting = np.isfinite(y) & (y != _commonest(y))
-        own = counting[self.rows]
-        if own.sum() < len(which) + _MIN_ROWS:
-            own = np.isfinite(y[self.rows])
-        if len(which) < least or min(own.sum() - len(which), counting.sum()) < _MIN_ROWS:
+        places = np.flatnonzero([name in among for name in self.names])
+        # Rows with the most frequent total are left out, because it may be a minimum premium.
+        counting = np.isfinite(y) & (y != _most_frequent(y))
+        in_sample = counting[self.rows]
+        if in_sample.sum() < len(places) + _MIN_ROWS:
+            in_sample = np.isfinite(y[self.rows])
+        if len(places) < least or min(in_sample.sum() - len(places), counting.sum()) < _MIN_ROWS:
             return None
-        beta = _coefficients(self.x[own][:, which], y[self.rows[own]])
+        beta = _coefficients(self.x[in_sample][:, places], y[self.rows[in_sample]])
         chosen = np.flatnonzero(np.abs(beta) >= _MIN_FACTOR / 2)
         if len(chosen) < least or beta.max(initial=0.0) <= 0:
             return None
-        parts, sign = which[chosen], np.sign(beta[chosen])
+        parts, sign = places[chosen], np.sign(beta[chosen])
         cells = np.stack([_cells(self.frame[self.names[k]])[counting] for k in parts])
         off = np.broadcast_to(error, y.shape)[counting]
         line = _line_of(y[counting], sign, cells, off, exact=precision(self.frame[total]))
@@ -262,20 +262,20 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
     column that the others determine, or that the total's rounding hides, has the coefficient 0.
     """
     beta = np.zeros(x.shape[1])
-    own = np.flatnonzero(np.ptp(x, axis=0) > 0)
-    if not len(own) or np.ptp(y) == 0:
+    varying = np.flatnonzero(np.ptp(x, axis=0) > 0)
+    if not len(varying) or np.ptp(y) == 0:
         return beta
-    size = x[:, own].std(axis=0)
-    z = (x[:, own] - x[:, own].mean(axis=0)) / size
+    size = x[:, varying].std(axis=0)
+    z = (x[:, varying] - x[:, varying].mean(axis=0)) / size
     if _fitted(z, y)[1] > _MAX_ROUNDING * y.std():
         return beta
-    steps = np.array([_step(column) for column in x[:, own].T])
+    steps = np.array([_rounding_step(column) for column in x[:, varying].T])
     basis = _independent(z, np.clip(2 * steps / size, 1e-7, _MAX_ROUNDING))
     error = _fitted(z[:, basis], y)[1] * np.sqrt(np.diag(np.linalg.inv(z[:, basis].T @ z[:, basis])))
     basis = basis[error <= _MAX_ERROR * size[basis]]
-    coefficients = np.zeros(len(own))
+    coefficients = np.zeros(len(varying))
     coefficients[basis] = _fitted(z[:, basis], y)[0] / size[basis]
-    beta[own] = _with_one_factor(coefficients, z, size, basis)
+    beta[varying] = _with_one_factor(coefficients, z, size, basis)
     return beta
 
 
@@ -307,23 +307,23 @@ def _with_one_factor(beta: Floats, z: Floats, size: Floats, basis: Index) -> Flo
 def _fitted(z: Floats, y: Floats) -> tuple[Floats, float]:
     """Return the coefficients of a regression and the standard deviation of its residuals.
 
-    If this exceeds rounding, rounds of the fit leave out the rows with the largest residuals.
+    If the deviation exceeds rounding, rounds of the fit leave out the rows with the largest residuals.
     """
     design, rows = np.column_stack([np.ones(len(y)), z]), np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
         beta = np.linalg.lstsq(design[rows], y[rows], rcond=None)[0]
-        rest = y - design @ beta
-        size = float(rest[rows].std())
+        residual = y - design @ beta
+        size = float(residual[rows].std())
         if size <= _MAX_ROUNDING * y.std():
             break
-        rows = np.abs(rest) <= np.quantile(np.abs(rest), _KEPT_SHARE)
+        rows = np.abs(residual) <= np.quantile(np.abs(residual), _KEPT_SHARE)
     return np.asarray(beta[1:], dtype=float), size
 
 
 def _independent(z: Floats, least: Floats) -> Index:
     """Return the columns of z (m, p) that determine all others, up to residuals of at most `least`.
 
-    Among a rounded subtotal and its parts, one column is redundant, and its coefficient would be noise.
+    If a rounded subtotal and its parts are all columns, one is redundant, and its coefficient would be noise.
     """
     left, chosen = z.copy(), list[int]()
     while True:
@@ -345,7 +345,7 @@ def _line_of(
 
     The result is None if too few rows confirm the sum, or if factor, fee or columns are not plausible.
     """
-    z, steps = sign @ cells, [_step(x) for x in cells]
+    z, steps = sign @ cells, [_rounding_step(x) for x in cells]
     slack = 8 * exact * float(np.abs(y).max() + np.abs(cells).max(axis=1).sum())
     right = np.ones(len(y), dtype=bool)
     for _ in range(_ROUNDS):
@@ -368,13 +368,13 @@ def _line_of(
 
 
 def _cells(values: pd.Series) -> Floats:
-    """Return numbers (n,), with 0 for missing cells, because a coverage that was not bought costs nothing."""
+    """Return numbers (n,), with 0 for missing cells, because a coverage that is not bought costs nothing."""
     cells = as_floats(values).to_numpy(dtype=float)
     return np.where(np.isnan(cells), 0.0, cells)
 
 
-def _spread(n: int, most: int) -> Index:
-    """Return at most `most` of n indices, evenly spread."""
+def _evenly_spaced(n: int, most: int) -> Index:
+    """Return at most `most` of the indices 0 … n − 1, evenly spread."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp)) if n else np.zeros(0, dtype=np.intp)
 
 
@@ -382,13 +382,13 @@ def _is_indicator(cells: Floats) -> bool:
     return bool(((cells == 0) | (cells == 1)).all())
 
 
-def _commonest(y: Floats) -> float:
-    """Return the most frequent value if more than 1 % of the rows have it; else NaN."""
+def _most_frequent(y: Floats) -> float:
+    """Return the most frequent value if it occurs in more than 1 % of the rows; else NaN."""
     counts = pd.Series(y).value_counts()
     return float(counts.index[0]) if len(counts) and counts.iloc[0] > 0.01 * counts.sum() else np.nan
 
 
-def _step(cells: Floats) -> float:
+def _rounding_step(cells: Floats) -> float:
     """Return the step to which numbers are rounded, such as 0.01; 0 if they are not rounded."""
     cells = cells[np.isfinite(cells) & (cells != 0)]
     for step in _STEPS if len(cells) else ():

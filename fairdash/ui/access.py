@@ -1,12 +1,13 @@
-"""Request guard, and the owner of a session by its login.
+"""Request guard of the app, and the owner of a session, identified by the login.
 
 If Streamlit's secrets have a section ``[auth]``, users sign in with OpenID Connect. If
-``FAIRDASH_USER_HEADER`` names a header, a proxy sets it to the user. The proxy must remove this header from
-browsers' requests, and nobody else may reach the app (docs/deployment.md). Otherwise the owner is "local".
+``FAIRDASH_USER_HEADER`` names a header, a proxy sets the header to the user. The proxy must remove this
+header from browsers' requests, and only the proxy may reach the app (docs/deployment.md). Otherwise, the
+owner is "local".
 
 A web site can let its name resolve to 127.0.0.1 (DNS rebinding); a browser then treats the app's answers as
-that site's own. Only the Host header reveals this. Streamlit checks it only for the websocket, and accepts
-every page on this machine, on any port, as one of the app's.
+that site's own. Only the Host header reveals DNS rebinding. Streamlit checks the header only for the
+websocket, and accepts every page on this machine, on any port, as a page of the app.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ USER_HEADER = "FAIRDASH_USER_HEADER"
 
 
 class NotSignedInError(FairdashError):
-    """The user is unknown."""
+    """The browser has no signed-in user."""
 
 
 def current_owner() -> str:
-    """Owner of the browser: 32 hex digits, the same at every sign-in, or ``"local"``.
+    """Return the owner of the browser session: 32 hex digits, the same at every sign-in, or ``"local"``.
 
     Raises
     ------
     NotSignedInError
-        A sign-in is required, and this user has not signed in.
+        A sign-in is required, and the user has not signed in.
     """
     if get_secrets_auth_section():
         if not st.user.get("is_logged_in"):
@@ -57,12 +58,12 @@ def current_owner() -> str:
 
 
 def signs_in() -> bool:
-    """Return whether users are identified here."""
+    """Return whether this app identifies its users."""
     return bool(get_secrets_auth_section() or os.environ.get(USER_HEADER))
 
 
 def let_in() -> None:
-    """Stop the page for users who have not signed in, and offer only the sign-in."""
+    """Stop the page for a user who has not signed in, and show only the sign-in."""
     try:
         current_owner()
     except NotSignedInError as error:
@@ -81,14 +82,14 @@ def show_who() -> None:
         return
     by_login = bool(get_secrets_auth_section())
     header = os.environ.get(USER_HEADER, "")
-    told = st.user.get("email") or st.user.get("name") if by_login else st.context.headers.get(header)
-    st.caption(f"Signed in as {safe(str(told or 'somebody'))}", help=f"In logs: {current_owner()}")
+    user = st.user.get("email") or st.user.get("name") if by_login else st.context.headers.get(header)
+    st.caption(f"Signed in as {safe(str(user or 'somebody'))}", help=f"In logs: {current_owner()}")
     if by_login:
         st.button("Sign out", icon=":material/logout:", on_click=st.logout, key=KEY("out"))
 
 
 def _id_of(how: str, *who: object) -> str:
-    """Return a hash, which is safe in a path and does not reveal a name in logs."""
+    """Return an owner's id: a hash, which is safe in a path and reveals no name in logs."""
     if not all(isinstance(part, str) and part.strip() for part in who):
         raise NotSignedInError.of(
             "the sign-in in front of this server does not identify you",
@@ -101,24 +102,24 @@ def _id_of(how: str, *who: object) -> str:
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HEALTH = "/_stcore/health"
-#: Metrics of sessions and storage, which Streamlit would show to anyone.
+#: Address of metrics on sessions and storage, which Streamlit would show to anyone.
 _METRICS = "/_stcore/metrics"
-#: Adds the check to the server's requests.
+#: Environment variable that permits requests for metrics.
 METRICS = "FAIRDASH_METRICS"
 _HEADERS = (
-    # Headers that forbid other sites to show the app in a frame and collect clicks.
+    # These headers forbid other sites to show the app in a frame and collect clicks.
     (b"x-frame-options", b"DENY"),
     (b"content-security-policy", b"frame-ancestors 'none'"),
 )
 
 
 class Guard:
-    """ASGI middleware that refuses other names and other origins, and adds headers to every answer.
+    """ASGI middleware that refuses other host names and other origins, and adds headers to every answer.
 
-    Names besides those of this machine come from Streamlit's options ``browser.serverAddress`` and
+    Allowed host names are those of this machine and of Streamlit's options ``browser.serverAddress`` and
     ``server.allowedHosts`` (``*.`` before a name matches any prefix). If a proxy identifies the user in a
-    header, requests without the header, or with two, did not pass through the proxy and are refused as well.
-    So is Streamlit's address of metrics, which requires no sign-in, unless ``FAIRDASH_METRICS`` is set.
+    header, the guard refuses requests without the header, or with two, which did not pass through the proxy.
+    Streamlit's address of metrics, which requires no sign-in, is refused unless ``FAIRDASH_METRICS`` is set.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -130,30 +131,30 @@ class Guard:
             return
         refusal = (
             refusal_of(_values(scope, "host"), _values(scope, "origin"))
-            or _is_nobody(scope)
-            or _is_off(scope["path"])
+            or _refusal_without_user(scope)
+            or _refusal_of_address(scope["path"])
         )
         if refusal is None:
             await self.app(scope, receive, _marking(send))
         elif scope["type"] == "websocket":
             await receive()
-            # The check runs before the connection is accepted: the server answers 403.
+            # The check runs before the connection is accepted, so that the server answers 403.
             await send({"type": "websocket.close", "code": 1008, "reason": refusal})
         else:
             await _refuse(refusal, _marking(send))
 
 
 def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
-    """Reason to refuse a request with these Host and Origin headers; None if it is answered."""
-    host = _split(f"http://{hosts[0]}") if len(hosts) == 1 else None
-    if host is None or not _is_own(host[0]):
+    """Return the reason to refuse a request with these Host and Origin headers; None if it is allowed."""
+    host = _host_and_port(f"http://{hosts[0]}") if len(hosts) == 1 else None
+    if host is None or not _is_allowed_host(host[0]):
         return "This server does not have that name. Open it as localhost, or set browser.serverAddress."
     if not origins:
         return None
-    # Behind a proxy the page may use https, so a missing port means that of its scheme.
+    # Behind a proxy, the page may use https, so a missing port means the port of the page's scheme.
     scheme = origins[0].partition("://")[0].lower()
-    origin = _split(origins[0]) if len(origins) == 1 and scheme in _DEFAULT_PORTS else None
-    if origin is None or origin != _split(f"{scheme}://{hosts[0]}"):
+    origin = _host_and_port(origins[0]) if len(origins) == 1 and scheme in _DEFAULT_PORTS else None
+    if origin is None or origin != _host_and_port(f"{scheme}://{hosts[0]}"):
         return "Pages of other sites can't send requests to this server."
     return None
 
@@ -163,8 +164,8 @@ def _values(scope: Scope, header: str) -> list[str]:
     return [value.decode("latin-1") for name, value in scope["headers"] if name == asked]
 
 
-def _is_nobody(scope: Scope) -> str | None:
-    """Reason to refuse a request without a user; the health check contains no user data."""
+def _refusal_without_user(scope: Scope) -> str | None:
+    """Return the reason to refuse a request that names no user; the health check needs no user."""
     header = os.environ.get(USER_HEADER)
     if not header or scope["path"] == _HEALTH:
         return None
@@ -174,15 +175,15 @@ def _is_nobody(scope: Scope) -> str | None:
     return f"This server requires a sign-in, and the request names no user (header {header})."
 
 
-def _is_off(path: str) -> str | None:
-    """Return the reason to refuse an address that would serve anyone, signed in or not."""
+def _refusal_of_address(path: str) -> str | None:
+    """Return the reason to refuse an address that would be served even without a sign-in."""
     if path.rstrip("/").endswith(_METRICS) and not os.environ.get(METRICS):
         return f"Metrics are off. Set {METRICS}=1 in the server's environment to switch them on."
     return None
 
 
-def _split(address: str) -> tuple[str, int] | None:
-    """Return the host and port of an address without other parts; None for any other text."""
+def _host_and_port(address: str) -> tuple[str, int] | None:
+    """Return host and port of an address that has no other parts; None for any other text."""
     try:
         parts = urlsplit(address)
         port = parts.port
@@ -193,7 +194,7 @@ def _split(address: str) -> tuple[str, int] | None:
     return parts.hostname.rstrip("."), _DEFAULT_PORTS[parts.scheme] if port is None else port
 
 
-def _is_own(name: str) -> bool:
+def _is_allowed_host(name: str) -> bool:
     if name in LOOPBACK:
         return True
     for own in (*config.get_option("server.allowedHosts"), config.get_option("browser.serverAddress")):

@@ -1,6 +1,6 @@
-"""Render blocks on a page (reports render them as HTML), and the interactive figure, the stage.
+"""Rendering of blocks on a page, and of the interactive figure, which is called the stage.
 
-The stage receives data, draws frames in the browser, and sends one event back on release.
+The stage receives data, draws frames in the browser, and sends one event when the user releases the slider.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from fairdash.views.figures.stage import stage_script, stage_style
 
 
 def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
-    """Show sentences, facts, pictures and tables in order; tables that are files can be downloaded.
+    """Show sentences, facts, pictures and tables in order; a table with a file name can be downloaded.
 
     Parameters
     ----------
     keys
-        Keys of the file that shows them; each picture and download has a key with its name.
+        Widget keys of the calling file; each picture and download has a key with its name.
     """
     for block in blocks:
         if isinstance(block, Chart):
@@ -48,7 +48,7 @@ def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:
 
 
 def show_table(table: Table, keys: Keys) -> None:
-    """Show a table below its title, with its note."""
+    """Show a table below its title, followed by its note."""
     if not table.file:
         st.markdown(f"**{safe(table.title)}**")
     # A grid needs unique column names, and shows headers without Markdown.
@@ -57,13 +57,13 @@ def show_table(table: Table, keys: Keys) -> None:
     if table.file and len(table.frame) <= MAX_ROWS:
         shown = pd.DataFrame(table.rows, columns=names).loc[:, kept]
     else:
-        # It can be sorted by its numbers, which takes Streamlit ten times as long as texts.
+        # The grid is sorted by numbers, which takes Streamlit ten times as long as texts.
         write: dict[Any, Any] = {
             name: partial(table.written, str(own)) for name, own in zip(names, table.frame, strict=True)
         }
         shown = table.frame.set_axis(names, axis=1).loc[:, kept].reset_index(drop=True).style.format(write)
     if presented() and len(table.frame) <= MAX_ROWS:
-        # The text of a grid stays small, and nobody reads it in a hall. Cells of this table are Markdown.
+        # A grid's text is too small for a lecture hall, so a table with Markdown cells replaces it there.
         large = pd.DataFrame(table.rows, columns=[safe(each) for each in names]).loc[:, kept].map(safe)
         st.table(large, hide_index=True, alt=table.title)
     else:
@@ -87,7 +87,7 @@ def show_stage(
     presented_share: float = 0.5,
     presented_text: int = ENLARGED,
 ) -> None:
-    """Show a slider with the pictures, cards and table that follow it.
+    """Show a slider, and pictures, cards and a table that change with it.
 
     Parameters
     ----------
@@ -96,22 +96,22 @@ def show_stage(
         ``help``, ``stops`` as texts, ``ticks`` and ``at``, their positions), ``figures`` (``spec``, a plotly
         figure whose axes have ranges, ``alt``, and ``height`` between the axes in pixels or ``share`` of the
         window's height), ``moves``, ``cards`` and ``table``, whose ``cells`` are a list over the stops, or
-        the y of the named move. A move names its object by ``figure``, ``kind`` ("trace", "note", "shape",
-        "tick" or "scale") and ``part``, its position, and has a list over the stops for each of its
-        properties. Numbers, and lists of numbers, are interpolated between stops; all else changes at once. A
-        trace's ``mix`` gives its y as a sum of ``parts`` with ``shares`` that glide, or as the exponential of
-        the sum. A slider with ``play`` (milliseconds a stop) has buttons to play and step. With ``variants``
-        (``label``, ``names``, ``at``) all lists cover the stops of the first variant, then of the second, and
-        so on, as does the position of release.
+        the y values of the named move. A move names its object by ``figure``, ``kind`` ("trace", "note",
+        "shape", "tick" or "scale") and ``part`` (the position), and has a list over the stops for each
+        property that changes. Numbers, and lists of numbers, are interpolated between stops; all other values
+        change at once. A trace's ``mix`` gives its y as a sum of ``parts`` with ``shares`` that glide, or as
+        the exponential of the sum. A slider with ``play`` (milliseconds per stop) has buttons to play and
+        step. With ``variants`` (``label``, ``names``, ``at``) all lists cover the stops of the first variant,
+        then of the second, and so on, and so does the position at release.
     on_release
-        Called with the position of the stop at release.
+        Function called with the position of the stop when the user releases the slider.
     presented_share, presented_text
-        Share of the window's height for a picture in presentation mode, and its text in pixels.
+        Share of the window's height for a picture in presentation mode, and its text size in pixels.
     """
     form = picture_format()
 
     def released() -> None:
-        # The browser may send anything; only one of the slider's positions is accepted.
+        # The browser may send any value, but only a position of the slider is accepted.
         at = st.session_state[key].released
         places = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
         if isinstance(at, int) and 0 <= at < places:

@@ -1,4 +1,4 @@
-"""Cached library calls, with content hashes and ids as keys; callers receive copies."""
+"""Cached calls of the library, with content hashes and ids as keys; each caller receives a copy."""
 
 from __future__ import annotations
 
@@ -53,28 +53,28 @@ Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
 
 
-class _Seen:
-    """The last deletion that this process knows of."""
+class _LastDeletion:
+    """Last deletion that this process has noticed."""
 
     deletion: bytes | None = None
 
 
 def forget_what_was_deleted() -> None:
-    """Clear the caches if any process has deleted a file in this home since.
+    """Clear the caches if any process has deleted a file in this home since the last call.
 
-    Cached tables are found by their sources, even if these were deleted.
+    Without this call, the cache would return tables whose sources were deleted.
     """
     last = last_deletion()
-    if _Seen.deletion != last:
-        if _Seen.deletion is not None:
+    if _LastDeletion.deletion != last:
+        if _LastDeletion.deletion is not None:
             st.cache_data.clear()
             st.cache_resource.clear()
             forget_tables()
-        _Seen.deletion = last
+        _LastDeletion.deletion = last
 
 
-#: Key of a cached value; arguments whose names begin with _ are ignored.
-_STANDS_FOR: dict[str | type[Any], Callable[[Any], object]] = {
+#: Functions that turn arguments into keys, by type; arguments whose names begin with _ are not in the key.
+_CACHE_KEYS: dict[str | type[Any], Callable[[Any], object]] = {
     CatalogueSource: DatasetSource.to_json,
     UploadSource: DatasetSource.to_json,
     Dataset: lambda dataset: dataset.fingerprint,
@@ -82,39 +82,39 @@ _STANDS_FOR: dict[str | type[Any], Callable[[Any], object]] = {
 }
 
 
-def _once_a_server(
+def _cached_on_server(
     entries: int,
     *,
     spinner: bool | str = False,
     shared: bool = False,
     by_view: Callable[[Comparison], object] | None = None,
 ) -> Callable[[Callable[Asked, Found]], Callable[Asked, Found]]:
-    """Cache a function's values, checking access before returning a cached value.
+    """Cache a function's values for the whole server, and check access before each use of a cached value.
 
     Parameters
     ----------
     entries
-        Number of cached values.
+        Maximum number of cached values.
     spinner
-        Text on the page during the computation.
+        Text that the page shows during the computation.
     shared
         Whether all callers get the same read-only object instead of a copy, because copying a large run's
         predictions on every rerun would take longer than drawing them.
     by_view
-        Part of a comparison on which the values depend.
+        Function that returns the part of a comparison on which the values depend.
     """
 
     def make(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
         keep: Any = st.cache_resource if shared else st.cache_data
-        stands_for = _STANDS_FOR if by_view is None else {**_STANDS_FOR, Comparison: by_view}
-        kept = keep(max_entries=entries, show_spinner=spinner, hash_funcs=stands_for)(function)
+        stands_for = _CACHE_KEYS if by_view is None else {**_CACHE_KEYS, Comparison: by_view}
+        cached = keep(max_entries=entries, show_spinner=spinner, hash_funcs=stands_for)(function)
 
         @wraps(function)
         def found(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
             forget_what_was_deleted()
             for each in (*args, *kwargs.values()):
-                _ask_for(each)
-            value: Found = kept(*args, **kwargs)
+                _check_access(each)
+            value: Found = cached(*args, **kwargs)
             return value
 
         return found
@@ -122,15 +122,15 @@ def _once_a_server(
     return make
 
 
-def _ask_for(thing: object, owner: str | None = None) -> None:
-    """Refuse a deleted file or run, or one of somebody else; `owner` as in :func:`dataset_of`."""
+def _check_access(thing: object, owner: str | None = None) -> None:
+    """Raise an error for a deleted file or run, or another owner's; `owner` is as in :func:`dataset_of`."""
     if isinstance(thing, UploadSource):
         check_kept(thing.sha256, owner=owner or current_owner())
     elif isinstance(thing, Run):
         Run(thing.id, owner=owner or current_owner())
 
 
-@st.cache_data(max_entries=4, show_spinner=False, hash_funcs=_STANDS_FOR)
+@st.cache_data(max_entries=4, show_spinner=False, hash_funcs=_CACHE_KEYS)
 def _load(source: DatasetSource) -> Dataset:
     with bounded():
         return source.load()
@@ -139,15 +139,15 @@ def _load(source: DatasetSource) -> Dataset:
 def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
     """Return a source's data set, read once per server.
 
-    `owner` is the current user by default; a thread that creates a file must pass it, because it has no
-    browser session.
+    `owner` is by default the current user; a thread must pass `owner`, because a thread has no browser
+    session.
     """
     forget_what_was_deleted()
-    _ask_for(source, owner)
+    _check_access(source, owner)
     return _load(source)
 
 
-@_once_a_server(2, shared=True)
+@_cached_on_server(2, shared=True)
 def table_of(source: DatasetSource) -> pd.DataFrame:
     """Return all columns of a source's table, regardless of their roles."""
     with bounded():
@@ -155,32 +155,32 @@ def table_of(source: DatasetSource) -> pd.DataFrame:
 
 
 def roles_of(source: DatasetSource) -> Roles:
-    """Return the roles that a source assigns; the data set is built only if it brings its own roles."""
+    """Return the roles that a source assigns; the data set is built only if the source leaves roles to it."""
     return dataset_of(source).roles if source.roles is None else source.roles
 
 
-@_once_a_server(4, shared=True)
+@_cached_on_server(4, shared=True)
 def result_of(run: Run) -> SweepResult:
-    """Cache a run's result, or its preview until the result exists."""
+    """Return a run's result, or its preview until the result exists."""
     return run.read_result()
 
 
-@_once_a_server(12, shared=True)
+@_cached_on_server(12, shared=True)
 def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
-    """Return the figures of a run's paths by objective."""
+    """Return the fronts of a run for a sensitive attribute, as a map of objectives to fronts."""
     return fronts.fronts_of(result_of(run), sensitive=sensitive)
 
 
-@_once_a_server(12, shared=True, by_view=lambda c: (c.objective, c.sensitive, c.measure, c.b.method, c.a))
+@_cached_on_server(12, shared=True, by_view=lambda c: (c.objective, c.sensitive, c.measure, c.b.method, c.a))
 def stops_of(run: Run, comparison: Comparison) -> Stops:  # noqa: ARG001 (the run is the cache's key)
-    """Return the figures of all points on the path of a comparison's point B."""
-    # Charts take long to import.
+    """Return the stage's values for all stops on the path of a comparison's point B."""
+    # Charts are imported here because the import takes long.
     from fairdash.views.reports import stage
 
     return stage.stops_of(comparison)
 
 
-@_once_a_server(
+@_cached_on_server(
     12, spinner="Measuring what the cap costs…", by_view=lambda c: (c.objective, c.sensitive, c.measure)
 )
 def _cap_cost(
@@ -204,14 +204,14 @@ def _cap_cost(
 
 
 def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: float) -> pd.DataFrame | None:
-    """Return the cost of a cap on a fitted tariff; None if its test premiums are not stored."""
+    """Return the cost of a cap on a fitted tariff's changes; None if its test premiums are not stored."""
     dataset = dataset_of(run.spec.source)
     premiums = job.test_premiums(n_splits=len(comparison.result.splits), n_rows=dataset.n_rows)
     return None if premiums is None else _cap_cost(job.id, comparison, max_change, premiums, dataset)
 
 
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Return an uploaded file's table and how it was read, parsed once per server."""
+    """Return the table and the reading report of an uploaded file, which is parsed once per server."""
     forget_what_was_deleted()
     check_kept(digest, owner=current_owner())
     with bounded():
@@ -231,18 +231,18 @@ def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     return _contents(digest)
 
 
-@_once_a_server(8, spinner="Checking the columns…")
+@_cached_on_server(8, spinner="Checking the columns…")
 def columns_of_classes(
     _frame: pd.DataFrame,
     *,
     table: str,  # noqa: ARG001 (the cache's key)
 ) -> tuple[str, ...]:
-    """Return the columns that can be audited as classes; `table` identifies the frame."""
-    found = {str(name): as_classes(_frame[name]) for name in _frame}
-    return tuple(name for name, each in found.items() if each is not None and why_no_classes(each) is None)
+    """Return the columns that an audit can use as classes; `table` identifies the frame."""
+    classes = {str(name): as_classes(_frame[name]) for name in _frame}
+    return tuple(name for name, each in classes.items() if each is not None and why_no_classes(each) is None)
 
 
-@_once_a_server(32, spinner="Checking the columns…")
+@_cached_on_server(32, spinner="Checking the columns…")
 def suggestion_of(
     _frame: pd.DataFrame,
     *,
@@ -252,12 +252,12 @@ def suggestion_of(
 ) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
     """Return suggested roles for a table's columns, and its possible pricing targets.
 
-    `table` identifies the frame, so another frame needs another text.
+    `table` is a text that identifies the frame in the cache.
     """
     return suggest_roles(_frame, target=target, prediction=prediction), pricing_targets(_frame)
 
 
-@_once_a_server(32, spinner="Checking for columns that give the target away…")
+@_cached_on_server(32, spinner="Checking for columns that give the target away…")
 def check_of(
     _frame: pd.DataFrame,
     *,
@@ -269,7 +269,7 @@ def check_of(
     group: str | None,
     columns: tuple[str, ...],
 ) -> DataCheck:
-    """Return columns that certainly or possibly reveal the target; `table` as in :func:`suggestion_of`."""
+    """Return columns that certainly or possibly reveal the target; `table` identifies the frame."""
     return check_data(
         _frame,
         target=target,
@@ -281,24 +281,24 @@ def check_of(
     )
 
 
-#: Content of the data page besides its pictures: remarks on the target's zeros and tail, the resolution of
-#: each sensitive column, a line on each column, and fixes that would add columns.
+#: Content of the Data page except pictures: remarks on the target's zeros and tail, the resolution of each
+#: sensitive column, a profile of each column, and fixes that would add columns.
 Summary = tuple[tuple[str, ...], Mapping[str, str], tuple[ColumnProfile, ...], tuple[Problem, ...]]
 
 
-#: Fixes that turn a column into a feature.
+#: Kinds of fixes that convert a column to a feature.
 _OF_FEATURES = ("convert", "dash_zero", "keep")
 
 
-@_once_a_server(8)
-def _ways(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
-    """Fixes for all columns of a table, independent of the roles, which change far more often."""
+@_cached_on_server(8)
+def _fixes_of_table(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
+    """Return the fixes for all columns of a table, which do not depend on the frequently changed roles."""
     return fixes_of_columns(_frame)
 
 
-@_once_a_server(8)
+@_cached_on_server(8)
 def summary_of(source: DatasetSource) -> Summary:
-    """Return notes on a source's data set."""
+    """Return the summary of a source's data set."""
     dataset = dataset_of(source)
     ways: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
@@ -307,7 +307,7 @@ def summary_of(source: DatasetSource) -> Summary:
         played = {column for part in source.roles.parts.values() for column in part}
         ways = tuple(
             way
-            for way in _ways(frame, table=f"{source.sha256} {source.reading}")
+            for way in _fixes_of_table(frame, table=f"{source.sha256} {source.reading}")
             if way.column not in decided
             and way.column in (source.roles.features if way.fixes[0].kind in _OF_FEATURES else played)
         )
@@ -317,16 +317,16 @@ def summary_of(source: DatasetSource) -> Summary:
     return target_remarks(dataset.target), support, profile, ways
 
 
-#: Rows that a page measures at most: a random sample beyond.
+#: Maximum number of rows that a page measures; from more rows, a random sample is drawn.
 ROWS_MEASURED = 5000
 
 
-@_once_a_server(8, spinner="Measuring how the target depends on it…")
+@_cached_on_server(8, spinner="Measuring how the target depends on it…")
 def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
-    """Return the dependence of the target on a sensitive column, before any model.
+    """Return the dependence of the target on a sensitive column.
 
-    The default measure, weighted by exposure, the p-value of the verdict's test, and the number of rows used,
-    at most ROWS_MEASURED.
+    The result contains the default measure, weighted by exposure, the p-value of the verdict's test, and the
+    number of rows used, at most ROWS_MEASURED.
     """
     y, s, weight = _columns(dataset, sensitive)
     groups = dataset.groups
@@ -341,7 +341,7 @@ def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
     return value, test.p_value, test.n
 
 
-@_once_a_server(8)
+@_cached_on_server(8)
 def rank_link_of(dataset: Dataset, sensitive: str) -> RankLink:
     """Return the rank correlation of target and sensitive column on all rows, weighted by exposure."""
     return rank_link(*_columns(dataset, sensitive), as_groups(dataset.groups, dataset.n_rows))

@@ -43,14 +43,14 @@ FIX_LABELS = {
     "number_names": "Number them",
 }
 
-#: Height in pixels of the placeholder for pictures.
+#: Height in pixels of the placeholder for a page's pictures.
 PICTURES = 480
 _PLOTLY = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """Show errors in this block in plain words; a traceback goes to the log, never to the page."""
+    """Show errors in this block in plain words; a traceback is written to the log, never to the page."""
     try:
         yield
     except Exception as error:
@@ -58,7 +58,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def in_plain_words(error: Exception) -> str:
-    """Error message in Markdown; the trace of an unexpected error goes to the log."""
+    """Return an error's message in Markdown; the traceback of an unexpected error is written to the log."""
     if isinstance(error, FairdashError):
         lines = [safe(problem) for problem in error.problems]
         return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
@@ -71,23 +71,23 @@ def in_plain_words(error: Exception) -> str:
 
 
 def show_problems(error: FairdashError) -> None:
-    """All problems of an error, one per line, as plain text."""
+    """Show all problems of an error as plain text, one per line."""
     st.error(in_plain_words(error))
 
 
 def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], None], blocked: bool) -> None:
-    """Problems as plain text, each with buttons for its one-click fixes.
+    """Show problems as plain text, each with buttons for its one-click fixes.
 
     Parameters
     ----------
     problems
-        Problems, or possible additions.
+        Problems of the table, or possible additions of columns.
     key
         Prefix of the buttons' keys.
     fix
-        Called with the chosen fix.
+        Function called with the fix that the user chooses.
     blocked
-        Whether they block the page; they are then red.
+        Whether the problems block the page; if so, they are red.
     """
     for problem in problems:
         (st.error if blocked else st.info)(safe(problem))
@@ -108,11 +108,11 @@ PICTURE_FORMAT = KEY("picture-format")
 
 
 def picture_format() -> str:
-    """Format of saved charts, "png" or "svg"."""
+    """Return the format of saved charts, "png" or "svg"."""
     return str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
 
 
-#: Presentation mode: no sidebar, text of 18 px at least.
+#: Style of presentation mode: no sidebar, and text of at least 18 px.
 PRESENTED = """<style>
 html { font-size: 21px; --presented: 1rem }
 h1 { font-size: 1.6rem !important; padding: 0 !important }
@@ -120,27 +120,27 @@ label p, button p, a p, [data-testid=stCaptionContainer] p { font-size: 1rem !im
 [data-testid=stSidebar], [data-testid=stHeader] { display: none }
 [data-testid=stMainBlockContainer] { padding-top: 1rem; padding-bottom: 1rem }
 </style>"""
-#: Text of charts in presentation mode, in pixels.
+#: Text size of charts in presentation mode, in pixels.
 ENLARGED = 18
 
 
 def presented() -> bool:
     """Return whether the page is in presentation mode."""
-    # When the page opens, the switch comes after this call, but the address already has its value.
-    asked = st.query_params.get(Address.PRESENT) == "true"
-    return bool(st.session_state.get(Address.PRESENT, asked))
+    # When a page opens, the switch is drawn after this call, but the address already contains its value.
+    in_address = st.query_params.get(Address.PRESENT) == "true"
+    return bool(st.session_state.get(Address.PRESENT, in_address))
 
 
 def ask_for_presentation() -> None:
-    """The switch of presentation mode, which is stored in the address."""
+    """Show the switch of presentation mode, which is stored in the address."""
     st.toggle("Presentation mode", key=Address.PRESENT, bind="query-params")
 
 
 def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
-    """Return the figure with text of at least this number of pixels, and more room for it."""
+    """Return the figure with text of at least this number of pixels, and with wider margins."""
     figure.update_layout(font_size=text, title_font_size=text + 4, hoverlabel_font_size=text)
     title = figure.layout.title
-    # Titles of several lines grow with their text.
+    # Titles of several lines need more height if their text is larger.
     more = (text / 13 - 1) * room_of(str(title.text), str(title.subtitle.text))
     height = 1.15 * figure.layout.height + more
     figure.update_layout(title_subtitle_font_size=text, height=height)
@@ -152,7 +152,7 @@ def enlarged(figure: go.Figure, text: int = ENLARGED) -> go.Figure:
 
 
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
-    """Show a chart with its camera button; `alt` describes it in words."""
+    """Show a chart with a camera button; `alt` describes the chart in words."""
     if presented():
         figure = enlarged(figure)
     form = picture_format()
@@ -161,7 +161,7 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
 
 
 def say_what_was_open() -> None:
-    """Make the folders of personal data private, and name those that were not; once per server."""
+    """Make the folders of personal data private, once per server, and report folders that were public."""
     folders = _made_private()
     if folders:
         names = safe(", ".join(map(str, folders)))

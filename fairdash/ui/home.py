@@ -1,6 +1,6 @@
-"""Home page: prices by age with a fairness slider, three ways to begin, and recent runs.
+"""Home page: prices by age with a fairness slider, three links to begin with, and recent runs.
 
-The guided tour is also here: five sentences on the app's own pages, which users can leave at any time.
+The module also has the guided tour: five sentences on pages of the app, which users can leave at any time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fairdash.utils.text import error_change
 
 KEY = Keys(__file__)
 _AT = KEY("at")
-#: First λ.
+#: Initial λ of the slider.
 BEGIN = 1.0
 RUNS_SHOWN = 8
 #: Page, title and text of each card.
@@ -49,16 +49,16 @@ DOORS = (
 
 
 def show_curve() -> None:
-    """One sentence, one slider and one curve, from numbers included in the package."""
-    found = _found()
-    lams = found["lam"]
+    """Show a sentence, a slider and a curve, from numbers included in the package."""
+    data = _numbers()
+    lams = data["lam"]
     at = st.session_state.get(_AT, lams.index(BEGIN))
 
     def let_go(at: int) -> None:
         st.session_state[_AT] = at
 
-    st.markdown(f"**{sentence(found, at)}**")
-    picture = found["dark" if st.context.theme.type == "dark" else "light"]
+    st.markdown(f"**{sentence(data, at)}**")
+    picture = data["dark" if st.context.theme.type == "dark" else "light"]
     stage = {
         "slider": {
             "label": "Weight of fairness, λ: drag it",
@@ -66,7 +66,7 @@ def show_curve() -> None:
             "help": "λ weighs dependence on age against error in training. Ticks mark trained models. "
             "Points between ticks are blends of two models.",
             "stops": [f"{lam:g}" for lam in lams],
-            "ticks": [k for k, is_trained in enumerate(found["trained"]) if is_trained],
+            "ticks": [k for k, is_trained in enumerate(data["trained"]) if is_trained],
             "at": at,
         },
         "figures": [
@@ -82,7 +82,7 @@ def show_curve() -> None:
             "head": ["Age", "standard model"],
             "rows": [
                 [f"{low:.3g} to {high:.3g}", f"{mean:.1f}"]
-                for low, high, mean in zip(found["s_low"], found["s_high"], found["mean"][0], strict=True)
+                for low, high, mean in zip(data["s_low"], data["s_high"], data["mean"][0], strict=True)
             ],
             "move": 1,
         },
@@ -90,26 +90,26 @@ def show_curve() -> None:
     show_stage(stage, key=KEY("stage"), on_release=let_go)
 
 
-def sentence(found: dict[str, Any], at: int) -> str:
+def sentence(data: dict[str, Any], at: int) -> str:
     """State how the chosen weight changes prices by age and the error."""
-    apart, before = (max(found["mean"][k]) - min(found["mean"][k]) for k in (at, 0))
+    apart, before = (max(data["mean"][k]) - min(data["mean"][k]) for k in (at, 0))
     if at == 0:
         return (
             f"The most accurate price follows age: average prices differ by up to {apart:.0f} € across ages."
         )
-    error = error_change(found["rmse"][0], found["rmse"][at], of_average=found["rmse_of_average"], unit="€")
-    link = "no longer finds a link with age" if found["p"][at] > 0.05 else "still finds a link with age"
+    error = error_change(data["rmse"][0], data["rmse"][at], of_average=data["rmse_of_average"], unit="€")
+    link = "no longer finds a link with age" if data["p"][at] > 0.05 else "still finds a link with age"
     return (
-        f"At λ = {found['lam'][at]:g} average prices differ by {apart:.0f} € across ages instead of "
+        f"At λ = {data['lam'][at]:g} average prices differ by {apart:.0f} € across ages instead of "
         f"{before:.0f} €, {error}, and a test {link}."
     )
 
 
 @cache
-def _found() -> dict[str, Any]:
+def _numbers() -> dict[str, Any]:
     text = Path(__file__).with_name("home_curve.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found
+    data: dict[str, Any] = json.loads(text)
+    return data
 
 
 def show_doors() -> None:
@@ -121,7 +121,7 @@ def show_doors() -> None:
 
 
 def show_recent_runs() -> None:
-    """Show the newest runs, and name those that can't be read; nothing without runs."""
+    """Show the newest runs, and name runs that can't be read; show nothing without runs."""
     listed = list_runs(owner=current_owner())
     if not (listed.runs or listed.damaged):
         return
@@ -148,7 +148,7 @@ def _show_run(run: Run) -> None:
     )
 
 
-#: Stops of the tour: the page's name, and what to notice there.
+#: Steps of the tour: name of the page, and a sentence on it.
 STEPS = (
     ("data", "Data: choose a table, a target and a sensitive attribute."),
     ("lesson", "Trade-off: make a guess to see all models."),
@@ -156,12 +156,12 @@ STEPS = (
     ("home", "The sentence above the slider says how much prices differ, and at what cost."),
     ("train", "Train here, then download tariff and report from the Trade-off page."),
 )
-#: Further parameters of the address.
+#: Further parameters of a page's address in the tour.
 _ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
 
 
 def show_start() -> None:
-    """The start of the tour."""
+    """Show the button that starts the tour."""
     st.page_link(
         page(STEPS[0][0]),
         label="New here? Take the two-minute tour",
@@ -171,9 +171,9 @@ def show_start() -> None:
 
 
 def show_visit(shown: StreamlitPage) -> None:
-    """The current step of the tour, above the page; nothing for users outside the tour.
+    """Show the current step of the tour above the page; show nothing outside the tour.
 
-    The address names the step or, on a page opened by a link, the session.
+    The address contains the step; on a page opened by a link, the session contains it.
     """
     asked = st.query_params.get(Address.VISIT) or st.session_state.get(Address.VISIT)
     if asked is None:

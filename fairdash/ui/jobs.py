@@ -1,4 +1,4 @@
-"""Start studies, show the progress of jobs on pages, and show results when they are ready."""
+"""Functions that start studies, and show the progress and results of jobs on pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 
 def show_status(job: Job, status: RunStatus) -> None:
-    """Progress bar, time left and possible actions."""
+    """Show the progress bar, the remaining time and the possible actions of a job."""
     if status.state == DONE:
         st.success(f"Done in {duration(status.seconds)}.")
     elif status.state == CANCELLED:
@@ -43,7 +43,7 @@ def show_status(job: Job, status: RunStatus) -> None:
 
 
 def progress_words(status: RunStatus) -> str:
-    """Current step, progress and remaining time of a job."""
+    """Return the current step, progress and remaining time of a job in words."""
     left = "" if status.seconds_left is None else f" · {time_left(*status.seconds_left)} left"
     return f"{status.doing[:1].upper()}{status.doing[1:]} · {status.fraction:.0%}{left}"
 
@@ -62,9 +62,9 @@ def show_go_on(job: Job) -> None:
 
 
 def show_progress(job: Job) -> None:
-    """Status and a button to cancel; for a fragment that runs every SECONDS_BETWEEN_LOOKS.
+    """Show a job's status and a button that cancels it, in a fragment that runs every SECONDS_BETWEEN_LOOKS.
 
-    One full rerun of the page when the job ends.
+    When the job ends, the whole page reruns once.
     """
     status = job.status
     if status.is_over:
@@ -94,11 +94,11 @@ def show_or_start(
     Parameters
     ----------
     job
-        The job; None if it was not requested.
+        The job; None if nobody has requested it.
     show
-        Function that draws the result.
+        Function that shows the result.
     missing
-        Reason why it can't be started.
+        Reason why the job can't be started, if there is one.
     """
     if job is not None and job.status.state == DONE:
         show(job)
@@ -115,7 +115,7 @@ def show_or_start(
 
 
 SECONDS_BETWEEN_STUDY_LOOKS = 0.7
-#: A study starts only after the slider has rested for this time, because each study starts a process.
+#: Seconds without a move of the slider before a study starts, because each study starts a process.
 SECONDS_OF_REST = 0.6
 
 Tables = Mapping[str, pd.DataFrame]
@@ -127,39 +127,39 @@ def _finished(key: str, _job: StudyJob) -> dict[str, pd.DataFrame]:  # noqa: ARG
 
 
 def finished(study: Study) -> Tables | None:
-    """Return the tables of a finished study, else None; the study is not started here."""
+    """Return the tables of a finished study, else None, without starting the study."""
     job = find_study(study)
     return None if job is None or job.status.state != DONE else _finished(study.key, job)
 
 
 def so_far(study: Study) -> tuple[Tables, bool]:
-    """Return the tables of a study so far, and whether it is finished; it is not started here."""
+    """Return the existing tables of a study, and whether the study is finished, without starting it."""
     done = finished(study)
     return (_tables(study), False) if done is None else (done, True)
 
 
 def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:
-    """Start a study when the page is idle, show its progress and first results, and rerun the page at its
-    end.
+    """Start a study when the page is idle, show its progress and first results, and rerun the page when it
+    ends.
 
     Parameters
     ----------
     study
         A study that is not finished.
     show
-        Function that draws the tables so far. None if the page draws them; the page is then rerun whenever
-        there are new results.
+        Function that shows the existing tables. If None, the page shows them, and reruns whenever there are
+        new results.
     slot
-        Name of the place on the page; a study that replaces another in its place stops it.
+        Name of a place on the page; a study stops any other study in the same place.
     """
-    asked = KEY("study", slot)
-    earlier = st.session_state.get(asked)
+    state = KEY("study", slot)
+    earlier = st.session_state.get(state)
     if earlier is None or earlier[0] != study:
         job = None if earlier is None else find_study(earlier[0])
         if job is not None and not job.status.is_over:
             cancel(job)
-        st.session_state[asked] = (study, time.monotonic())
-    _follow(study, show, asked, _size(_tables(study)))
+        st.session_state[state] = (study, time.monotonic())
+    _follow(study, show, state, _size(_tables(study)))
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_STUDY_LOOKS)
@@ -175,7 +175,7 @@ def _follow(study: Study, show: Callable[[Tables], None] | None, asked: str, dra
                 start_study(study)
         return
     if time.monotonic() - st.session_state[asked][1] >= SECONDS_OF_REST:
-        # When a fragment runs by itself, no caller reports its errors.
+        # If a fragment runs by itself, no caller reports its errors, so it reports them.
         with plain_errors():
             start_study(study)
     if status.state == RUNNING:

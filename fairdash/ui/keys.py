@@ -1,7 +1,7 @@
 """Keys of widgets and session values, unique for each part of a page.
 
-Keys are global to a page: Streamlit refuses a second widget with the same key and stops there. A file's keys
-therefore begin with the file's place, and one enum lists all keys of the address.
+Keys are global to a page: Streamlit stops at a second widget with the same key. The keys of a file therefore
+begin with the file's location, and one enum lists all parameters of the address.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ _TAKEN: MutableMapping[str, Path] = {}
 
 @unique
 class Address(StrEnum):
-    """Names in the address, or shared by pages."""
+    """Names of the parameters in the address, and of keys that pages share."""
 
     DATASET = "dataset"
     RUN = "run"
     SEARCH = "search"
     AUDIT = "audit"
     VISIT = "visit"
-    # The trade-off page.
+    # Parameters of the Trade-off page.
     OBJECTIVE = "objective"
     METHOD = "model"
     MEASURE = "measure"
     LAM = "lam"
     AGAINST = "against"
     SENSITIVE = "sensitive"
-    # Association patterns.
+    # Parameters of the Patterns page.
     PATTERN = "pattern"
     POINTS = "points"
     N = "n"
@@ -40,7 +40,7 @@ class Address(StrEnum):
     HEAVY = "heavy"
     DRAW = "draw"
     ESTIMATORS = "all"
-    # The lesson.
+    # Parameters of the Lesson page.
     SCENE = "scene"
     PRESENT = "present"
     STEP = "step"
@@ -49,11 +49,11 @@ class Address(StrEnum):
     BENT = "bent"
     WEIGHT = "weight"
     WINDOW = "window"
-    # Gaussians.
+    # Parameters of the Gaussians page.
     RHO = "rho"
     ROWS = "rows"
     BASE = "base"
-    # The paper.
+    # Parameters of the Paper page.
     PART = "part"
     DATA = "data"
     READING = "reading"
@@ -61,7 +61,7 @@ class Address(StrEnum):
 
 
 class Keys:
-    """The keys of one file: ``KEY = Keys(__file__)`` once, then ``KEY("refit")`` for each widget.
+    """Widget keys of one file: ``KEY = Keys(__file__)`` once, then ``KEY("refit")`` for each widget.
 
     >>> KEY = Keys("fairdash/ui/somewhere/doctest_of_keys.py")
     >>> KEY("refit")
@@ -72,18 +72,18 @@ class Keys:
     Parameters
     ----------
     file
-        The file's own ``__file__``.
+        Value of ``__file__`` in the calling file.
 
     Raises
     ------
     ValueError
-        Another file has this prefix.
+        Another file has the same prefix.
     """
 
     def __init__(self, file: str) -> None:
         path = Path(file)
         parts = path.with_suffix("").parts
-        # The last "ui" or "pages" in the path is the room; "pages" stays in the name, and "ui" is left out.
+        # The prefix begins at the last folder "ui" or "pages" of the path; it includes "pages" but not "ui".
         start = max((place for place, part in enumerate(parts) if part in _ROOMS), default=0)
         self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
         # A page's script runs at every rerun, so the same file may register again.
@@ -92,14 +92,14 @@ class Keys:
 
     def __call__(self, name: str, *parts: object) -> str:
         """Return the key of the file's widget `name`; each combination of `parts` has a separate key."""
-        # As JSON, so that ("a", "b c") and ("a b", "c") differ.
+        # Parts are written as JSON, so that ("a", "b c") and ("a b", "c") differ.
         return " ".join(
             [self.prefix, name, *(json.dumps(part, ensure_ascii=False, default=str) for part in parts)]
         )
 
 
 def name_in(key: str) -> str:
-    """Name of this key's widget in its file, for the name of a saved file.
+    """Return the widget's name in a key, for the name of a saved file.
 
     >>> name_in('tradeoff.comparison hiding "f"')
     'hiding-f'

@@ -1,4 +1,4 @@
-"""Parts of the pages to learn from: the lesson, and “Which method?”."""
+"""Parts of the pages for learning: the lesson, and “Which method?”."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fairdash.views.reports.methods import (
 
 
 def show_answer() -> None:
-    """Show the bench's findings on the default, and mean ranks."""
+    """Show the benchmark's findings on the default method, and the mean ranks of methods."""
     table = read_methods()
     st.markdown("\n".join(f"- {safe(each)}" for each in summary(table)))
     for several, words in ((False, "one sensitive attribute"), (True, "several sensitive attributes")):
@@ -40,13 +40,13 @@ def show_answer() -> None:
 
 
 def show_data_set() -> None:
-    """Show the front and the errors of a data set, and a download of the table of all sets."""
+    """Show the front and the errors on a data set, and offer the table of all data sets for download."""
     table = read_methods()
     names = {str(name): str(name).replace("_", " ") for name in table["data"].unique()}
     data = choose("Data set", names, name=Address.DATA, key=KEY("data"))
-    own = table[table["data"] == data]
-    linked = [str(each) for each in own.loc[own["linked"], "reading"].unique()]
-    # For a crossing, the joint readings come first.
+    rows = table[table["data"] == data]
+    linked = [str(each) for each in rows.loc[rows["linked"], "reading"].unique()]
+    # For a crossing, the joint values come first.
     linked.sort(key=lambda each: not each.endswith(JOINT))
     if linked:
         reading = choose(
@@ -56,7 +56,7 @@ def show_data_set() -> None:
             key=KEY("reading"),
         )
         figure = methods_figure(
-            own[own["reading"] == reading], title=names[data], reading=TITLES[reading], theme=theme()
+            rows[rows["reading"] == reading], title=names[data], reading=TITLES[reading], theme=theme()
         )
         chart(figure, key=KEY("front", data), alt="Error of each method against its dependence.")
     else:
@@ -78,7 +78,7 @@ def show_data_set() -> None:
 
 KEY = Keys(__file__)
 
-#: Title of the step after the scenes.
+#: Name of the step after the scenes.
 RECAP = "recap"
 #: Glossary terms of each scene.
 _TERMS = {"1": ("hgr",), "2": ("hgr", "f_and_g"), "3": ("hgr",), "4": ("hgr", "f_and_g"), "5": ("hgr", "lam")}
@@ -92,7 +92,7 @@ _PRINT = """<style>@media print {
 
 
 def show_lesson() -> None:
-    """The scene in the address under its question, the recap, or a text in a separate window."""
+    """Show the scene that the address names, the recap, or a text for a separate window."""
     if (window := st.query_params.get(Address.WINDOW)) in lesson.TEXTS:
         st.html(_PRINT)
         st.markdown(lesson.text(window))
@@ -117,7 +117,7 @@ def show_lesson() -> None:
 
 
 def _ask_for_scene() -> str:
-    """All scenes in a row, between the back and next buttons."""
+    """Show a control with all scenes between the back and next buttons."""
     titles = {name: scene.title for name, scene in SCENES.items()} | {RECAP: "Recap"}
     key, names = KEY("scene"), list(titles)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -137,7 +137,7 @@ def _ask_for_scene() -> str:
 
 
 def _show_recap() -> None:
-    """Recap of each scene, with the reader's own guess."""
+    """Show the recap of each scene, with the reader's guess."""
     st.markdown("Ada is 30 and Ben is 40. Their prices followed age without any correlation.")
     for name, scene in SCENES.items():
         st.markdown(f"**{scene.title}**  \n{scene.learned} {guess_in_words(name)}")

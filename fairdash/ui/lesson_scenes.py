@@ -1,4 +1,4 @@
-"""Five scenes of the lesson: the guess, the draggable curve, and four animated ones."""
+"""Five scenes of the lesson with guesses: a curve to drag, and four animated scenes."""
 
 from __future__ import annotations
 
@@ -37,28 +37,28 @@ KEY = Keys(__file__)
 Pictures = list[dict[str, Any]]
 
 
-#: Share of the window's height that a picture takes, and in presentation mode, with larger text around it.
+#: Share of the window's height for a picture: normally, and in presentation mode, where text is larger.
 _SHARE, _PRESENTED_SHARE = 0.6, 0.43
 #: Text size for a lecture hall, in pixels.
 HALL_TEXT = 24
-#: Milliseconds of the animation.
-_WHOLE_GAME = 4000
+#: Duration of an animation in milliseconds.
+_ANIMATION_MS = 4000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """Slider of the lesson, with its value in the address.
+    """Slider of the lesson, whose value is in the address.
 
     Parameters
     ----------
     label, symbol
-        Full name, and name before a value.
+        Full name, and short name before a value.
     name
-        The parameter in the address.
+        Name of the parameter in the address.
     values
         Map of each value in the address to its display text.
     default
-        The value if the address has none, or an unknown one.
+        Value used if the address has no value, or an unknown one.
     """
 
     label: str
@@ -68,24 +68,24 @@ class Control:
     default: str
 
     def at(self) -> int:
-        """Value in the address."""
-        asked = st.query_params.get(self.name, self.default)
-        return list(self.values).index(asked if asked in self.values else self.default)
+        """Current value, from the address."""
+        value = st.query_params.get(self.name, self.default)
+        return list(self.values).index(value if value in self.values else self.default)
 
 
 def drawn(
     figures: Sequence[go.Figure], *, alt: str, large: bool, table: tuple[str, str, str] | None = None
 ) -> dict[str, Any]:
-    """Return a picture in the stage's form, from its figure in every state; all users share it.
+    """Return a picture in the stage's format from a figure for each state; all users share the picture.
 
     Parameters
     ----------
     figures
-        Figures, those of the first variant first.
+        Figures of all states, first those of the first variant.
     alt
-        Content, in words.
+        Content of the picture in words.
     large
-        Whether it is for presentation mode.
+        Whether the picture is for presentation mode.
     table
         Title, trace and column of a table for readers who can't see the picture.
     """
@@ -98,7 +98,7 @@ def drawn(
 def show_moving(
     scene: str, pictures: Sequence[dict[str, Any]], *, slider: Control, variants: Control | None = None
 ) -> None:
-    """The scene's pictures, from :func:`drawn`, under a slider; the address is updated on release."""
+    """Show a scene's pictures, from :func:`drawn`, under a slider, whose release updates the address."""
 
     def let_go(at: int) -> None:
         variant, stop = divmod(at, len(slider.values))
@@ -113,10 +113,10 @@ def show_moving(
             "symbol": slider.symbol,
             "help": "",
             "stops": list(slider.values.values()),
-            # Any shape but a comb.
+            # With many values, ticks would look like a comb, so there are none.
             "ticks": list(range(len(slider.values))) if len(slider.values) < 12 else [],
             "at": slider.at(),
-            "play": _WHOLE_GAME / (len(slider.values) - 1),
+            "play": _ANIMATION_MS / (len(slider.values) - 1),
         },
         "figures": [{"spec": each["spec"], "alt": each["alt"], "share": _SHARE} for each in pictures],
         "moves": moves,
@@ -138,7 +138,7 @@ def show_moving(
 
 
 def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Transition of the first figure's trace, if it moves."""
+    """Return the move of the trace in the first figure that the table shows."""
     if picture["table"] is None:
         return None
     title, name, head = picture["table"]
@@ -154,12 +154,12 @@ def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, An
 
 def guesses() -> dict[str, str]:
     """Return the reader's guesses, by scene."""
-    kept: dict[str, str] = st.session_state.setdefault(KEY("guesses"), {})
-    return kept
+    stored: dict[str, str] = st.session_state.setdefault(KEY("guesses"), {})
+    return stored
 
 
 def guessed(name: str) -> bool:
-    """Ask for a guess until there is one, and return whether there is one."""
+    """Ask for a guess until the reader makes one, and return whether there is a guess."""
     scene, key = SCENES[name], KEY("guess", name)
 
     def keep() -> None:
@@ -182,12 +182,12 @@ def guess_in_words(name: str) -> str:
     return f"Your guess: *{guess}*. {verdict}"
 
 
-#: A page of the lab, and the address that opens this scene's state there.
+#: Name of a page, and the parameters that open a scene's state on this page.
 Lab = tuple[str, Mapping[str, str]]
 
 
 def to_lab(name: str, address: Mapping[str, str]) -> None:
-    """Link to the page on which everything can be changed, with this scene's state."""
+    """Show a link to the page on which the reader can change this scene's settings."""
     icon = ":material/science:"
     st.page_link(page(name), label="Open in the lab", icon=icon, query_params=dict(address))
 
@@ -202,7 +202,7 @@ def _play(
     lab: Lab,
     columns: Sequence[DeltaGenerator] = (),
 ) -> None:
-    """Show an animated scene: pictures with the guess and a sentence next to them."""
+    """Show an animated scene: pictures, with the guess and a sentence next to the pictures."""
     left, right = columns or st.columns([3, 1])
     with right:
         if answered := guessed(scene):
@@ -217,7 +217,7 @@ _DOTS = 200
 
 
 def current_points() -> lesson.Points:
-    """Return the curve in the address, or the hump if there is none or this scene can't show it."""
+    """Return the curve in the address, or the hump if the address has no curve that this scene can show."""
     if Address.POINTS not in st.query_params:
         return lesson.HUMP
     points = points_from_address()
@@ -230,7 +230,7 @@ def show_curve() -> None:
     points = current_points()
     with right:
         answered = guessed("1")
-        said = st.empty()
+        answer = st.empty()
         way = st.container()
     with left:
         draw = st.components.v2.component(
@@ -258,7 +258,7 @@ def show_curve() -> None:
         points = lesson.points_of([float(each) for each in moved.heights])
         points_to_address(points)
     if answered:
-        said.markdown(lesson.curve_sentence(points))
+        answer.markdown(lesson.curve_sentence(points))
     with way:
         to_lab(*lab_of(points))
 
@@ -276,7 +276,7 @@ def _text(name: str) -> str:
 
 
 def _values(numbers: Iterable[float], form: str) -> Mapping[str, str]:
-    """Numbers in the address, and their format."""
+    """Return a control's values: numbers as in the address, with their display text."""
     return MappingProxyType({f"{each:g}": form.format(each) for each in numbers})
 
 
@@ -386,9 +386,9 @@ def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
             curves.append(duel_curve_figure(lesson.duel_by_age(frozen, step), average=average, theme=look))
             paths.append(duel_path_figure(states, step=step, frozen=frozen, answered=answered, theme=look))
     alt = "Average price by age during the game, and the adversary's function g of age."
-    told = "The adversary's value, HGR from a new estimator, and the error, against steps."
+    description = "The adversary's value, HGR from a new estimator, and the error, against steps."
     table = ("Average price as a table", "price", "Age")
-    return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=told, large=large)]
+    return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=description, large=large)]
 
 
 #: Scene 5: what fairness costs, and who pays.
@@ -404,7 +404,7 @@ _WEIGHT = Control(
 def show_payers() -> None:
     columns = st.columns([3, 1])
     with columns[0]:
-        # The two parts ask different questions, on different axes.
+        # The two parts of the scene have different questions and axes.
         objective = choose(
             "Fair means", lesson.OBJECTIVES, name=Address.OBJECTIVE, key=KEY("objective"), hidden_label=True
         )

@@ -1,4 +1,4 @@
-"""Script that Streamlit runs for every page: configuration, navigation, and the page itself."""
+"""Script that Streamlit runs for every page: configuration, navigation, and the page."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from fairdash.ui.text import safe
 
 HERE = Path(__file__).parent
 
-# Our own icon file, because Streamlit loads named icons for a tab from another server.
+# The icon is a file, because Streamlit loads named icons of a tab from another server.
 st.set_page_config(page_title="fairdash", page_icon=HERE / "icon.svg", layout="wide")
 st.logo(HERE / "wordmark.svg", icon_image=HERE / "icon.svg")
-# Directly below the header, so that the answer is in the first window.
+# Pages begin directly below the header, so that the answer is visible without scrolling.
 st.html("<style>[data-testid=stMainBlockContainer] { padding-top: 4rem }</style>")
 if st.context.theme.type == "dark":
     # Streamlit's buttons have white text on the theme's colour, which is light here, so the text is dark.
@@ -49,6 +49,6 @@ with plain_errors():
     ask_for_presentation()
 with plain_errors(), st.sidebar:
     show_who()
-    # After the page, because the page may have chosen another data set.
+    # The caption is drawn after the page, because the page may have chosen another data set.
     st.caption(f"Data in use: {safe(source_title()) or 'none'}")
 freeze_imports()

@@ -14,8 +14,8 @@ from fairdash.ui.serving import app_folder
 
 _FOLDER = app_folder() / "pages"
 
-#: Every page: name to section, script, title and icon. The name is the page's address; home is at the root.
-#: One without a title is an old address, which leads elsewhere and stands in no navigation.
+#: Pages by name, with section, script, title and icon. The name is the page's address; Home has the root. A
+#: page without a title is a former address, which redirects and is not in the navigation.
 PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
     {
         "home": ("", "home/home.py", "Home", ":material/home:"),
@@ -34,7 +34,7 @@ PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
 
 
 def page(name: str) -> StreamlitPage:
-    """Return the page of this name, for ``st.page_link``; see :func:`go_to`."""
+    """Return the page with this name for ``st.page_link``; buttons use :func:`go_to`."""
     _, script, title, icon = PAGES[name]
     address = None if name == "home" else name
     return st.Page(
@@ -50,16 +50,16 @@ def page(name: str) -> StreamlitPage:
 def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
     """Leave this page for another one.
 
-    A fragment of the old page may run every second, and its next run may already be on its way from the
-    browser. After the switch, Streamlit would return the browser to the old page, without content. It ignores
-    unknown fragments.
+    A fragment of the old page may run every second, and the browser may already have requested its next run.
+    After the switch, Streamlit would return the browser to the old page, without content. Because Streamlit
+    ignores unknown fragments, this function forgets the fragments first.
 
     Parameters
     ----------
     name
         A key of :data:`PAGES`.
     address
-        Query of the page's address, by name.
+        Query parameters of the page's address, by name.
     """
     if (context := get_script_run_ctx()) is not None:
         context.fragment_storage.clear()
@@ -67,7 +67,7 @@ def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
 
 
 def sections() -> dict[str, list[StreamlitPage]]:
-    """All pages by section, for ``st.navigation``."""
+    """Return all pages by section, for ``st.navigation``."""
     sections_now: dict[str, list[StreamlitPage]] = {}
     for name, (section, *_) in PAGES.items():
         sections_now.setdefault(section, []).append(page(name))

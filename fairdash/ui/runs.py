@@ -1,4 +1,4 @@
-"""Components of the Runs page, and a run's title and description in one line.
+"""Components of the Runs page, and one-line descriptions of a run.
 
 A run can be named, repeated, resumed, stopped, exported, imported and deleted.
 """
@@ -35,14 +35,14 @@ from fairdash.utils.text import counted
 from fairdash.views.figures.front import runs_front_figure
 from fairdash.views.reports.fronts import ComparedRun, differences, remarks, shared_measures, table_of
 
-#: Names of states.
+#: Display names of the states of a run.
 STATES = MappingProxyType(
     {QUEUED: "waiting", RUNNING: "running", DONE: "done", CANCELLED: "stopped", FAILED: "failed"}
 )
 
 
 def title_of(run: Run) -> str:
-    """Return the user's name for the run, else its data; plain text, for :func:`fairdash.ui.text.safe`."""
+    """Return the user's name for the run, else its data, as text for :func:`fairdash.ui.text.safe`."""
     return run.name or run.spec.source.title
 
 
@@ -72,7 +72,7 @@ def line_of(run: Run, status: RunStatus) -> str:
 
 
 def missing_data(source: DatasetSource) -> str:
-    """Return a sentence about actions that need the missing upload; empty if it is available."""
+    """Return a sentence on actions that need a missing upload; "" if the upload is available."""
     if isinstance(source, UploadSource):
         try:
             check_kept(source.sha256, owner=current_owner())
@@ -90,16 +90,16 @@ RUNS_A_PAGE = 10
 SECONDS_BETWEEN_LOOKS = 1.0
 #: Session key of the selected ids.
 CHOSEN = KEY("chosen")
-#: The filter by data and the page of the list.
+#: Session keys of the filter by data, and of the page of the list.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
-#: Session keys of the message on the last imported run, and of the number of imports.
+#: Session keys of the message on the last import of a run, and of the number of imports.
 SAID, COUNT = KEY("said"), KEY("count")
-#: Largest number of runs that stay distinguishable on one front.
+#: Maximum number of runs that are distinguishable on one chart.
 MOST = 6
 
 
 def show_runs() -> list[Run]:
-    """Show the runs that pass the filters; return the selected ones, shown or not."""
+    """Show the runs that match the filters; return all selected runs, whether or not they match."""
     listed = list_runs(owner=current_owner())
     by_id = {run.id: run for run in listed.runs}
     _adopt_address(by_id)
@@ -117,7 +117,7 @@ def show_runs() -> list[Run]:
 
 
 def choose(ids: list[str]) -> None:
-    """Select these runs; the address names a single one."""
+    """Select these runs; if there is only one, the address names it."""
     st.session_state[CHOSEN] = ids
     if len(ids) == 1 and st.query_params.get(Address.RUN) != ids[0]:
         st.query_params[Address.RUN] = ids[0]
@@ -126,21 +126,21 @@ def choose(ids: list[str]) -> None:
 
 
 def _adopt_address(by_id: dict[str, Run]) -> None:
-    """Choose the run in the address, or report once that it is missing."""
-    asked = st.query_params.get(Address.RUN)
-    if asked is None:
+    """Select the run that the address names, or report once that the run is missing."""
+    id = st.query_params.get(Address.RUN)
+    if id is None:
         return
-    if asked in by_id:
-        choose([asked])
+    if id in by_id:
+        choose([id])
         return
     del st.query_params[Address.RUN]
-    # The run is deleted or damaged, or the id is invalid; opening it reports which.
+    # Opening the run reports whether it is deleted or damaged, or its id is invalid.
     with plain_errors():
-        Run(asked, owner=current_owner()).spec  # noqa: B018
+        Run(id, owner=current_owner()).spec  # noqa: B018
 
 
 def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
-    """Runs that match the search, the data set and the state."""
+    """Return the runs that match the search text, the data set and the state."""
     titles = sorted({run.spec.source.title for run in runs})
     search, of_data, of_state = st.columns([2, 2, 1.5])
     words = search.text_input("Search", placeholder="Name, data, method or id", key=KEY("search"))
@@ -150,9 +150,9 @@ def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
     states = of_state.multiselect("State", list(STATES.values()), placeholder="All", key=KEY("state"))
     runs_shown = []
     for run in runs:
-        said = f"{run.name} {run.spec.source.title} {methods_of(run)} {run.id}".casefold()
+        text_of_run = f"{run.name} {run.spec.source.title} {methods_of(run)} {run.id}".casefold()
         if (data is None or run.spec.source.title == data) and all(
-            each in said for each in words.casefold().split()
+            each in text_of_run for each in words.casefold().split()
         ):
             runs_shown.append((run, run.status))
     return [each for each in runs_shown if not states or STATES[each[1].state] in states]
@@ -178,7 +178,7 @@ def _show_row(run: Run, status: RunStatus) -> None:
     with left, st.container(gap=None):
         key = KEY("choose", run.id)
         st.session_state[key] = run.id in st.session_state.get(CHOSEN, [])
-        # Not bold, because a screen reader would read the marks.
+        # The title is not bold, because a screen reader would read the Markdown marks.
         st.checkbox(safe(title_of(run)), key=key, on_change=_toggle, args=(run.id,))
         st.caption(line_of(run, status))
         if not status.is_over:
@@ -213,7 +213,7 @@ def _show_empty() -> None:
 
 
 def show_actions(chosen: list[Run]) -> None:
-    """Show the selected run and its actions; for several runs, the actions for all."""
+    """Show the selected run and its actions or, for several runs, the actions for all of them."""
     if not chosen:
         st.caption("Choose a run to name, repeat, export or delete it. Choose several to compare them.")
         return
@@ -283,7 +283,7 @@ def _show_one(run: Run) -> None:
 
 
 def _show_delete(runs: list[Run]) -> None:
-    """A list of everything to be deleted, and the button;"""
+    """Show a list of the results that the deletion affects, and the button of the second click."""
     with st.popover("Delete", icon=":material/delete:"):
         st.markdown(safe(what_goes(made_in(*runs))))
         st.button(
@@ -306,7 +306,7 @@ def _stop(run: Run) -> None:
 
 
 def _delete(runs: list[Run]) -> None:
-    """two clicks are needed. Delete the runs from disk, memory and this session."""
+    """Delete the runs from disk, memory and this session."""
     with plain_errors():
         try:
             for run in runs:
@@ -320,15 +320,15 @@ def _delete(runs: list[Run]) -> None:
 
 def ask_for_file() -> None:
     """Import an exported run: check it, store it and select it."""
-    if said := st.session_state.pop(SAID, ""):
-        st.success(safe(said))
+    if message := st.session_state.pop(SAID, ""):
+        st.success(safe(message))
     count = st.session_state.get(COUNT, 0)
     with st.expander("Import a run", icon=":material/upload:"):
         file = st.file_uploader(
             "The zip file of a run",
             type=["zip"],
             help="Every file in it is checked against its hash before anything is stored.",
-            # After an import the field is empty, because the next file gets another widget.
+            # After an import, the field is empty, because the next file has another widget.
             key=KEY("file", count),
         )
         if file is not None:
@@ -340,25 +340,25 @@ def ask_for_file() -> None:
 
 
 def show_comparison(chosen: list[Run]) -> None:
-    """Show the fronts of two or more selected runs, or explain why they can't share one."""
+    """Show the fronts of several selected runs in one chart, or explain why they can't share a chart."""
     if len(chosen) < 2:
         return
-    there = [run for run in chosen if run.available_result]
-    if len(there) < len(chosen):
-        missing = counted(len(chosen) - len(there), "chosen run")
+    finished = [run for run in chosen if run.available_result]
+    if len(finished) < len(chosen):
+        missing = counted(len(chosen) - len(finished), "chosen run")
         st.info(f"{missing} without results yet. Only runs with results are compared.")
-    if len(there) > MOST:
+    if len(finished) > MOST:
         st.info(f"One chart shows at most {MOST} runs. The first {MOST} chosen are compared.")
-    if len(there) < 2:
+    if len(finished) < 2:
         return
     runs = [
         ComparedRun(letter=letter, title=title_of(run), data=run.spec.source.to_json(), result=result_of(run))
-        for letter, run in zip(string.ascii_uppercase, there[:MOST], strict=False)
+        for letter, run in zip(string.ascii_uppercase, finished[:MOST], strict=False)
     ]
     if why := differences(runs):
         st.warning(safe(why))
         return
-    _show_front(runs, there[:MOST])
+    _show_front(runs, finished[:MOST])
 
 
 def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:

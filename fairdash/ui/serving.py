@@ -1,4 +1,4 @@
-"""Location of the app's files, and the options of its server."""
+"""Location of the app's files, and options of the app's server."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from fairdash.jobs.process import ONE_THREAD
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
-#: Settings of .streamlit/config.toml that no environment variable changes, because they keep the app on this
-#: machine.
+#: Settings of .streamlit/config.toml that environment variables can't change, because they keep the app
+#: private.
 _PRIVATE = ("server.address", "server.showEmailPrompt", "browser.gatherUsageStats", "client.showErrorDetails")
-#: Protections that are on by default, and stay on here.
+#: Protections that are on by default, and that environment variables can't switch off.
 _ON = ("server.enableXsrfProtection", "server.enableCORS")
-#: Variables that name folders, from the folder in which the app was started.
+#: Environment variables with folders, relative to the folder in which the user starts the app.
 _FOLDERS = ("FAIRDASH_HOME", "FAIRDASH_DATA")
 
 
 def app_folder() -> Path:
-    """Return the folder of app.py, pages/ and .streamlit/: the installed package's, or the checkout."""
+    """Return the folder of app.py, pages/ and .streamlit/, in the installed package or in a checkout."""
     packed = _PACKAGE / "app"
     return packed if (packed / "app.py").is_file() else _PACKAGE.parent
 
 
 def arguments_to_serve(port: int) -> list[str]:
-    """Return Streamlit options that serve the app on this machine alone."""
+    """Return the Streamlit options with which only this machine can open the app."""
     settings = tomllib.loads((app_folder() / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
     values = {name: settings[name.split(".")[0]][name.split(".")[1]] for name in _PRIVATE}
     values |= dict.fromkeys(_ON, True)
@@ -36,7 +36,7 @@ def arguments_to_serve(port: int) -> list[str]:
 
 
 def keep_terms() -> Callable[[], None]:
-    """Enforce the terms of uploads while the server runs; return the function that stops it."""
+    """Delete expired uploads while the server runs; return a function that stops this."""
     from fairdash.runs.deletion import keep_enforcing
     from fairdash.ui.cached import forget_what_was_deleted
 
@@ -44,10 +44,10 @@ def keep_terms() -> Callable[[], None]:
 
 
 def enter_app_folder() -> None:
-    """Change to the app's folder, because Streamlit would read another app's settings elsewhere.
+    """Change to the app's folder, because in another folder Streamlit would read other settings.
 
-    By default it also computes in one thread, because pages compute little, and a second thread costs more
-    than it saves.
+    By default, the server then computes in one thread, because pages compute little, and a second thread
+    costs more than it saves.
     """
     os.environ.update({name: each for name, each in ONE_THREAD.items() if name not in os.environ})
     for name in _FOLDERS:

@@ -1,4 +1,4 @@
-"""User state, stored in the page's address and, between pages, in the session."""
+"""State of the user, stored in the page's address and, between pages, in the session."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ KEY = Keys(__file__)
 AnyJob = TypeVar("AnyJob", Run, SearchJob, AuditJob)
 
 DEFAULT_SOURCE = CatalogueSource(dataset="household")
-#: Session key of the data sets chosen here that could not be kept, by id.
+#: Session key of recipes that could not be stored on disk, by id.
 _UNSAVED = KEY("unsaved")
 
 
 def chosen_source() -> DatasetSource:
-    """Return the data set in use: named by the address, by the session, or the default one."""
+    """Return the data set in use, which the address or the session names, or else the default."""
     name = st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)
     if name is None:
         return DEFAULT_SOURCE
@@ -47,7 +47,7 @@ def is_source_chosen() -> bool:
 
 
 def source_title() -> str:
-    """Return the name of the data set in use, for the sidebar; empty if it is gone."""
+    """Return the name of the data set in use, for the sidebar; "" if the data set no longer exists."""
     name = st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)
     if name is None:
         return DEFAULT_SOURCE.title
@@ -58,11 +58,11 @@ def source_title() -> str:
 
 
 def choose_source(source: DatasetSource) -> None:
-    """Use a data set; deselect a run of another one."""
+    """Use a data set, and deselect a run on other data."""
     try:
         name = save_source(source, owner=current_owner())
     except StorageError as error:
-        # In this session the data can still be used.
+        # Although the recipe is not on disk, this session can use the data.
         name = source.id
         st.session_state[_UNSAVED] = {**st.session_state.get(_UNSAVED, {}), name: source}
         show_problems(error)
@@ -74,9 +74,9 @@ def choose_source(source: DatasetSource) -> None:
 
 
 def chosen_run() -> Run | None:
-    """Return the selected run, named by the address or the session; None if there is none.
+    """Return the selected run, which the address or the session names, or None.
 
-    RunError if it no longer exists; the next call then returns None.
+    If the run no longer exists, the function raises a RunError, and the next call returns None.
     """
     return _chosen(Run, Address.RUN)
 
@@ -87,7 +87,7 @@ def choose_run(run: Run | None) -> None:
 
 
 def chosen_search() -> SearchJob | None:
-    """Return the selected search; None if there is none."""
+    """Return the selected search, or None."""
     return _chosen(SearchJob, Address.SEARCH)
 
 
@@ -97,7 +97,7 @@ def choose_search(search: SearchJob | None) -> None:
 
 
 def chosen_audit() -> AuditJob | None:
-    """Return the selected audit; None if there is none."""
+    """Return the selected audit, or None."""
     return _chosen(AuditJob, Address.AUDIT)
 
 
@@ -128,7 +128,7 @@ def _choose(job: Run | SearchJob | AuditJob | None, key: Address) -> None:
 
 
 def _adopt_data(job: Run | SearchJob | AuditJob) -> None:
-    """Use the data of a job that was opened by its address."""
+    """Use the data of a job that the user opened by its address."""
     if Address.DATASET not in st.session_state and Address.DATASET not in st.query_params:
         choose_source(job.spec.source)
 
@@ -161,35 +161,35 @@ def choose(
 ) -> str:
     """Show a segmented control of `options`; the address stores the selected id.
 
-    A control bound by Streamlit stores its title in the address instead, and silently ignores an unknown one.
-    Here a message above the control names an unknown id, and the control shows the first option until the
-    user chooses one.
+    A control that Streamlit binds to the address would store the title instead of the id, and silently ignore
+    an unknown title. Here, a message above the control reports an unknown id, and the control shows the first
+    option until the user chooses.
 
     Parameters
     ----------
     options
-        Id in the address to title; the first is the default.
+        Map of ids to titles; the first id is the default.
     name
-        The parameter in the address.
+        Name of the parameter in the address.
     key
-        The control's own key; it differs from `name` if two controls share a parameter.
+        Key of the control, which differs from `name` if two controls share a parameter.
     place
-        Container to draw in: a column or the page.
+        Container for the control: a column or the page.
 
     Returns
     -------
     str
-        The chosen id.
+        Id of the selected option.
     """
-    asked = st.query_params.get(name)
-    if asked is not None and asked not in options:
+    in_address = st.query_params.get(name)
+    if in_address is not None and in_address not in options:
         known = ", ".join(f"“{safe(each)}”" for each in options)
         place.warning(
-            f"The address names an unknown {safe(name)}, “{safe(asked)}”. Known: {known}. Shown: "
+            f"The address names an unknown {safe(name)}, “{safe(in_address)}”. Known: {known}. Shown: "
             f"{safe(next(iter(options.values())))}."
         )
     if st.session_state.get(key) not in options:
-        st.session_state[key] = asked if asked in options else next(iter(options))
+        st.session_state[key] = in_address if in_address in options else next(iter(options))
     chosen: str = place.segmented_control(
         label,
         list(options),
@@ -204,17 +204,17 @@ def choose(
 
 
 def _write(name: str, key: str) -> None:
-    """Store the choice in the address."""
+    """Store the selected id in the address."""
     st.query_params[name] = str(st.session_state[key])
 
 
-#: First points: a curve that rises, falls and rises.
+#: Default points: a curve that rises, falls and rises.
 _POINTS = ((-10.0, 0.0), (-5.0, 6.0), (0.0, -4.0), (5.0, 6.0), (10.0, 0.0))
 _MAX_POINTS = 40
 
 
 def points_from_address() -> tuple[tuple[float, float], ...]:
-    """Return the points in the address, as ``points=-10:0,-5:6``; the default ones if there are none."""
+    """Return the points in the address, as ``points=-10:0,-5:6``, or else the default points."""
     pairs = [pair.split(":") for pair in st.query_params.get(Address.POINTS, "").split(",")[:_MAX_POINTS]]
     try:
         points = tuple((float(u), float(f)) for u, f in pairs)
@@ -224,7 +224,7 @@ def points_from_address() -> tuple[tuple[float, float], ...]:
 
 
 def points_to_address(points: tuple[tuple[float, float], ...]) -> None:
-    """Store the points in the address, so that it can be shared."""
+    """Store the points in the address, so that users can share the address."""
     text = ",".join(f"{u:g}:{f:g}" for u, f in points)
     if st.query_params.get(Address.POINTS) != text:
         st.query_params[Address.POINTS] = text

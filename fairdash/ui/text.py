@@ -1,4 +1,4 @@
-"""Text for pages: names escaped for Markdown, numbers, and the glossary of symbols."""
+"""Text for pages: escaped names for Markdown, formatted numbers, and the glossary of symbols."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def safe(name: object) -> str:
 def fixed(value: float, decimals: int = 3) -> str:
     """Format a number with this number of decimals, rounded as the browser does in tables and charts.
 
-    Python rounds ties to even, JavaScript away from 0: 0.5625 would be 0.562 in a sentence and 0.563
-    in the table below it.
+    Python rounds ties to even, and JavaScript away from 0: 0.5625 would be 0.562 in a sentence and 0.563 in a
+    table.
     """
     rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
     return str(abs(rounded) if rounded == 0 else rounded)
 
 
-#: Terms by id: one sentence in Markdown, without later symbols; the symbol is bold.
+#: Terms by id: a Markdown sentence, with the symbol in bold, that uses only earlier symbols.
 GLOSSARY: Mapping[str, str] = MappingProxyType(
     {
         "hgr": "**HGR** (maximal correlation) is the largest correlation between any function of one "
@@ -49,10 +49,10 @@ GLOSSARY: Mapping[str, str] = MappingProxyType(
 
 
 def in_lines(*terms: str) -> str:
-    """Return the meaning of these symbols, one line each; the whole glossary if none is named."""
+    """Return the meanings of these symbols (by default all), one in each line."""
     return "  \n".join(GLOSSARY[each] for each in terms or GLOSSARY)
 
 
 def explain(*terms: str) -> None:
-    """Show the meaning of symbols on the page."""
+    """Show the meanings of symbols on the page."""
     st.caption(in_lines(*terms))

@@ -1,4 +1,4 @@
-"""Widgets for options of a verb, and download buttons that make their file on request."""
+"""Widgets for the options of a plan, and download buttons that make a file on request."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from fairdash.utils.safe_csv import safe_csv
 
 KEY = Keys(__file__)
 
-#: How long a click's rerun waits for the browser to ask for the file, which it does at the same time. A rerun
-#: that ends before lets Streamlit forget the file that the click was for, and nothing is downloaded.
+#: Maximum time in seconds for which the rerun after a click waits for the browser's request of the file. If
+#: the rerun ended before the request, Streamlit would forget the file, and the download would fail.
 SECONDS_TO_ASK = 5.0
 
 
 class Making:
-    """File created once, on the first request by the download or the page.
+    """File that is made once, on the first request by the browser or the page.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Making:
         self._failure: str | None = None
 
     def content(self) -> bytes:
-        """Return the file; if it can't be made, raise a RunError without its cause, which the page shows."""
+        """Return the content; on failure, raise a RunError without the cause, which the page shows."""
         self._asked.set()
         self.failure()
         if self._content is None:
@@ -52,11 +52,11 @@ class Making:
         return self._content
 
     def wait_until_asked(self, seconds: float) -> None:
-        """Wait until the browser requests the file, or until a timeout."""
+        """Wait until the browser requests the file, at most `seconds`."""
         self._asked.wait(seconds)
 
     def failure(self) -> str | None:
-        """Explain, in Markdown, why the file can't be made; None if it exists."""
+        """Explain, in Markdown, why the file can't be made; None if there is no failure."""
         with self._lock:
             if self._content is None and self._failure is None:
                 try:
@@ -77,23 +77,23 @@ def download_file(
     key: str,
     icon: str = ":material/download:",
 ) -> None:
-    """Show a button that creates and downloads a file.
+    """Show a button that makes a file and downloads it.
 
     Parameters
     ----------
     make
-        Function that returns the content; called in a separate thread after the click, at most once per
-        click.
+        Function that returns the file's content. It is called in a separate thread after the click, at most
+        once per click.
     label, name, mime, key, icon
-        Text of the button, name and type of the file, key and icon of the widget.
+        Text of the button, name and type of the file, and key and icon of the widget.
     """
     making = Making(make)
-    kept = KEY("making", key)
-    # The file of the clicked button; the new file is for the next click.
-    last: Making | None = st.session_state.get(kept)
+    state = KEY("making", key)
+    # This is the file for the current click; the new file is for the next click.
+    last: Making | None = st.session_state.get(state)
     if last is not None and st.session_state.get(key):
         last.wait_until_asked(SECONDS_TO_ASK)
-    st.session_state[kept] = making
+    st.session_state[state] = making
     clicked = st.download_button(
         label, data=making.content, file_name=name, mime=mime, key=key, icon=icon, on_click="rerun"
     )
@@ -102,7 +102,7 @@ def download_file(
 
 
 def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, name: str, key: str) -> None:
-    """Show a button that downloads a table, or a function's table, as CSV that is safe in a spreadsheet."""
+    """Show a button that downloads a table, or a function's table, as CSV that is safe in spreadsheets."""
     download_file(
         lambda: safe_csv(frame() if callable(frame) else frame),
         label=label,
@@ -113,7 +113,7 @@ def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, na
 
 
 def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
-    """Show a button that makes a file of the run for its owner, and log the download."""
+    """Show a button that makes a file from a run for the run's owner, and log the download."""
     owner = current_owner()
 
     def made() -> bytes:
@@ -130,10 +130,10 @@ _NONE = "None"
 
 
 def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
-    """Ask for an option of a plan with the widget for its kind, and its label, help and range.
+    """Ask for an option of a plan, with the widget for its kind, and with its label, help and range.
 
-    `more` contains the widget's key and settings of this page. If it contains `options`, such as a table's
-    columns, one or several are chosen; None may be among them.
+    `more` contains the widget's key and settings of this page. If `more` contains `options`, such as a
+    table's columns, the user chooses one or several of them; None may be an option.
     """
     option = options_of(plan)[name]
     about, kind, default = option.metadata, str(option.type), option.default
@@ -150,10 +150,10 @@ def ask(place: DeltaGenerator, plan: type, name: str, **more: Any) -> Any:
     if not about["within"]:
         return str(place.text_input(max_chars=20, **words)).strip()
     scale = 100 if about["unit"] else 1
-    made = int if kind.startswith("int") else float
-    low, high = (made(scale * end) if isfinite(end) else None for end in bounds(about["within"]))
-    begin = None if default in (None, ()) else made(scale * default)  # type: ignore[operator]
-    step = made(scale * about["step"]) if about["step"] else None
+    number_type = int if kind.startswith("int") else float
+    low, high = (number_type(scale * end) if isfinite(end) else None for end in bounds(about["within"]))
+    begin = None if default in (None, ()) else number_type(scale * default)  # type: ignore[operator]
+    step = number_type(scale * about["step"]) if about["step"] else None
     shown = {"min_value": low, "max_value": high, "value": begin, "step": step}
     given = place.number_input(**shown | words)
     return given if given is None or scale == 1 else given / scale

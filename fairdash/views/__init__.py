@@ -1,1 +1,1 @@
-"""Views of results for people: blocks, figures and reports."""
+"""Views of results for readers: blocks, figures and reports."""

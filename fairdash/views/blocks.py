@@ -1,8 +1,8 @@
-"""Content of pages, documents and commands, in blocks: sentences, facts, figures and tables.
+"""Content of pages, documents and commands as blocks: sentences, facts, figures and tables.
 
-A view writes it once. :func:`document` draws it as self-contained HTML,
+A view makes the blocks once. :func:`document` renders the blocks as self-contained HTML,
 :func:`fairdash.ui.blocks.show_blocks` on a page, :func:`lines_of` in a terminal, and
-:func:`fairdash.utils.safe_csv.safe_csv` writes its tables.
+:func:`fairdash.utils.safe_csv.safe_csv` writes the tables.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 
 #: Characters that would end a script element or a line of a script.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
-#: Addresses of maps, fonts and editors in the code of plotly.js; names of XML vocabularies are no addresses.
+#: Addresses of maps, fonts and editors in the code of plotly.js; names of XML vocabularies are not addresses.
 _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
-#: Margin that a figure no longer needs if its title is above the plot.
+#: Margin in pixels that a figure does not need if HTML shows its title above the plot.
 _TITLE_ROOM = 56
-#: Rows of a file's table that a document prints.
+#: Maximum number of rows that a document prints of a table with a file.
 MAX_ROWS = 40
-#: Small enough for long titles on a phone.
+#: Font size of axis titles, small enough for long titles on a phone.
 _AXIS_TITLE = 13
-#: Columns of p-values.
+#: Pattern of names of columns with p-values.
 _P_VALUE = re.compile("p(_|-value|$)")
-#: Parts of a document that are no paragraphs, to their elements.
+#: HTML elements of the parts of a document that are not paragraphs.
 _TAGS = {"title": "h1", "page": "h2", "chapter": "h2", "section": "h2", "heading": "h3", "command": "pre"}
 
 
 class Text(str):
-    """Text with a part of its own in a document.
+    """Text with a special role in a document.
 
     Parameters
     ----------
     text
         The text.
     part
-        ``"title"``; ``"chapter"``, ``"page"`` (a chapter on a new page) or ``"section"`` (of a document of
-        one page); ``"heading"``, ``"small"`` print, the ``"answer"``, a ``"command"``, or a ``"blank"`` to
-        fill in and its ``"written"`` text.
+        Role of the text: ``"title"``; ``"chapter"``, ``"page"`` (a chapter on a new page) or ``"section"``
+        (of a document of one page); ``"heading"``, ``"small"`` print, the ``"answer"``, a ``"command"``, a
+        ``"blank"`` that the user must fill in, or the ``"written"`` text of the user.
     """
 
     part: str
@@ -67,20 +67,20 @@ class Text(str):
 
     @property
     def tag(self) -> str:
-        """Element of a document that contains it."""
+        """HTML element that contains the text."""
         return _TAGS.get(self.part, "p")
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Figure with its text.
+    """Figure with a description in words.
 
     Parameters
     ----------
     id
-        Its name in the document.
+        Name of the figure in the document.
     figure
-        The figure with its title and subtitle, which HTML shows as text, so that they wrap on a phone and on
+        Plotly figure with title and subtitle. HTML shows both as text, so that they wrap on a phone and on
         paper.
     alt
         Description for readers who can't see the figure.
@@ -100,15 +100,15 @@ class Picture:
 
     @property
     def height(self) -> int:
-        """Height of the plot without its titles, in pixels."""
+        """Height of the plot without titles, in pixels."""
         return int(self.figure.layout.height) - self._room
 
     @property
     def json(self) -> str:
-        """The plotly figure without its titles."""
+        """Plotly figure without titles, as JSON."""
         from plotly.io.json import to_json_plotly
 
-        # A second figure would be validated value by value.
+        # A copy as a figure would be slow, because plotly would validate every value.
         bare = self.figure.to_dict()
         layout = bare["layout"]
         layout["title"] = {}
@@ -121,12 +121,12 @@ class Picture:
 
     @property
     def script(self) -> Markup:
-        """Figure as JSON that is safe inside a script element."""
+        """Plotly figure as JSON that is safe inside a script element."""
         return as_script_json(self.json)
 
     @property
     def source(self) -> Markup:
-        """Address that embeds the figure in a document without scripts."""
+        """Data address that embeds the figure as SVG in a document without scripts."""
         from fairdash.views.figures.svg import svg_of
 
         svg = svg_of(self.figure, height=self.height)
@@ -140,18 +140,18 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Figure of an audit's table. It is drawn only when it is shown.
+    """Figure of an audit's table, which is drawn only when a page or document shows it.
 
     Parameters
     ----------
     id
-        Its name in the document.
+        Name of the figure in the document.
     name, table
-        The table, and its name in :data:`fairdash.views.figures.audit.FIGURES`.
+        Name of the table in :data:`fairdash.views.figures.audit.FIGURES`, and the table.
     names
-        Role to the column's name, "" where there is none: price, sensitive, outcome, candidate.
+        Map of the roles price, sensitive, outcome and candidate to column names, "" for an unused role.
     mean_price, gap_allowed
-        The mean price, and the largest gap allowed, in the unit of a curve's values.
+        Mean price, and largest acceptable gap, in the unit of a curve's values.
     """
 
     id: str
@@ -162,7 +162,7 @@ class Chart:
     gap_allowed: float
 
     def drawn(self, theme: Theme) -> Picture | None:
-        """Return the picture; None for a table without rows or without a figure, or if plotly is missing."""
+        """Return the picture; None if the table has no rows or no figure, or if plotly is not installed."""
         if not has("plotly"):
             return None
         from fairdash.views.figures.audit import audit_figure
@@ -172,20 +172,20 @@ class Chart:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Table with its text.
+    """Table with title and note.
 
     Parameters
     ----------
     title, note
         Texts above and below the table.
     frame
-        Its cells, texts or numbers; the first column names the row.
+        Cells of the table, texts or numbers; the first column contains the names of rows.
     file
-        The file with all rows, if a document prints only the first rows.
+        Name of the file with all rows, if a document prints only the first rows.
     shares
-        Columns shown in per cent.
+        Columns that are shown in per cent.
     words
-        Column to its ids and their display texts.
+        Map of columns to maps of ids to display texts.
     """
 
     title: str
@@ -199,28 +199,28 @@ class Table:
     def of_rows(
         cls, title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], note: str = ""
     ) -> Table:
-        """Make a table from its rows."""
+        """Make a table from rows."""
         return cls(title, pd.DataFrame([list(row) for row in rows], columns=list(columns)), note)
 
     @property
     def name(self) -> str:
-        """Name of its file without the ending."""
+        """Name of the table's file without the extension."""
         return self.file.removesuffix(".csv")
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Column titles; those of a file are names in code."""
+        """Column titles; in a table with a file, they are the names in code."""
         return tuple(str(name).replace("_", " ") if self.file else str(name) for name in self.frame)
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
-        """Cells that a document prints, as text."""
+        """Cells that a document prints, as texts."""
         shown = self.frame.head(MAX_ROWS) if self.file else self.frame
         cells = ([self.written(str(name), each) for each in own] for name, own in shown.items())
         return tuple(zip(*cells, strict=True))
 
     def written(self, column: str, value: object) -> str:
-        """Write the value of a cell: the same text on a page, in a document and in a terminal."""
+        """Format the value of a cell as the text that pages, documents and terminals show."""
         if isinstance(value, float):
             if not math.isfinite(value):
                 return "–"
@@ -235,23 +235,23 @@ class Table:
 
     @property
     def below(self) -> str:
-        """Note below the table, with the place of all rows."""
+        """Note below the table, which names the file with all rows."""
         left_out = self.file and len(self.frame) > MAX_ROWS
         more = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all."
         return f"{self.note} {more if left_out else ''}".strip()
 
 
-#: Types of blocks: a paragraph, a list of sentences, facts by name, a figure, a table.
+#: Types of blocks: a paragraph, a list of sentences, facts by name, a figure, or a table.
 Block = str | list[str] | dict[str, str] | Picture | Chart | Table
 
 
 def chapter(title: str, *blocks: Block) -> list[Block]:
-    """Return blocks below their heading; nothing without any."""
+    """Return blocks below a heading; without blocks, return an empty list."""
     return [Text(title, "chapter"), *blocks] if any(blocks) else []
 
 
 def lines_of(blocks: Iterable[Block]) -> Iterator[str]:
-    """Return blocks as lines for a terminal, which shows no figure."""
+    """Return blocks as lines for a terminal, without figures."""
     for block in blocks:
         if isinstance(block, Text) and block.tag != "p":
             yield from ("", block)
@@ -271,16 +271,16 @@ def lines_of(blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> bytes:
-    """Return an HTML document in UTF-8 that opens anywhere, prints well and loads nothing online.
+    """Return an HTML document in UTF-8 that any browser can show, prints well and loads nothing online.
 
-    The same blocks give the same bytes. Markup among them stays as it is.
+    The same blocks give the same bytes. Markup in the blocks is not escaped.
 
     Parameters
     ----------
     title
-        Title of the window.
+        Title of the browser's window.
     scripts
-        Whether plotly draws the figures, with about 5 MB, or they are pictures without scripts.
+        Whether plotly.js, about 5 MB, draws the figures in the browser. If not, figures are SVG pictures.
     """
     drawn = [each.drawn(LIGHT) if isinstance(each, Chart) else each for each in blocks]
     return (
@@ -297,15 +297,15 @@ def document(title: str, blocks: Iterable[Block], *, scripts: bool = True) -> by
 
 
 def as_script_json(text: str) -> Markup:
-    """Return JSON that is safe inside a script element: no name in it can close the element."""
+    """Return JSON that is safe inside a script element, because no text in the JSON can close the element."""
     return Markup(text.translate(_ESCAPES))  # noqa: S704 - made safe on the spot
 
 
 @cache
 def plotly_script() -> Markup:
-    """Return plotly.js with every address in it made unreachable.
+    """Return the code of plotly.js, in which every web address is made unreachable.
 
-    Only maps would fetch anything, and there are none here. The document's policy also forbids it.
+    Only maps would load data, and fairdash draws none. The document's security policy also forbids requests.
     """
     from plotly.offline import get_plotlyjs
 
@@ -314,8 +314,8 @@ def plotly_script() -> Markup:
 
 @cache
 def templates() -> Environment:
-    """Return the templates of documents; all inserted text is escaped and visible."""
-    # Documents are optional, so pages load jinja2 only for them.
+    """Return the templates of documents, which escape inserted text and show invisible characters."""
+    # Documents are optional, so jinja2 is imported only when a document is made.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -329,7 +329,7 @@ def templates() -> Environment:
 
 
 def _plainly(value: object) -> object:
-    # Markup comes from this function, or from a figure, whose names theme.escaped has escaped.
+    # Markup is made by this function, or by a figure, in which theme.escaped has escaped all names.
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     return unbroken(visible(value))

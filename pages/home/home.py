@@ -1,4 +1,4 @@
-"""Home: an interactive curve, three start cards, and recent runs."""
+"""Home page: an interactive curve, three cards with links, and recent runs."""
 
 from __future__ import annotations
 

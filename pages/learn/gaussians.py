@@ -1,4 +1,4 @@
-"""Redirect the address of the former page Gaussians to its section of Association patterns."""
+"""Redirection of the former address of the Gaussians page to its part of the Patterns page."""
 
 from __future__ import annotations
 

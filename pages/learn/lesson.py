@@ -1,4 +1,4 @@
-"""The lesson: five scenes, with a guess before each answer."""
+"""Lesson page: five scenes, with a guess before each answer."""
 
 from __future__ import annotations
 

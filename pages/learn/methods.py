@@ -1,4 +1,4 @@
-"""Which method? Methods of fair training side by side, by one protocol."""
+"""Page “Which method?”: methods of fair training, compared under the same conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper: its tables and figures beside ours."""
+"""Paper page: the tables and figures of the paper next to ours."""
 
 from __future__ import annotations
 

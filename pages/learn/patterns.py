@@ -1,4 +1,4 @@
-"""Association patterns: which measure detects a link, and what holds for bivariate normal distributions."""
+"""Patterns page: which measure detects a link, and exact values for bivariate normal distributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Audit: does an existing price follow a sensitive attribute?"""
+"""Audit page: does an existing price follow a sensitive attribute?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data: choose data and a sensitive attribute."""
+"""Data page: selection of data and of a sensitive attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: find, compare and manage stored runs."""
+"""Runs page: search, comparison and management of stored runs."""
 
 from __future__ import annotations
 

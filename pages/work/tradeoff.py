@@ -1,4 +1,4 @@
-"""Trade-off: what does fairness cost?"""
+"""Trade-off page: what does fairness cost?"""
 
 from __future__ import annotations
 

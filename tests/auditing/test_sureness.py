@@ -17,7 +17,7 @@ from fairdash.auditing.filing.view import verdicts_of
 from fairdash.auditing.gaps import p_of_flat
 from fairdash.auditing.plan import Columns, columns_of
 from fairdash.auditing.questions import robustness
-from fairdash.auditing.questions.decomposition import _left_by_splines, left_among_equals
+from fairdash.auditing.questions.decomposition import _residuals_by_splines, left_among_equals
 from fairdash.auditing.questions.power import without_sensitive
 from fairdash.auditing.questions.robustness import bound_of, robustness_among_equals, robustness_values
 from fairdash.auditing.table import AuditTable
@@ -58,7 +58,7 @@ FACTORS = ("c", "d")
 def found_in(frame: pd.DataFrame, factors: tuple[str, ...] = FACTORS):
     table = AuditTable.of(frame, Columns(price="p", sensitive="s", controls=factors))
     part, basis, left = left_among_equals(table, factors)
-    return robustness_among_equals(part, basis, left, factors, partial(_left_by_splines, part))
+    return robustness_among_equals(part, basis, left, factors, partial(_residuals_by_splines, part))
 
 
 def linear(n: int, *, effect: float, seed: int = 0) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Example audit that ships with fairdash: a GLM's premiums on pg15training, against age and gender.
 
-This folder contains the results as sums over groups of 20 policies or more, without the policies. ``python -m
-benchmarks.audit_example`` reproduces it.
+The folder of this module contains the results, which are sums over groups of 20 policies or more, but not the
+policies. ``python -m benchmarks.audit_example`` reproduces the folder.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ FOLDER = Path(__file__).parent
 
 
 def example_audit() -> AuditResult:
-    """Return the result of the example audit."""
+    """Return the result of the example audit that ships with fairdash."""
     return AuditResult.load(FOLDER)

@@ -1,1 +1,1 @@
-"""Documents of a finished audit: the report in its evidence, and a filing under the headings of a rule."""
+"""Documents of a finished audit: the report in its evidence, and a filing with the headings of a rule."""

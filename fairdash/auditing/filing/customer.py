@@ -1,4 +1,4 @@
-"""Page for a customer's complaint: why this price, what the attribute does to it, what can't be said."""
+"""Page for a customer's complaint: the price, the sensitive attribute's effect on it, and open questions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fairdash.errors import OptionError
 from fairdash.utils.text import amount, percent, unbroken, with_unit
 from fairdash.views.blocks import Block, Table, Text, document
 
-#: Columns listed, those that change the price most, so that it stays a page.
+#: Maximum number of columns in the list, which has those with the largest effect, so that it fits on a page.
 _MOST = 8
-#: Share of the mean price above which a column that varies with the attribute is named.
+#: Share of the mean price: a column is named if its effect differs by more than this along the attribute.
 _NAMED = 0.01
 _YOURS = "Yours to write: whom the customer can ask, by when you answer, and who decides after that."
 
@@ -26,14 +26,14 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
     result
         Audit of a model, with a customer (`customer` of :func:`fairdash.audit`).
     answers
-        Text of the user by field; ``complaints`` ends the page.
+        Map of fields to texts by the user; the text of ``complaints`` is the end of the page.
     row
         Label of the customer's row.
 
     Raises
     ------
     OptionError
-        The audit explains no customer's price.
+        The audit was run without a customer.
     """
     if "customer" not in result.tables:
         raise OptionError.of(
@@ -55,9 +55,9 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
         Text("What changes your price", "section"),
         *_by_column(result),
         Text(f"What “{name}” does to your price", "section"),
-        *_through(result),
+        *_direct_and_indirect_use(result),
         Text("What this page can’t say", "section"),
-        _unsaid(name),
+        _open_questions(name),
         Text("If you disagree", "section"),
         Text(complaints or _YOURS, "written" if complaints else "blank"),
     ]
@@ -65,7 +65,7 @@ def render_customer(result: Findings, answers: Mapping[str, str], *, row: int | 
 
 
 def _money(result: Findings, value: float) -> str:
-    """Format to the cent; prices below 1, such as rates, keep all their digits."""
+    """Format an amount to the cent; amounts below 1, such as rates, retain all digits."""
     text = f"{value:,.2f}" if result.mean_price >= 1 else amount(float(value))
     return with_unit(text, result.plan.currency)
 
@@ -92,10 +92,10 @@ def _change(result: Findings, value: float) -> str:
 
 
 def _by_column(result: Findings) -> Iterator[Block]:
-    moved = result.tables["customer_columns"].head(_MOST)
-    told = [_change(result, value) for value in moved["change"]]
+    changes = result.tables["customer_columns"].head(_MOST)
+    effects = [_change(result, value) for value in changes["change"]]
     frame = pd.DataFrame(
-        {"about you": moved["column"], "your value": moved["value"].map(_short), "effect": told}
+        {"about you": changes["column"], "your value": changes["value"].map(_short), "effect": effects}
     )
     below = (
         "Each line compares your price with its mean over all customers' values in that one column. All else "
@@ -104,18 +104,18 @@ def _by_column(result: Findings) -> Iterator[Block]:
     yield Table("What the model knows about you", frame, below)
 
 
-def _through(result: Findings) -> Iterator[Block]:
+def _direct_and_indirect_use(result: Findings) -> Iterator[Block]:
     name = result.plan.columns.sensitive
-    own = result.tables["customer_columns"].set_index("column")["change"]
+    effects = result.tables["customer_columns"].set_index("column")["change"]
     yield (
-        f"The price uses “{name}” itself: your value {_change(result, own[name])}, compared with all "
+        f"The price uses “{name}” itself: your value {_change(result, effects[name])}, compared with all "
         "customers' values."
-        if name in own
+        if name in effects
         else f"“{name}” itself does not change your price."
     )
     along = result.tables["flips"].set_index("column")["mean_change"].drop(name, errors="ignore")
-    others = [each for each in along[along.abs() > _NAMED].index if each in own][:3]
-    listed = ", ".join(f"“{each}” ({_change(result, own[each])})" for each in others)
+    others = [each for each in along[along.abs() > _NAMED].index if each in effects][:3]
+    listed = ", ".join(f"“{each}” ({_change(result, effects[each])})" for each in others)
     yield (
         f"Other things known about you vary with “{name}”. Through them, the price can follow it: {listed}."
         if others
@@ -124,7 +124,7 @@ def _through(result: Findings) -> Iterator[Block]:
     yield unbroken(f"Over all customers: {result.along[0].in_words}")
 
 
-def _unsaid(name: str) -> list[str]:
+def _open_questions(name: str) -> list[str]:
     return [
         "Each comparison changes one thing and leaves the others. A customer with such values may not exist.",
         "It shows how the model uses your values. It does not show what you will cost, nor whether the "

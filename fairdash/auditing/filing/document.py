@@ -29,11 +29,11 @@ from fairdash.storage import write_whole
 from fairdash.utils.text import amount, visible
 from fairdash.views.blocks import Block, Chart, Table, Text, chapter, document
 
-#: The file's name beside a plan.
+#: File name of the governance answers in the folder of a plan.
 FILE = "governance.yaml"
-#: Bytes of it at most.
+#: Maximum size of a governance file in bytes.
 _LARGEST = 10**6
-#: Fields with their question.
+#: Map of fields to the questions that the user answers.
 FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "purpose": "Purpose of the price or model: product, lines of business, and decisions based on it.",
@@ -63,12 +63,12 @@ FIELDS: Mapping[str, str] = MappingProxyType(
 
 
 def read_governance(path: str | PathLike[str]) -> dict[str, str]:
-    """Read the answers of a YAML file, a map of fields to text; blank answers are left out.
+    """Read the answers from a YAML file as a map of fields to texts, without blank answers.
 
     Raises
     ------
     StorageError
-        The file can't be read, or contains anything except texts under the names of :data:`FIELDS`.
+        fairdash can't read the file, or it contains anything but texts under names of :data:`FIELDS`.
     """
     place = Path(path)
     try:
@@ -87,7 +87,7 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
     if len(content) > _LARGEST:
         raise fault
     try:
-        # The values are texts: no YAML tag is followed, and a date keeps its spelling.
+        # BaseLoader reads all values as text, so it follows no YAML tag and does not convert a date.
         written = yaml.load(content.decode(), Loader=yaml.BaseLoader) or {}  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise fault from error
@@ -102,7 +102,7 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
 
 
 def governance_yaml(answers: Mapping[str, str]) -> bytes:
-    """Write YAML with every field, its question as a comment, and the existing answers."""
+    """Return YAML with every field, the field's question as a comment, and the existing answers."""
     import yaml
 
     parts = ["# Yours to write. fairdash copies these texts unchanged into filings and model cards."]
@@ -113,12 +113,12 @@ def governance_yaml(answers: Mapping[str, str]) -> bytes:
 
 
 def kept_governance(path: str | PathLike[str]) -> dict[str, str]:
-    """Read the answers of a file; if it does not exist yet, create one with blanks.
+    """Read the answers from a file; if the file does not exist yet, create it with blank answers.
 
     Raises
     ------
     StorageError
-        It can't be read or written.
+        fairdash can't read or write the file.
     """
     place = Path(path)
     if not place.exists():
@@ -126,7 +126,7 @@ def kept_governance(path: str | PathLike[str]) -> dict[str, str]:
     return read_governance(place)
 
 
-#: Tables that are drawn, or printed, in a filing; the evidence has all of them.
+#: Tables that a filing shows as a figure or prints; the evidence contains all tables.
 _DRAWN = frozenset(
     {
         *("curve", "classes", "measures_3", "controlled_curve", "residual_curve", "actual_to_expected"),
@@ -144,15 +144,15 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
     template
         Id of :data:`fairdash.auditing.filing.rules.TEMPLATES`.
     answers
-        Field of :data:`~fairdash.auditing.filing.document.FIELDS` to what the user has written; a missing
-        text is marked as the user's to write.
+        Map of :data:`~fairdash.auditing.filing.document.FIELDS` to texts by the user; the filing marks a
+        missing text for the user to write.
     command
         Command that reproduces the audit.
 
     Raises
     ------
     OptionError
-        There is no such template.
+        No template has this id.
     MissingPackageError
         matplotlib is not installed.
     """
@@ -183,13 +183,13 @@ def render_filing(result: Findings, template: str, answers: Mapping[str, str], *
             blocks.append(Text(blank, "blank") if written is None else Text(written, "written"))
     blocks += chapter("Parts of this rule that fairdash can’t answer", list(rule.cannot))
     if command:
-        said = "This command reproduces the audit from the plan in the evidence:"
-        blocks += [said, Text(command, "command")]
+        sentence = "This command reproduces the audit from the plan in the evidence:"
+        blocks += [sentence, Text(command, "command")]
     return document(f"{rule.title}: {columns.price} along {sensitive}", blocks, scripts=False)
 
 
 def _decided(*names: str) -> Callable[[Findings], Iterator[Block]]:
-    """Return a part that states these facts of the plan."""
+    """Return a function that yields a block with the given facts of the plan."""
 
     def part(result: Findings) -> Iterator[Block]:
         facts = decided_of(result)
@@ -223,10 +223,10 @@ def _verdict(result: Findings) -> Iterator[Block]:
 
 
 def _question(number: int, result: Findings) -> Iterator[Block]:
-    asked = False
+    is_answered = False
     for question, title, (answer, *more) in answers_of(result):
         if question == number:
-            asked = True
+            is_answered = True
             yield from (Text(title, "heading"), answer)
             yield from (
                 each
@@ -234,7 +234,7 @@ def _question(number: int, result: Findings) -> Iterator[Block]:
                 if (isinstance(each, Chart) and each.name in _DRAWN)
                 or (isinstance(each, Table) and each.name in _PRINTED)
             )
-    if not asked:
+    if not is_answered:
         yield {QUESTIONS[number].title: "Not asked in this audit."}
 
 
@@ -260,7 +260,7 @@ def _limits(result: Findings) -> Iterator[Block]:
     ]
 
 
-#: Parts that an audit fills in below a heading, by id.
+#: Functions that write the audit's results below a heading, by id.
 PARTS: Mapping[str, Callable[[Findings], Iterator[Block]]] = MappingProxyType(
     {
         "subject": _decided(

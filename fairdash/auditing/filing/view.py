@@ -1,4 +1,4 @@
-"""Views of an audit in blocks, made once for page, report, filing, command and CSV."""
+"""Views of an audit as blocks, which page, report, filing, command line and CSV files share."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ _ORIGIN = {
     "reading": "Reading of the file",
     "model": "Model of the price",
 }
-#: Titles of a gap and its interval, shares of the mean price, to columns of the verdicts.
+#: Titles of a gap and its interval (shares of the mean price), with the columns of the verdicts.
 _GAP = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
-#: Columns of ids to their words.
+#: Columns that contain ids, with a map of ids to display names.
 _WORDS = {
     "premium": {**PREMIUMS, "price": "Today’s price"},
     "criterion": {name: each.title for name, each in CRITERIA.items()},
 }
-#: Captions of tables; other tables are named after their file.
+#: Captions of tables by name; the caption of any other table is its file name.
 _TITLES = {
     **{f"measures_{number}": "Results with their intervals" for number in QUESTIONS},
     "curve": "Average price along the attribute",
@@ -96,17 +96,17 @@ NO_RULE = (
     "This report states what was measured on these rows. It does not certify compliance with any rule, and "
     "does not decide whether a difference is lawful."
 )
-#: Criterion to its meaning and its gap.
+#: Map of criteria to sentences on the meaning and the gap of the criterion.
 CRITERIA_IN_WORDS = {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
 
 
 def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> list[Block]:
-    """Return the report in the evidence: a page for a committee, then the technical part.
+    """Return the report for the evidence: a page for a committee, then the technical part.
 
     Parameters
     ----------
     hashes
-        File to SHA-256, of the files next to the report.
+        Map of file names to SHA-256, for the files next to the report.
     command
         Command that reproduces the evidence.
     """
@@ -164,16 +164,16 @@ _READING = [
 
 
 def summary_of(result: Findings) -> list[Block]:
-    """Return the command's output: verdict, notes, every answer, and the verdicts in a table."""
+    """Return the output of ``fairdash audit``: verdict, notes, every answer, and a table of verdicts."""
     answers = {title: str(blocks[0]) for _, title, blocks in answers_of(result)}
     return [*verdict_of(result), *notes_of(result), "", answers, *verdict_tables(result)]
 
 
 def verdict_of(result: Findings) -> list[Block]:
-    """Return the primary verdict: a remark on units, the headline, a sentence, and changes."""
+    """Return the primary verdict: a remark on units, the headline, a sentence, and changes since an audit."""
     since = "" if result.since is None else f"Since the earlier audit: {result.since.sentence}"
-    said = (result.units_remark, result.headline, result.in_words, since)
-    return [Text(each, "answer") for each in said if each]
+    sentences = (result.units_remark, result.headline, result.in_words, since)
+    return [Text(each, "answer") for each in sentences if each]
 
 
 def notes_of(result: Findings) -> list[str]:
@@ -182,7 +182,7 @@ def notes_of(result: Findings) -> list[str]:
 
 
 def answers_of(result: Findings) -> Iterator[tuple[int, str, list[Block]]]:
-    """Return each question's number, its heading, and its answer with figures and tables."""
+    """Return each question's number and heading, and the answer with figures and tables."""
     for k, each in enumerate(result.along, start=1):
         along, prefix = (f"Along “{each.plan.columns.sensitive}”: ", f"{k}_") if k > 1 else ("", "")
         for answer, tables in each.sections():
@@ -191,7 +191,7 @@ def answers_of(result: Findings) -> Iterator[tuple[int, str, list[Block]]]:
 
 
 def changes_of(result: Findings) -> list[Block]:
-    """Return what has changed since another audit; nothing without one."""
+    """Return the changes since another audit; the list is empty without another audit."""
     if result.since is None:
         return []
     tables = {name: result.tables[name] for name in (MOVED_CURVE, MOVED)}
@@ -199,7 +199,7 @@ def changes_of(result: Findings) -> list[Block]:
 
 
 def tables_of(tables: Mapping[str, pd.DataFrame], result: Findings, *, prefix: str = "") -> Iterator[Block]:
-    """Return each table after its figure; `prefix` begins ids and files."""
+    """Return each table, preceded by its figure; ids and file names begin with `prefix`."""
     for name, frame in tables.items():
         yield _chart(name, frame, result, id=f"{prefix}{name}")
         yield Table(
@@ -208,12 +208,12 @@ def tables_of(tables: Mapping[str, pd.DataFrame], result: Findings, *, prefix: s
 
 
 def caption_of(name: str) -> str:
-    """Return the caption of a table of an audit."""
+    """Return the caption of an audit's table."""
     return _TITLES.get(name, name.replace("_", " ").capitalize())
 
 
 def first_chart(result: Findings) -> Chart:
-    """Return the figure of the primary criterion, for the first screen."""
+    """Return the figure of the primary criterion, shown at the top of the page."""
     name = CRITERIA[result.plan.criterion].picture
     return _chart(name, result.tables.get(name, pd.DataFrame()), result, id="first")
 
@@ -226,7 +226,7 @@ def _chart(name: str, table: pd.DataFrame, result: Findings, *, id: str) -> Char
 
 
 def verdict_tables(result: Findings) -> Iterator[Block]:
-    """Return the verdicts: for each sensitive attribute and crossing, and on every criterion."""
+    """Return two tables of verdicts: by sensitive attribute and crossing, and by criterion."""
     if result.others:
         first = pd.DataFrame([each.verdicts.iloc[0] for each in result.along])
         names = {"sensitive attribute": [each.plan.columns.sensitive for each in result.along]}
@@ -241,7 +241,7 @@ def verdict_tables(result: Findings) -> Iterator[Block]:
 
 
 def verdicts_of(result: Findings) -> Table:
-    """Return one row per criterion, the primary one first; gaps are shares of the mean price."""
+    """Return one row per criterion, the primary criterion first; gaps are shares of the mean price."""
     table = result.verdicts
     first = (table["criterion"] != result.plan.criterion).to_numpy()
     table = table.iloc[first.argsort(kind="stable")]
@@ -265,7 +265,7 @@ def verdicts_of(result: Findings) -> Table:
 
 
 def _gaps_of(verdicts: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
-    """Return the largest gap and its interval, by the titles of :data:`_GAP`."""
+    """Return the columns for the largest gap and its interval, with the titles of :data:`_GAP`."""
     return {title: verdicts[name].to_numpy() for title, name in _GAP.items()}
 
 
@@ -281,7 +281,7 @@ def _details(result: Findings) -> Table:
 
 
 def decided_of(result: Findings) -> dict[str, str]:
-    """Return the plan fixed before any result."""
+    """Return the facts of the plan, which was fixed before any result."""
     plan = result.plan
     primary = CRITERIA[plan.criterion]
     unseeded, unwritten = (
@@ -298,7 +298,7 @@ def decided_of(result: Findings) -> dict[str, str]:
 
 
 def origin_of(result: Findings) -> dict[str, str]:
-    """Return the origin and number of the rows."""
+    """Return the origin of the rows, and their number."""
     facts = {}
     for key, value in result.origin.items():
         if isinstance(value, Mapping):

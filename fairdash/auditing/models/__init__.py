@@ -1,4 +1,4 @@
-"""Models in an audit: fitted models of price and cost, the user's own model, and the repaired price."""
+"""Models in an audit: fitted models of price and cost, the user's model, and the repaired price."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fairdash.utils.options import option, options_of
 
 @dataclass(frozen=True, kw_only=True)
 class ModelFile:
-    """File of the audited model, as named in evidence and stored audits: its hash and options.
+    """Hash and options of the audited model's file, for the evidence and for stored audits.
 
     `columns` is empty if the model uses all columns of the table.
     """
@@ -47,6 +47,6 @@ class ModelFile:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options of :func:`fairdash.audit`, besides the file."""
-        found = {name: getattr(self, each.name) for name, each in options_of(ModelFile).items()}
-        return found | {"model_columns": self.columns or None}
+        """Options of :func:`fairdash.audit` for the model, without the file."""
+        options = {name: getattr(self, each.name) for name, each in options_of(ModelFile).items()}
+        return options | {"model_columns": self.columns or None}

@@ -1,10 +1,11 @@
 """Averages of the five premiums by band of s, with intervals, and the repaired price at each strength.
 
 A premium P learned by trees differs from the true premium by the error of the trees. The average E[P | S ∈ b]
-over a band b of s (a fifth of the exposure, or a class) has an influence function, so it can be debiased: the
-error of one model enters only multiplied by that of another, and its noise enters the interval (double
-machine learning, Chernozhukov et al. 2018). The models of a row were fitted without this row. With g_b(x) =
-P(S ∈ b | x), its mean p_b, the best estimate μ, and 1_b for rows in b, a row contributes to p_b E[P | b]:
+over a band b of s (a fifth of the exposure, or a class) has an influence function, which corrects its bias:
+only products of two models' errors remain, and the interval includes the correction's noise (double machine
+learning, Chernozhukov et al. 2018). Models that predict a row were fitted without it. With g_b(x) = P(S ∈ b |
+x), its mean p_b, the best estimate μ, and the indicator 1_b of b, the contribution of a row to p_b E[P | b]
+is:
 
 - best estimate: 1_b Y;
 - unaware h(x) = E[Y | x]: 1_b h + g_b (Y − h);
@@ -13,9 +14,9 @@ the row's s, minus its mean;
 - corrective C: p_b Y, because its distribution is the same in all bands;
 - hyperaware k(x) = E[C | x]: 1_b k + g_b (C − k) + α_b (Y − μ) + L_b.
 
-C is the value, in the common law, at the rank U of μ among rows with the same s. α_b is the derivative of E[C
-g_b] by μ: the slope of C along μ times (g_b less its mean given U and s), plus the mean of g_b given U. L_b
-is the influence of the row on the distributions of μ given s, and on the frequency of its s.
+C is the quantile of the common distribution at the rank U of μ among rows with equal s. α_b is the derivative
+of E[C g_b] by μ: the slope of C along μ times (g_b minus its mean given U and s), plus the mean of g_b given
+U. L_b is the influence of the row on the distributions of μ given s, and on the frequency of s.
 """
 
 from __future__ import annotations
@@ -40,63 +41,63 @@ from fairdash.utils.text import percent
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Bands of s of equal exposure; classes are bands of their own.
+#: Number of bands of s with equal exposure; if s has classes, each class is a band.
 BANDS = 5
-#: Probabilities of a band below this count as this, so that no row weighs more than 1 / 0.02 times.
+#: Lower limit for the probability of a band, which limits factors of rows to about 1 / 0.02.
 _LEAST = 0.02
-#: Levels of the quantiles of costs, and coarser ones for averages of derivatives.
+#: Number of quantile levels for costs, and number of coarser levels for averages of derivatives.
 _LEVELS, _CELLS = 50, 10
 
 
 def premium_averages(costs: Costs, *, random_state: int | None = 0) -> pd.DataFrame:
-    """Return the average of each premium in each band of s, debiased, with 95 % limits.
+    """Return the debiased average of each premium in each band of s, with 95 % limits.
 
     Returns
     -------
     DataFrame
         Columns premium, low and high (of s), rows, and value, ci_low, ci_high in units of the price. The
-        limits of a premium hold for all bands at once. They include the noise of costs, the error of the
-        models, and the error of the portfolio's loss ratio.
+        limits of a premium hold for all bands simultaneously. They include the noise of costs, the error of
+        the models, and the error of the portfolio's loss ratio.
     """
     table, share = costs.table, costs.table.share
     _, band = np.unique(table.bands(BANDS), return_inverse=True)
     one = np.eye(band.max() + 1)[band]
     premiums = dict(costs.premiums)
-    # A row that is part of its own law gets a rank too near the middle.
+    # If a row is part of the distribution that gives its rank, the rank is too close to the middle.
     best = premiums["best_estimate"]
     for out in folds_of(table):
         premiums["corrective"] = np.where(
             out, corrective_of(best, table, learned=~out), premiums["corrective"]
         )
-    # The mean equals the best estimate's.
+    # The corrective premium is shifted to the mean of the best estimate.
     premiums["corrective"] = premiums["corrective"] + share @ (best - premiums["corrective"])
     means = {"unaware": costs.cost, "hyperaware": premiums["corrective"]}
-    # Residuals of the two means given x, and of the probabilities of bands given x.
-    left = [values - premiums[name] for name, values in means.items()]
-    predictions = _by_splines(table, np.column_stack([*left, one]))
+    # These are residuals of the two conditional means given x, and of the probabilities of bands given x.
+    residuals = [values - premiums[name] for name, values in means.items()]
+    predictions = _by_splines(table, np.column_stack([*residuals, one]))
     premiums |= {name: premiums[name] + predictions[:, k] for k, name in enumerate(means)}
     g = predictions[:, len(means) :].clip(_LEAST, 1.0)
     g /= g.sum(axis=1, keepdims=True)
     p, cost = share @ one, costs.cost
-    # Costs are scaled to the level of the price, which is also an estimate.
+    # The factor that scales costs to the level of the price is also an estimate, and this is its influence.
     level = (table.price - cost) / table.mean_price
     s = pd.Series(table.sensitive).groupby(band)
     frames = []
     for name, parts in _contributions(replace(costs, premiums=premiums), band, one, g).items():
         value = share @ parts / p
-        own = parts - share @ parts if name == "corrective" else parts - value * one
-        off = share[:, None] * (own / p + np.outer(level, value))
+        influence = parts - share @ parts if name == "corrective" else parts - value * one
+        off = share[:, None] * (influence / p + np.outer(level, value))
         of_units = np.column_stack([table.per_unit(each) for each in off.T])
         gram = of_units.T @ of_units
         error = reach_of_all(gram, random_state) * np.sqrt(np.diag(gram))
-        made = {"premium": name, "low": s.min(), "high": s.max(), "rows": s.size(), "value": value}
-        frames.append(pd.DataFrame(made | {"ci_low": value - error, "ci_high": value + error}))
+        columns = {"premium": name, "low": s.min(), "high": s.max(), "rows": s.size(), "value": value}
+        frames.append(pd.DataFrame(columns | {"ci_low": value - error, "ci_high": value + error}))
     return pd.concat(frames, ignore_index=True)
 
 
 def _by_splines(table: AuditTable, targets: Array) -> Array:
-    """Predict columns (n, T) from the features on held-out rows, by a model whose errors differ from those of
-    trees.
+    """Predict columns (n, T) from the features, out of fold, by a spline model whose errors differ from
+    trees'.
     """
     filled = table.features.fillna(table.features.median(numeric_only=True))
     if (filled.nunique() < 2).all():
@@ -107,29 +108,29 @@ def _by_splines(table: AuditTable, targets: Array) -> Array:
 
 def _contributions(costs: Costs, band: Index, one: Array, g: Array) -> dict[str, Array]:
     """Return the contribution of each row to p_b E[P | b], (n, B), by premium."""
-    table, share, cost, made = costs.table, costs.table.share, costs.cost, costs.premiums
-    p, missed = share @ one, (cost - made["best_estimate"])[:, None]
-    unaware, aware = made["unaware"], made["aware"]
-    # E[μ(X, s) 1_b] at the nodes of s, and at each row's own s.
+    table, share, cost, premiums = costs.table, costs.table.share, costs.cost, costs.premiums
+    p, missed = share @ one, (cost - premiums["best_estimate"])[:, None]
+    unaware, aware = premiums["unaware"], premiums["aware"]
+    # E[μ(X, s) 1_b] is evaluated at the nodes of s, and interpolated at the s of each row.
     nodes, _ = sensitive_nodes(table.sensitive, sample_weight=table.weight, max_nodes=N_NODES)
     at_nodes = (share[:, None] * one).T @ costs.at_nodes
     at_s = np.column_stack([np.interp(table.sensitive, nodes, each) for each in at_nodes])
     swapped = g * (p[band] / np.take_along_axis(g, band[:, None], axis=1)[:, 0])[:, None]
-    found = {
+    contributions = {
         "best_estimate": one * cost[:, None],
         "unaware": one * unaware[:, None] + g * (cost - unaware)[:, None],
         "aware": one * aware[:, None] + swapped * missed + at_s - share @ at_s,
         "hyperaware": _hyperaware(costs, band, one, g),
         "corrective": np.outer(cost, p),
     }
-    return {name: found[name] for name in PREMIUMS}
+    return {name: contributions[name] for name in PREMIUMS}
 
 
 def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
-    table, share, made = costs.table, costs.table.share, costs.premiums
-    best, corrective, mean = (made[name] for name in ("best_estimate", "corrective", "hyperaware"))
+    table, share, premiums = costs.table, costs.table.share, costs.premiums
+    best, corrective, mean = (premiums[name] for name in ("best_estimate", "corrective", "hyperaware"))
     p, at = share @ one, (np.arange(_LEVELS) + 0.5) / _LEVELS
-    # The law of μ given s: about a straight line in each band.
+    # The distribution of μ given s is centred on a straight line along s in each band.
     centre = _along_s(best, table, band)
     around = best - centre
     laws = np.array([_law(around[band == k], table.weight[band == k], at) for k in range(len(p))])
@@ -137,12 +138,12 @@ def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
     common, slope = share @ centre + p @ laws, p @ slopes
     rank = np.interp(corrective, common, at)
     level, cell = ((rank * count).astype(np.intp).clip(0, count - 1) for count in (_LEVELS, _CELLS))
-    # The mean of g_b given U, and given U and s.
+    # These are the means of g_b given U, and given U and s.
     given_rank = _mean_in(cell, _CELLS, g, table)
     given_both = _mean_in(band * _CELLS + cell, len(p) * _CELLS, g, table).reshape(len(p), _CELLS, -1)
     steep = np.clip(slope[level] / np.maximum(slopes[band, level], 1e-12), 0.2, 5.0)[:, None]
     alpha = steep * (g - given_both[band, cell]) + given_rank[cell]
-    # A row's influence on its own law, on the quantiles of the common law, and on the frequency of its s.
+    # A row influences the distribution at its s, the common quantiles, and the frequency of its s.
     grid = (at * _CELLS).astype(np.intp)
     step = (rank[:, None] <= at) - at
     law = np.einsum("nl,nlb->nb", step * slope, given_both[:, grid][band])
@@ -153,7 +154,7 @@ def _hyperaware(costs: Costs, band: Index, one: Array, g: Array) -> Array:
 
 
 def _along_s(values: Array, table: AuditTable, band: Index) -> Array:
-    """Straight lines of values (n,) along s, one in each band, (n,)."""
+    """Return a straight line of values (n,) along s, fitted in each band, at each row, (n,)."""
     influence = np.empty(table.n)
     for k in np.unique(band):
         rows = band == k
@@ -170,18 +171,18 @@ def _law(values: Array, weight: Array, at: Array) -> Array:
 
 
 def _mean_in(code: Index, count: int, values: Array, table: AuditTable) -> Array:
-    """Weighted means of columns (n, B) within codes, (count, B); 0 where a code has no row."""
+    """Return weighted means of columns (n, B) within codes, (count, B); a code without rows has 0."""
     total = np.bincount(code, weights=table.weight, minlength=count)
     sums = [np.bincount(code, weights=table.weight * each, minlength=count) for each in values.T]
     return np.column_stack(sums) / np.maximum(total, 1e-300)[:, None]
 
 
 ALPHAS = (0.0, 0.25, 0.5, 0.75, 1.0)
-#: A price that changes by more than this share counts as changed.
+#: Minimum relative change of a price that counts as a change.
 CHANGED = 0.1
-#: Columns that are shares.
+#: Columns of the table of repaired prices that contain shares.
 SHARES = ("mean change", "moved by a tenth")
-#: Ways to compute a repaired price: with s at pricing, or from the other columns only.
+#: Ways to compute a repaired price: from s and the other columns, or from the other columns only.
 WITH_S, WITHOUT_S = "known", "not known"
 
 
@@ -194,13 +195,13 @@ def repaired(
     Returns
     -------
     figures
-        One row for each way (with s at pricing, or without) and strength: dependence and its floor (HGR,
-        splines), the mean absolute change as a share of the mean price, the share of the exposure whose price
-        changes by more than a tenth, and with an outcome the error ÷ that of the mean.
+        One row for each way to compute the price (with or without s) and each strength: the dependence and
+        its floor (HGR, splines), the mean absolute change as a share of the mean price, the share of the
+        exposure whose price changes by more than a tenth, and, with an outcome, the error ÷ the mean's.
     prices
-        One row for each row of the audit, in its order: price, s, and a column for each way and strength.
+        The audit's rows in their order, with columns for the price, s, and each way and strength.
     """
-    # The import loads scikit-learn, which a page that only shows an audit does not need.
+    # This import loads scikit-learn, which a page that only shows an audit does not need.
     from fairdash.tariff.postprocessor import FairPostprocessor
 
     seed, price, columns = random_state or 0, table.price, table.columns
@@ -222,10 +223,10 @@ def repaired(
     v = np.column_stack(table.s_columns)
     for (way, alpha), each in predictions.items():
         progress("measuring repaired prices", 0.7 + 0.3 * len(rows) / len(predictions))
-        found = assess_dependence("hgr_spline", each, v, n_permutations=39, n_bootstrap=0, random_state=seed)
+        result = assess_dependence("hgr_spline", each, v, n_permutations=39, n_bootstrap=0, random_state=seed)
         change = np.abs(each - price)
         row: dict[str, str | float] = {"s at pricing": way, "strength": alpha}
-        row |= {"dependence": found.value, "floor": found.floor}
+        row |= {"dependence": result.value, "floor": result.floor}
         row |= {"mean change": table.mean(change) / table.mean_price}
         row |= {"moved by a tenth": table.mean((change > CHANGED * np.abs(price)).astype(float))}
         if table.outcome is not None:
@@ -246,14 +247,14 @@ def repaired(
 
 
 def reach_in_words(figures: pd.DataFrame) -> str:
-    """State how much of a repair remains if s is not known at pricing; `figures` are of :func:`repaired`."""
+    """State how much of a repair remains if s is unknown at pricing; `figures` is from :func:`repaired`."""
     dependence = figures.set_index(["s at pricing", "strength"])["dependence"]
-    before, known, without = (dependence[each] for each in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
-    said = (
-        f"At full strength, the dependence (HGR, splines) changes from {before:.2f} to {known:.2f} if the "
+    before, with_s, without = (dependence[each] for each in ((WITH_S, 0.0), (WITH_S, 1.0), (WITHOUT_S, 1.0)))
+    text = (
+        f"At full strength, the dependence (HGR, splines) changes from {before:.2f} to {with_s:.2f} if the "
         f"attribute is known at pricing, and to {without:.2f} if it is not."
     )
-    if before <= known:
-        return said
-    share = np.clip((before - without) / (before - known), 0.0, 1.0)
-    return f"{said} Without the attribute, the repair reaches {percent(share, decimals=0)} of this reduction."
+    if before <= with_s:
+        return text
+    share = np.clip((before - without) / (before - with_s), 0.0, 1.0)
+    return f"{text} Without the attribute, the repair reaches {percent(share, decimals=0)} of this reduction."

@@ -1,4 +1,4 @@
-"""Tariffs as CSV or XLSX: one long sheet, one sheet a factor, or a table of coefficients."""
+"""Tariffs in CSV or XLSX files: one long sheet, one sheet per factor, or a table of coefficients."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ _FORM = (
     "Give a sheet with the columns factor, level and relativity, and one row “base rate”; or a sheet for "
     "each factor, with its levels and their relativities."
 )
-#: Names of columns in the tables of insurers, SAS and R; coefficients are on the scale of the link.
+#: Column names in tables of insurers, SAS and R; coefficients are on the scale of the link.
 _FACTOR = ("factor", "variable", "rating factor", "parameter", "feature")
 _LEVEL = ("level", "level1", "band", "class", "category", "value", "levels")
 _RELATIVITY = ("relativity", "relativities", "multiplier", "rel", "exp", "exp(coef)", "exp(estimate)")
 _POINTS, _COEFFICIENT = ("points", "loading"), ("estimate", "coefficient", "coef", "coef.", "beta")
 _FROM, _TO = ("from", "low", "lower", "min"), ("to", "high", "upper", "max")
-#: Ends of open bands, as software writes them; read as empty cells, which mean the same.
+#: Texts that software writes at the open end of a band; they are treated like empty cells.
 _INFINITE = tuple(
     sign + word for sign in ("", "-", "+") for word in "inf Inf INF infinity Infinity ∞".split()
 )
 _BASES = (*BASES, "base premium", "base factor", "basis")
-#: Rows that SAS lists beside the coefficients of a GLM.
+#: Names of rows that SAS adds to the coefficients of a GLM.
 _NO_TERM = ("scale", "dispersion")
 COEFFICIENT = "coefficient"
 Cells = list[list[Any]]
-#: Factor, level and value.
+#: Row of a long sheet: factor, level and value.
 Row = tuple[Any, Any, Any]
 
 
 def read_factors(content: bytes, link: Link) -> NamedModel:
-    """Read a tariff in a workbook or in delimited text; the parameters are those of the readers of trees."""
+    """Read a tariff from a workbook or delimited text, with the parameters of the other model readers."""
     is_book = content.startswith(b"PK")
     try:
         sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
@@ -52,18 +52,18 @@ def read_factors(content: bytes, link: Link) -> NamedModel:
         raise refused(f"it can't be read as a tariff: {error.problems[0].what}", _FORM) from error
     for header, *rows in filter(None, sheets.values()):
         names = [str(each).strip().lower() for each in header]
-        found = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
+        value = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
         by_level = not {*_LEVEL, *_FROM, *_TO}.isdisjoint(names)
-        if found is not None and not by_level and any(_is_name(row[0]) for row in rows):
-            if _are_terms(rows, found[0]):
-                return _of_terms(names, rows, *found, link)
+        if value is not None and not by_level and any(_is_name(row[0]) for row in rows):
+            if _are_terms(rows, value[0]):
+                return _of_terms(names, rows, *value, link)
             if not is_book:
-                _refuse_terms(rows, found[0])
+                _refuse_terms(rows, value[0])
     return FactorTable(sheets, link, is_book=is_book)
 
 
 class FactorTable(NamedModel):
-    """Tariff in the cells of its sheets."""
+    """Tariff in the cells of one or more sheets."""
 
     def __init__(self, sheets: dict[str, Cells], link: Link, *, is_book: bool) -> None:
         self._table = self._as_tariff(sheets, link)
@@ -80,16 +80,16 @@ class FactorTable(NamedModel):
         )
 
     def _as_tariff(self, sheets: dict[str, Cells], link: Link) -> pd.DataFrame:
-        """Table of relativities of one long sheet, or of a sheet for each factor."""
+        """Return the table of relativities from one long sheet, or from one sheet per factor."""
         for header, *rows in filter(None, sheets.values()):
             names = [str(each).strip().lower() for each in header]
             if "factor" in names and "kind" in names:
                 return table_of_cells(names, rows)
-            of_factor, of_level, found = _place(names, _FACTOR), _place(names, _LEVEL), _value_of(names)
+            of_factor, of_level, value = _place(names, _FACTOR), _place(names, _LEVEL), _value_of(names)
             of_ends = [place for each in (_FROM, _TO) if (place := _place(names, each)) is not None]
-            if of_factor is None or found is None or (of_level is None and len(of_ends) < 2):
+            if of_factor is None or value is None or (of_level is None and len(of_ends) < 2):
                 continue
-            rows, (at, what) = [row for row in rows if row[found[0]] != ""], found
+            rows, (at, what) = [row for row in rows if row[value[0]] != ""], value
             if (second := _place(names, ("level2",))) is not None and any(row[second] != "" for row in rows):
                 hint = "Fit the two factors as one, whose levels are their pairs."
                 raise refused("it has coefficients of two levels (level2), which are not read", hint)
@@ -109,11 +109,11 @@ class FactorTable(NamedModel):
             if _is_base(title) and (numbers := [v for row in rows for v in row if _is_number(v)]):
                 cells += [("base", "", each) for each in numbers]
                 continue
-            found = _value_of([str(each).strip().lower() for each in rows[0]]) if rows else None
-            if found is None or len(rows[0]) < 2:
+            value = _value_of([str(each).strip().lower() for each in rows[0]]) if rows else None
+            if value is None or len(rows[0]) < 2:
                 skipped.append(title)
                 continue
-            at, what = found
+            at, what = value
             first = str(rows[0][0]).strip()
             name = title if first.lower() in _LEVEL else first
             cells += [(name, row[0], row[at]) for row in rows[1:] if row[at] != ""]
@@ -125,20 +125,20 @@ class FactorTable(NamedModel):
         return self._long(cells, whats.pop(), link)
 
     def _long(self, cells: list[Row], what: str, link: Link) -> pd.DataFrame:
-        """Table of relativities of rows of factor, level and value."""
+        """Return the table of relativities from rows with factor, level and value."""
         if not all(_is_number(value) for _, _, value in cells):
             raise refused("there is text among its relativities", "Correct these cells.")
         cells = [row for row in cells if str(row[0]).strip().lower() not in _NO_TERM]
         factors = [str(name).strip() for name, _, _ in cells]
         is_base = list(map(_is_base, factors))
         if sum(is_base) != 1:
-            said = "no base rate" if not any(is_base) else f"{sum(is_base)} base rates"
-            raise refused(f"it has {said}", "Keep one row, or one sheet, “base rate”.")
+            problem = "no base rate" if not any(is_base) else f"{sum(is_base)} base rates"
+            raise refused(f"it has {problem}", "Keep one row, or one sheet, “base rate”.")
         numbers = np.array([value for _, _, value in cells], dtype=float)
         if what == COEFFICIENT:
             if link == "auto":
                 raise refused("it lists coefficients, and does not name their link", NAME_LINK)
-            # The sum of coefficients; the link that was named turns it into the price.
+            # The table gives the sum of coefficients, which the user's link turns into the price.
             what, self.response = POINTS, "the sum of coefficients, on the scale of the link"
         table = pd.DataFrame(
             {"factor": factors, "level": [_text(level) for _, level, _ in cells], what: numbers}
@@ -153,7 +153,7 @@ class FactorTable(NamedModel):
         return table
 
     def predict(self, rows: pd.DataFrame) -> Array:
-        """Return the tariff's price of rows, (n,)."""
+        """Return the tariff's prices for rows, (n,)."""
         names = [each.name for each in self.inputs]
         try:
             return rate(self._table, rows[self.columns].set_axis(names, axis=1))
@@ -162,7 +162,7 @@ class FactorTable(NamedModel):
             raise DataError(*(replace(each, hint=hint) for each in error.problems)) from error
 
     def unknown_levels(self, _: pd.DataFrame) -> tuple[str, ...]:
-        """Return nothing, because rating refuses levels that are not in the table, by name."""
+        """Return an empty tuple, because rating raises an error that names levels missing from the table."""
         return ()
 
 
@@ -192,7 +192,7 @@ def _place(names: list[str], wanted: tuple[str, ...]) -> int | None:
 
 
 def _value_of(names: list[str]) -> tuple[int, str] | None:
-    """Column of a table's values, and their kind."""
+    """Return the column that contains a table's values, and the kind of value."""
     for wanted, what in ((_RELATIVITY, RELATIVITY), (_POINTS, POINTS), (_COEFFICIENT, COEFFICIENT)):
         if (place := _place(names, wanted)) is not None:
             return place, what
@@ -204,7 +204,7 @@ def _is_base(name: Any) -> bool:
 
 
 def _are_terms(rows: Cells, place: int) -> bool:
-    """Return whether rows hold the names of terms and their numbers, one of them the intercept."""
+    """Return whether rows contain names of terms with numbers, including an intercept."""
     of_base = [_is_base(row[0]) and str(row[0]) != "" for row in rows]
     return sum(of_base) == 1 and all(_is_number(row[place]) for row in rows)
 
@@ -214,7 +214,7 @@ def _is_name(cell: Any) -> bool:
 
 
 def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) -> CoefficientTable:
-    """Coefficients by the names of their terms."""
+    """Return the coefficients by name of the term."""
     by_term = [(str(row[0]).strip(), float(row[place])) for row in rows]
     if "df" in names:
         by_term = [each for each in by_term if each[0].lower() not in _NO_TERM]
@@ -230,8 +230,8 @@ def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) 
 
 
 def _refuse_terms(rows: Cells, place: int) -> None:
-    """Refuse terms without numbers, and tables that do not have exactly one intercept."""
-    # One text turns a column of numbers into texts.
+    """Raise an error for terms without numbers, and for tables that do not have exactly one intercept."""
+    # A single text in a column of numbers makes all its values texts.
     numbers = pd.to_numeric(pd.Series([row[place] for row in rows]), errors="coerce")
     if none := [str(row[0]) for row, lacks in zip(rows, numbers.isna(), strict=True) if lacks]:
         raise refused(

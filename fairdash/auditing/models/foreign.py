@@ -1,8 +1,8 @@
 """Open and run a model's file in a separate process, with limits of memory and time.
 
-``python -m fairdash.auditing.models.foreign`` is that process. It receives a file, then rows, and answers
-with the file's description, with prices, or with an error in words. Rows are sent as arrays, and answers as
-JSON and numbers. Nothing is a pickle. If the process dies, the caller gets an error in words.
+``python -m fairdash.auditing.models.foreign`` starts the separate process. The process receives a file, then
+rows, and answers with the file's description, with prices, or with an error message. Rows are sent as arrays,
+answers as JSON and numbers, and nothing as a pickle. If the process dies, the caller gets an error message.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from fairdash.tables.model_files.model_file import (
     refused,
 )
 
-#: Readers by kind, imported only when needed: each file is read in a new process.
+#: Readers by kind of file, imported only when needed, because each file is read in a new process.
 _READERS = {
     "lightgbm": "fairdash.tables.model_files.boosted:LightGBMModel",
     "xgboost": "fairdash.tables.model_files.boosted:XGBoostModel",
@@ -47,7 +47,7 @@ _READERS = {
     "factors": "fairdash.auditing.models.factor_tables:read_factors",
     "onnx": "fairdash.tables.model_files.onnx_graph:OnnxModel",
 }
-#: Bytes of an answer that is no array.
+#: Maximum number of bytes of an answer that is not an array.
 _MAX_WORDS = 10**8
 
 
@@ -59,27 +59,27 @@ def read_model(
     output: str | None = None,
     link: Link = "auto",
 ) -> NamedModel:
-    """Open a model's file in this process, by its first bytes.
+    """Open a model's file in this process; the first bytes determine the format.
 
     Parameters
     ----------
     columns
-        Its inputs, in order; by default inputs are matched by name.
+        Input columns of the model, in order; by default, inputs are matched by name.
     table
-        Available columns; None if the file is only described.
+        Names of the columns of the user's table; None if the file is only described.
     output
-        Output that holds the price; by default the only output.
+        Name of the output with the price; the default is the model's only output.
     link
-        As in :func:`fairdash.audit`.
+        Link of the model, as `model_link` of :func:`fairdash.audit`.
 
     Raises
     ------
     StorageError
-        The file can't be read, gives no price, or has inputs that the table lacks.
+        fairdash can't read the file, the model has no price, or the table lacks an input of the model.
     """
     module, _, name = _READERS[kind_of(content)].partition(":")
     read: Callable[[bytes, Link], NamedModel] = getattr(import_module(module), name)
-    # Without a table nothing is priced, so the link may be unknown.
+    # Without a table, the model computes no price, so its link may be unknown.
     model = read(content, "identity" if table is None else link)
     if table is not None:
         if link == "log" and model.is_price:
@@ -89,7 +89,7 @@ def read_model(
 
 
 class ForeignModel:
-    """Model in a file that a separate process has opened; parameters and errors as in :func:`read_model`."""
+    """Model in a file, opened in a separate process, with the parameters and errors of :func:`read_model`."""
 
     def __init__(self, content: bytes, **options: Any) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by _end)
@@ -101,9 +101,9 @@ class ForeignModel:
             env=environment(),
         )
         self._end = weakref.finalize(self, _end, self._process, self._errors)
-        said, _ = self._ask({"open": options}, content)
-        self.link: Link = said["link"]
-        self.remarks, self.columns, self.about = tuple(said["remarks"]), said["columns"], said["about"]
+        reply, _ = self._ask({"open": options}, content)
+        self.link: Link = reply["link"]
+        self.remarks, self.columns, self.about = tuple(reply["remarks"]), reply["columns"], reply["about"]
 
     def predict(self, rows: pd.DataFrame) -> Array:
         """Return the model's output for rows, (n,), without its link."""
@@ -111,15 +111,15 @@ class ForeignModel:
         return np.frombuffer(body, dtype=float)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on cells whose level is missing or not known."""
+        """Return sentences on cells with a missing level, or with a level that the model does not know."""
         return tuple(self._ask(*_packed("unknown_levels", rows[self.columns]))[0]["said"])
 
     def close(self) -> None:
-        """End the process."""
+        """End the separate process."""
         self._end()
 
     def _ask(self, header: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
-        """Answer of the process, which is stopped if it takes too long."""
+        """Return the answer of the process, or stop the process if it takes too long."""
         late = Event()
 
         def end() -> None:
@@ -133,18 +133,18 @@ class ForeignModel:
         assert pipes[1] is not None
         try:
             _send(pipes[0], header | {"seconds": MAX_SECONDS, "memory": MAX_MEMORY}, body)
-            said, answer = _receive(pipes[1], most=8 * header.get("rows", 0))
+            reply, answer = _receive(pipes[1], most=8 * header.get("rows", 0))
         except (OSError, EOFError, ValueError) as error:
             timer.cancel()
             raise self._refusal(is_late=late.is_set()) from error
         timer.cancel()
-        if "error" in said:
-            problems = [errors.Problem(**each) for each in said["problems"]]
-            raise getattr(errors, said["error"])(*problems)
-        return said, answer
+        if "error" in reply:
+            problems = [errors.Problem(**each) for each in reply["problems"]]
+            raise getattr(errors, reply["error"])(*problems)
+        return reply, answer
 
     def _refusal(self, *, is_late: bool) -> Exception:
-        """Error for a process that gave no answer."""
+        """Return the error for a process that gave no answer."""
         hint = "Compute the prices with the model's own software, and audit a column of these prices."
         try:
             code = self._process.wait(0 if is_late else 5)
@@ -158,20 +158,20 @@ class ForeignModel:
             return refused(f"it needs more than {MAX_SECONDS} s", hint)
         if "MemoryError" in words or "bad_alloc" in words:
             return refused(f"it needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
-        # A Python exception is our mistake; a signal means that a library crashed on a bad file.
+        # A Python exception is a fault in fairdash; a signal means that a library crashed on a bad file.
         if code > 0 and "Traceback" in words:
             return RuntimeError(f"the process that reads the model's file failed:\n{words}")
         return refused("the process that reads it stopped: the file is damaged or too large", hint)
 
 
-def _end(process: subprocess.Popen[bytes], said: IO[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], error_file: IO[bytes]) -> None:
     process.kill()
     process.wait()
-    for each in (process.stdin, process.stdout, said):
+    for each in (process.stdin, process.stdout, error_file):
         if each is not None:
             try:
                 each.close()
-            except BrokenPipeError:  # The rest of the message is no longer needed.
+            except BrokenPipeError:  # The process has ended, so it does not need the rest of the message.
                 continue
 
 
@@ -189,14 +189,14 @@ def _receive(pipe: IO[bytes], *, most: int) -> tuple[dict[str, Any], bytes]:
     words, size = struct.unpack("<QQ", head)
     if words > _MAX_WORDS or size > most:
         raise ValueError("the answer is too long")
-    said, body = json.loads(pipe.read(words)), pipe.read(size)
+    header, body = json.loads(pipe.read(words)), pipe.read(size)
     if len(body) < size:
         raise EOFError
-    return said, body
+    return header, body
 
 
 def _packed(what: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
-    """Rows as a header with names and levels, and arrays of numbers and codes."""
+    """Return rows as a header with names and levels, and as arrays of numbers and codes."""
     columns, arrays = [], io.BytesIO()
     for k in range(rows.shape[1]):
         cells = rows.iloc[:, k]
@@ -205,8 +205,8 @@ def _packed(what: str, rows: pd.DataFrame) -> tuple[dict[str, Any], bytes]:
         if is_number and not isinstance(cells.dtype, np.dtype):
             plain = cells.astype(float) if cells.isna().any() else cells.astype(cells.to_numpy().dtype)
         elif not is_number:
-            codes, found = pd.factorize(cells.astype(object))
-            plain, levels = pd.Series(codes), [str(each) for each in found]
+            codes, uniques = pd.factorize(cells.astype(object))
+            plain, levels = pd.Series(codes), [str(each) for each in uniques]
         np.save(arrays, plain.to_numpy(), allow_pickle=False)
         columns.append([str(cells.name), levels])
     return {what: columns, "rows": len(rows)}, arrays.getvalue()
@@ -221,9 +221,9 @@ def _unpacked(columns: list[list[Any]], body: bytes) -> pd.DataFrame:
 
 
 def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
-    """Open a file; an error of its reader is reported with its cause."""
+    """Open a file; if its reader raises an error, report the error with its cause."""
     if kind_of(content) in ("lightgbm", "xgboost"):
-        # Libraries load scikit-learn for estimators that are not used here, which takes seconds.
+        # Libraries would spend seconds loading scikit-learn for estimators that are not used here.
         sys.modules["sklearn"] = None  # type: ignore[assignment]
     try:
         return read_model(content, **options)
@@ -235,8 +235,8 @@ def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
 
 
 def main() -> None:
-    """Answer requests until the caller closes the pipe."""
-    # Libraries print to standard output, so answers have a channel of their own.
+    """Answer requests of the caller until it closes the pipe."""
+    # Libraries print to standard output, so answers have a separate channel.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if sys.platform != "win32":
@@ -251,20 +251,20 @@ def main() -> None:
             return
         if sys.platform != "win32":
             resource.setrlimit(resource.RLIMIT_AS, (header["memory"], header["memory"]))
-            # A limit in case the parent process has died.
+            # The limit on CPU time ends this process if the parent process has died.
             used = resource.getrusage(resource.RUSAGE_SELF)
             most = int(used.ru_utime + used.ru_stime + header["seconds"]) + 5
             resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
         try:
             if "open" in header:
                 model = _opened(body, header["open"])
-                told = {"link": model.link, "remarks": model.remarks, "about": model.about}
-                _send(answers, told | {"columns": model.columns})
+                description = {"link": model.link, "remarks": model.remarks, "about": model.about}
+                _send(answers, description | {"columns": model.columns})
                 continue
             assert model is not None
             if "predict" in header:
-                made = model.predict(_unpacked(header["predict"], body))
-                _send(answers, {}, np.ascontiguousarray(made, dtype=float).tobytes())
+                prices = model.predict(_unpacked(header["predict"], body))
+                _send(answers, {}, np.ascontiguousarray(prices, dtype=float).tobytes())
             else:
                 _send(answers, {"said": model.unknown_levels(_unpacked(header["unknown_levels"], body))})
         except errors.FairdashError as error:

@@ -1,9 +1,9 @@
 """Additional answer about a model: how a price changes when one column alone changes.
 
 Changing one column with all others fixed describes only the model: if columns are related, such customers may
-not exist. For each column two prices are compared: the mean over its values among rows with the lowest s, and
-the mean over its values among rows with the highest s. For s itself, this is a change from one end to the
-other. For a proxy, it is the proxy's own effect as the proxy changes with s.
+not exist. For each column, two prices are compared: the mean over the column's values among rows with the
+lowest s, and the mean over its values among rows with the highest s. For s itself, the comparison is between
+its two ends. For a proxy, the comparison shows the effect of the proxy's change along s.
 
 A model is a function, an object with ``predict``, or a file (:mod:`fairdash.auditing.models.foreign`).
 """
@@ -29,21 +29,20 @@ from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import amount, percent
 
 Array = NDArray[np.float64]
-#: A frame of rows in, prices (n,) out.
+#: Function from a frame of rows to prices (n,).
 Pricing = Callable[[pd.DataFrame], Array]
-#: Values of a column, with their shares.
+#: Values of a column, each with its share of the exposure.
 Nodes = list[tuple[Any, float]]
 
 NUMBER = 11
 TITLE = "What does the model do?"
 MODEL_PRICE = "model price"
-#: Rows that are priced again for each value of each column, at most; and rows that count as having the same
-#: s.
+#: Maximum number of rows that are priced again for each value of a column, and share of rows at an end of s.
 MAX_ROWS, END = 2_000, 0.1
-#: Levels of the quantiles that represent a number's values.
+#: Levels of the quantiles that represent the values of a numeric column.
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Prices that differ by less than this share are the same: files hold numbers of 32 bits.
+#: Maximum relative difference of equal prices, because files contain numbers of 32 bits.
 _SAME = 1e-4
 
 
@@ -59,8 +58,8 @@ def priced(
 ) -> tuple[pd.DataFrame, Pricing, tuple[str, ...]]:
     """Return the frame with the model's price as a new column, the model, and notes on its interpretation.
 
-    `columns` are the model's inputs. `link` and `output` are as in :func:`fairdash.audit`. The price is
-    compared with `check_column`, which is then removed from the frame.
+    `columns` are the model's inputs. `link` and `output` are `model_link` and `model_output` of
+    :func:`fairdash.audit`. The price is compared with `check_column`, which is then removed from the frame.
     """
     checks = Checks(OptionError)
     known = getattr(model, "feature_names_in_", None) if columns is None else columns
@@ -75,16 +74,16 @@ def priced(
     checks.require(check_column is None or check_column in frame, "check_column", what, "Name a column.")
     what = f"“{link}” is no link"
     checks.require(link in LINKS, "model_link", what, f"Choose one of {', '.join(LINKS)}.")
-    told = getattr(model, "predict", model)
+    predict = getattr(model, "predict", model)
     hint = "Give a function of a frame, an object with predict, or a model's file."
-    checks.require(isinstance(model, bytes) or callable(told), "model", "It can't price", hint)
+    checks.require(isinstance(model, bytes) or callable(predict), "model", "It can't price", hint)
     checks.finish()
     notes: list[str] = []
     own: Link = "log" if _predicts_logs(model) else "identity"
     if isinstance(model, bytes):
         given = None if columns is None else taken
         file = ForeignModel(model, columns=given, table=inputs, output=output, link=link)
-        told, own, taken = file.predict, file.link, file.columns
+        predict, own, taken = file.predict, file.link, file.columns
         notes += [*file.remarks, *file.unknown_levels(frame)]
     is_log = (own if link == "auto" else link) == "log"
     if is_log:
@@ -92,75 +91,75 @@ def priced(
 
     def price(rows: pd.DataFrame) -> Array:
         try:
-            made = np.asarray(told(rows[taken]), dtype=float)
+            prices = np.asarray(predict(rows[taken]), dtype=float)
         except FairdashError:
             raise
-        except Exception as error:  # A user's model may raise any error; the cause is kept.
+        except Exception as error:  # A user's model may raise any error.
             listed = ", ".join(f"“{each}”" for each in taken)
             cause = next(iter(str(error).splitlines()), "")
             why = f"The model can't price the rows ({type(error).__name__}: {cause})"
             hint = f"Give a function that takes a DataFrame of the columns {listed} and returns prices."
             raise DataError.of(why, hint) from error
-        made = made[:, 0] if made.ndim == 2 and made.shape[1] == 1 else made
-        if is_log and made.shape == (len(rows),):
+        prices = prices[:, 0] if prices.ndim == 2 and prices.shape[1] == 1 else prices
+        if is_log and prices.shape == (len(rows),):
             with np.errstate(over="ignore"):
-                made = np.exp(made)
-        if made.shape != (len(rows),) or not np.isfinite(made).all():
+                prices = np.exp(prices)
+        if prices.shape != (len(rows),) or not np.isfinite(prices).all():
             raise DataError.of("The model does not give one finite price per row", "Return an array (n,).")
-        return made
+        return prices
 
-    # The additional answer changes only these.
+    # The additional answer about the model changes only these columns.
     price.columns = taken  # type: ignore[attr-defined]
-    made = price(frame)
+    prices = price(frame)
     if check_column is not None:
-        notes.insert(0, compared(made, frame[check_column], check_column))
+        notes.insert(0, compared(prices, frame[check_column], check_column))
         frame = frame.drop(columns=check_column)
-    return frame.assign(**{name: made}), price, tuple(notes)
+    return frame.assign(**{name: prices}), price, tuple(notes)
 
 
 def _predicts_logs(model: Any) -> bool:
-    """Return whether an object is a plain CatBoost model, which predicts logarithms for these losses."""
+    """Return whether an object is a CatBoost model with a loss for which it predicts logarithms."""
     return type(model).__name__ == "CatBoost" and (
         str(model.get_all_params().get("loss_function", "")).partition(":")[0] in LOG_LOSSES
     )
 
 
 def compared(made: Array, given: pd.Series, name: str) -> str:
-    """Compare the model's prices (n,) with those in a column, and return a sentence on how they differ."""
+    """Compare the model's prices (n,) with those in a column; return a sentence on the differences."""
     known = given.notna().to_numpy()
-    own, wanted = made[known], given[known].to_numpy(dtype=float)
+    ours, wanted = made[known], given[known].to_numpy(dtype=float)
     scale = max(float(np.abs(wanted).mean()), 1e-300)
 
     def alike(values: Array) -> NDArray[np.bool_]:
         return np.isclose(values, wanted, rtol=_SAME, atol=1e-6 * scale)
 
-    off = ~alike(own)
+    off = ~alike(ours)
     if not off.any():
-        return f"The model's price is “{name}” in all {len(own):,} rows that have it."
+        return f"The model's price is “{name}” in all {len(ours):,} rows that have it."
     places = np.flatnonzero(known)
-    worst = int(np.argmax(np.abs(own - wanted)))
-    said = (
-        f"{DIFFERS} from “{name}” in {int(off.sum()):,} of {len(own):,} rows, most in row "
-        f"{places[worst] + 1:,}: {amount(own[worst])} for {amount(wanted[worst])}."
+    worst = int(np.argmax(np.abs(ours - wanted)))
+    sentence = (
+        f"{DIFFERS} from “{name}” in {int(off.sum()):,} of {len(ours):,} rows, most in row "
+        f"{places[worst] + 1:,}: {amount(ours[worst])} for {amount(wanted[worst])}."
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        ratio = float(np.median(own / wanted))
+        ratio = float(np.median(ours / wanted))
         for is_it, words in (
-            (alike(np.exp(own)), "It is the logarithm of it: choose the link “log”."),
-            (alike(np.log(own)), "It is exp of it: choose the link “identity”."),
-            (alike(own / ratio), f"It is {ratio:.4g} times it in each row."),
+            (alike(np.exp(ours)), "It is the logarithm of it: choose the link “log”."),
+            (alike(np.log(ours)), "It is exp of it: choose the link “identity”."),
+            (alike(ours / ratio), f"It is {ratio:.4g} times it in each row."),
         ):
             if is_it.all():
-                return f"{said} {words}"
-    return said
+                return f"{sentence} {words}"
+    return sentence
 
 
 def nodes_of(column: pd.Series) -> Nodes:
-    """Return values that represent a column, with their shares: quantiles of a number, or all levels."""
+    """Return values that represent a column, with their shares: quantiles of numbers, or all levels."""
     known = column.dropna()
     if is_numeric_dtype(known) and known.nunique() > len(LEVELS):
-        found = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
-        return [(value, 1 / len(LEVELS)) for value in found.tolist()]
+        quantiles = np.quantile(known.astype(float), LEVELS, method="inverted_cdf")
+        return [(value, 1 / len(LEVELS)) for value in quantiles.tolist()]
     shares = known.value_counts(normalize=True, sort=False)
     return list(zip(shares.index.tolist(), shares.tolist(), strict=True))
 
@@ -177,7 +176,7 @@ def flips(
     low: Nodes,
     high: Nodes,
 ) -> Array:
-    """Return each row's change in price, (n,), when its column moves from one end of s to the other."""
+    """Return each row's change in price, (n,), if a column changes from the low to the high end of s."""
     return price_at(model, rows, column, high) - price_at(model, rows, column, low)
 
 
@@ -192,11 +191,11 @@ def ask_model(
 ) -> AuditResult:
     """Add the answer on the model's behaviour along its first sensitive attribute.
 
-    Its tables are ``flips``, with a row for each column that the model knows: the change as shares of the
-    mean price, the share of rows beyond the threshold, and the mean price at low and at high s;
+    The answer has the tables ``flips``, with a row for each input of the model: the change as shares of the
+    mean price, the share of rows whose change exceeds the threshold, and the mean price at low and at high s;
     ``partial_dependence``, the mean price with a column set to each of several values in turn; and, for a
     `customer` (a label of the frame's index), ``customer`` and ``customer_columns``. `tell` is called before
-    each column and may raise an error to stop.
+    each column and stops the computation by raising an error.
     """
     name, delta, mean = result.plan.columns.sensitive, result.plan.max_gap, result.mean_price
     price = result.plan.columns.price
@@ -211,11 +210,11 @@ def ask_model(
     rows = whole.iloc[np.sort(drawn)]
     ends = _ends(whole, name, price)
     base = model(rows)
-    made, along = [], []
+    moves, along = [], []
     for column in columns:
         tell()
         values = nodes_of(whole[column])
-        if len(values) < 2 or not _moves(model, rows, column, values, base):
+        if len(values) < 2 or not _uses_column(model, rows, column, values, base):
             continue
         low, high = (nodes_of(end[column]) for end in ends)
         if not low or not high:
@@ -224,20 +223,23 @@ def ask_model(
         row: dict[str, Any] = {"column": column, "mean_change": change.mean() / mean}
         row |= {"mean_absolute": np.abs(change).mean() / mean}
         row |= {f"q{100 * q:02.0f}": np.quantile(change, q) / mean for q in _QUANTILES}
-        made.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
+        moves.append(row | {"beyond": float((np.abs(change) > delta * mean).mean())})
         along += [
             {"column": column, "at": str(v), "value": model(_with(rows, column, v)).mean()} for v, _ in values
         ]
     tables = {
-        "flips": pd.DataFrame(made).sort_values("mean_change", key=np.abs, ascending=False, ignore_index=True)
-        if made
+        "flips": pd.DataFrame(moves).sort_values(
+            "mean_change", key=np.abs, ascending=False, ignore_index=True
+        )
+        if moves
         else pd.DataFrame(columns=["column", "mean_change", "mean_absolute", "beyond"]),
         "partial_dependence": pd.DataFrame(along, columns=["column", "at", "value"]),
     }
     sentences = _in_words(tables["flips"], name, result.plan.gap_in_words, len(rows))
     if customer is not None:
-        told, more = _customer(frame, model, customer, columns=tables["flips"]["column"].tolist(), name=name)
-        tables |= told
+        named = tables["flips"]["column"].tolist()
+        customer_tables, more = _customer(frame, model, customer, columns=named, name=name)
+        tables |= customer_tables
         sentences = (*sentences, more)
     answer = Answer(
         question=NUMBER, title=TITLE, sentence=sentences[0], more=sentences[1:], tables=tuple(tables)
@@ -253,14 +255,14 @@ def _with(rows: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
     return rows.assign(**{column: pd.Series(value, index=rows.index, dtype=rows[column].dtype)})
 
 
-def _moves(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: Array) -> bool:
+def _uses_column(model: Pricing, rows: pd.DataFrame, column: str, nodes: Nodes, base: Array) -> bool:
     """Return whether the model uses a column."""
     return any(not np.array_equal(model(_with(rows, column, value)), base) for value, _ in nodes)
 
 
 def _ends(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The rows with the lowest tenth of s, and those with the highest; for classes, those with the lowest
-    and highest mean price."""
+    """Return the rows with the lowest and the highest tenth of s or, for classes, the classes with the lowest
+    and the highest mean price."""
     s = frame[name]
     if is_numeric_dtype(s):
         low, high = np.quantile(s.astype(float), [END, 1 - END])
@@ -272,10 +274,10 @@ def _ends(frame: pd.DataFrame, name: str, price: str) -> tuple[pd.DataFrame, pd.
 
 
 def _in_words(table: pd.DataFrame, name: str, delta: str, n: int) -> tuple[str, ...]:
-    own = table[table["column"] == name]
+    row_of_s = table[table["column"] == name]
     itself = f"The model's price does not change with “{name}” alone."
-    if len(own):
-        row = own.iloc[0]
+    if len(row_of_s):
+        row = row_of_s.iloc[0]
         itself = (
             f"If only “{name}” changes from its lowest to its highest value, the model's price changes by "
             f"{percent(row['mean_change'])} of the mean price on average, and by more than {delta} "

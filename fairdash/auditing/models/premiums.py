@@ -1,13 +1,13 @@
-"""Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks, which check
-that results do not depend on the kind of model.
+"""Models of price or cost for an audit: boosted trees, evaluated on held-out rows, and networks, which show
+whether results depend on the kind of model.
 
-Models are fitted on at most :data:`MAX_ROWS` rows. Whole units, such as policies, are drawn and assigned to
-folds, so the rows of one policy are in one fold.
+Models are fitted on at most :data:`MAX_ROWS` rows. The sample and the folds consist of whole units, such as
+policies, so the rows of one policy are in one fold.
 
 Five premiums are derived from a policy's expected cost, μ(x, s) = E[Y|x, s]. Best estimate: μ(x, s). Unaware:
-E[μ(x, S)|x], which omits s and lets the features act as proxies. Aware: E_S[μ(x, S)], the same features
-averaged over everybody's s (Lindholm, Richman, Tsanakas and Wüthrich 2022). Corrective: the barycentre over
-s, where each policy keeps its rank among those with its s and all s have the same distribution. Hyperaware:
+E[μ(x, S)|x], which omits s and lets the features act as proxies. Aware: E_S[μ(x, S)], the mean of μ(x, s)
+over the s of all policies (Lindholm, Richman, Tsanakas and Wüthrich 2022). Corrective: the barycentre over s,
+where each policy keeps its rank among those with its s and all s have the same distribution. Hyperaware:
 E[corrective|x] (Côté, Côté and Charpentier 2025).
 """
 
@@ -38,9 +38,9 @@ Array = NDArray[np.float64]
 Trees = Mapping[str, Any]
 Rows = NDArray[np.bool_]
 
-#: Weight, in rows, of the overall mean in a level's mean when levels are ordered.
+#: Weight, in rows, of the overall mean in the mean of a level that determines the order of levels.
 _SHRINK = 20
-#: The premiums by id, in the order from all of s to nothing of it.
+#: Premiums by id, ordered from the full use of s to no use.
 PREMIUMS: Mapping[str, str] = MappingProxyType(
     {
         "best_estimate": "Best estimate",
@@ -50,7 +50,7 @@ PREMIUMS: Mapping[str, str] = MappingProxyType(
         "corrective": "Corrective",
     }
 )
-#: Comparisons of each policy: id to name.
+#: Differences of two premiums for each policy, as a map of ids to names.
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
         "proxy_effect": "unaware less aware",
@@ -58,11 +58,11 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         "cost_of_parity": "corrective less best estimate",
     }
 )
-#: Values of s that represent all of them, at most.
+#: Maximum number of values that represent the distribution of s.
 N_NODES = 30
-#: The kernel of :func:`corrective_of` is narrower than the rule's for a smooth curve by this factor.
+#: Factor of the kernel's width in :func:`corrective_of`, relative to the rule for a smooth curve.
 _NEARER = 0.25
-#: Rows that models are learned and judged on, at most, and folds.
+#: Maximum number of rows to fit and evaluate models, and number of folds.
 MAX_ROWS = 30_000
 N_FOLDS = 3
 
@@ -71,9 +71,9 @@ N_FOLDS = 3
 class Fitted:
     """Fitted model, with the encoder that turns features into its numeric columns.
 
-    A level of a text becomes the mean of the target among its rows, shrunk to the overall mean: trees split
-    levels best in this order (Fisher 1958). An unknown level counts as the overall mean. scikit-learn's
-    TargetEncoder accepts no weights.
+    A level of a text column becomes the mean of the target among the level's rows, shrunk to the overall
+    mean, because trees find the best split of levels in this order (Fisher 1958). An unknown level becomes
+    the overall mean. scikit-learn's TargetEncoder accepts no weights.
     """
 
     model: Any
@@ -84,35 +84,35 @@ class Fitted:
     def of(cls, model: Any, features: pd.DataFrame, y: Array, weight: Array, *more: Array) -> Fitted:
         """Fit a model of y (n,) to features and additional numeric columns.
 
-        Means are weighted: a row counts in proportion to its weight.
+        Means are weighted by `weight`.
         """
         overall = float(weight @ y / weight.sum())
         drawn = _SHRINK * float(weight.mean())
         means = {}
         for name in features:
             if not is_numeric_dtype(features[name]):
-                held = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
-                means[str(name)] = (held["wy"] + drawn * overall) / (held["w"] + drawn)
+                sums = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
+                means[str(name)] = (sums["wy"] + drawn * overall) / (sums["w"] + drawn)
         fitted = cls(model=model, means=means, overall=overall)
         model.fit(fitted.encode(features, *more), y, sample_weight=weight)
         return fitted
 
     def encode(self, features: pd.DataFrame, *more: Array) -> Array:
-        """Encode the features, followed by additional columns, as an (n, k) array."""
-        made = [
+        """Encode the features, followed by the additional columns, as an (n, k) array."""
+        columns = [
             features[name].map(self.means[name]).fillna(self.overall).to_numpy(dtype=float)
             if name in self.means
             else features[name].to_numpy()
             for name in map(str, features)
         ]
-        return np.column_stack([*made, *more])
+        return np.column_stack([*columns, *more])
 
     def predict(self, features: pd.DataFrame, *more: Array) -> Array:
         """Predict rows, (n,)."""
         return np.asarray(self.model.predict(self.encode(features, *more)), dtype=float)
 
     def predict_at(self, features: pd.DataFrame, nodes: Array) -> Array:
-        """Predict each row with its last column set to each of K values in turn, (n, K)."""
+        """Predict each row with the last column set to each of K values in turn, (n, K)."""
         rows = self.encode(features, np.zeros(len(features)))
         predictions = np.empty((len(rows), len(nodes)))
         for k, node in enumerate(nodes):
@@ -121,31 +121,31 @@ class Fitted:
         return predictions
 
 
-#: A price follows its features closely, even in a class of 20 rows; costs are mostly noise; a mean given the
-#: features is smooth.
+#: A price depends on the features with little noise, even in a class of 20 rows; costs are mostly noise; a
+#: conditional mean is smooth.
 OF_A_PRICE: Trees = {"max_leaf_nodes": 31, "min_samples_leaf": 10}
 OF_A_COST: Trees = {"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50}
 OF_A_MEAN: Trees = {"max_iter": 60}
-#: The package of networks. Trees give every answer; without it, nothing checks them.
+#: Package that networks need. Without it, trees still give every answer, but no networks check the trees.
 OF_NETWORKS = "torch"
 NO_NETWORKS = (
     "The second kind of model, networks, was left out, because it needs the package torch. "
     f'Install it: pip install "fairdash[{EXTRA_OF[OF_NETWORKS]}]".'
 )
-#: Mini-batches of a network: steps cost about the same whatever their rows.
+#: Minimum rows per mini-batch and steps per epoch: a step's run time hardly depends on its number of rows.
 _MIN_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 
 
 def fit_trees(
     trees: Trees, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
 ) -> Fitted:
-    """Fit boosted trees with these options to y (n,), by features and additional numeric columns."""
+    """Fit boosted trees with the options `trees` to y (n,), using features and additional numeric columns."""
     seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
     return Fitted.of(boosted_trees(**trees, random_state=seed), features, y, weight, *more)
 
 
 def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_state: int | None) -> Array:
-    """Predict y (n,) out of fold."""
+    """Predict y (n,) at each row by trees fitted on the other folds."""
     predictions = np.empty(table.n)
     for fold in folds_of(table):
         seen, weight, *others = (each[~fold] for each in (y, table.weight, *more))
@@ -157,7 +157,7 @@ def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_
 def networks_out_of_fold(
     table: AuditTable, y: Array, *more: Array, loss: str = "squared_error", random_state: int | None
 ) -> Array:
-    """Predict y (n,) out of fold by fairdash's standard networks, those of all folds in one stack."""
+    """Predict y (n,) out of fold by fairdash's standard networks, trained as one stack."""
     from fairdash.data.dataset import Dataset
     from fairdash.training.device import resolve_device
     from fairdash.training.methods import STANDARD
@@ -171,7 +171,7 @@ def networks_out_of_fold(
     budget: dict[str, Any] = budget_of(n_learned, batch_size=batch)
     settings = TrainingSettings(loss=loss, **budget)
     seed = seed_of(Stream.AUDIT_MODELS, 0 if random_state is None else random_state)
-    # Generated names, because a user's column may have any name.
+    # Columns get generated names, because a user's column may have any name.
     features = pd.concat([table.features.reset_index(drop=True), *map(pd.Series, more)], axis=1).set_axis(
         [f"x{k}" for k in range(table.features.shape[1] + len(more))], axis=1
     )
@@ -204,20 +204,20 @@ def folds_of(table: AuditTable) -> list[Rows]:
 SQUARED_ERROR, POISSON = LOSSES["squared_error"], LOSSES["poisson"]
 
 
-def explained(y: Array, told: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """Return 1 − loss of the prediction / loss of the mean: R², or the explained share of the deviance; 1 is
-    exact, and below 0 the mean predicts better."""
-    return gained(y, np.full(table.n, table.mean(y)), told, table, loss)
+def explained(y: Array, predicted: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
+    """Return 1 − loss of the prediction / loss of the mean: R², or the explained share of the deviance. It is
+    1 for an exact prediction, and below 0 if the mean predicts better."""
+    return gained(y, np.full(table.n, table.mean(y)), predicted, table, loss)
 
 
-def gained(y: Array, told: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
-    """Return the reduction in loss from `told` to `better`, as a share of the mean's loss, paired by unit."""
+def gained(y: Array, base: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
+    """Return the loss of `base` minus the loss of `better`, paired by unit, as a share of the mean's loss."""
     whole = loss.deviances(y, np.full(table.n, table.mean(y)))
-    return ratio_of_means(loss.deviances(y, told) - loss.deviances(y, better), whole, table)
+    return ratio_of_means(loss.deviances(y, base) - loss.deviances(y, better), whole, table)
 
 
 def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
-    """Return Σ w part / Σ w whole with an interval that treats units as random; 0 if the whole is 0."""
+    """Return Σ w part / Σ w whole, with an interval over independent units; 0 if Σ w whole is 0."""
     total = float(table.weight @ whole)
     if total <= 0:
         return Estimate.of(0.0, 0.0)
@@ -234,11 +234,11 @@ class Costs:
     table
         The rows used.
     cost : (n,) array
-        Learned costs, at the level of the mean price.
+        Costs from which the models learned, scaled to the mean price.
     at_nodes : (n, K) array
-        μ(x, sₖ) at up to 30 values sₖ of s, by models that did not learn from the row.
+        μ(x, sₖ) at up to 30 values sₖ of s, by models fitted without the row.
     premiums
-        Id of :data:`PREMIUMS` to (n,) array, likewise.
+        Map of the ids in :data:`PREMIUMS` to (n,) arrays, by models fitted without the row.
     random_state
         Seed of the models.
     """
@@ -251,50 +251,50 @@ class Costs:
 
     @cached_property
     def by_networks(self) -> Array | None:
-        """Best estimate of networks in place of trees, (n,), likewise; None without torch."""
+        """Best estimate by networks, (n,), fitted without the row; None if torch is not installed."""
         if not has(OF_NETWORKS):
             return None
         loss = "poisson" if self.cost.min() >= 0 else "squared_error"
-        told = networks_out_of_fold(
+        predicted = networks_out_of_fold(
             self.table, self.cost, *self.table.s_columns, loss=loss, random_state=self.random_state
         )
-        # If one loss can compare the trees, it can also compare these.
+        # Networks and trees are compared by the same loss, so the prediction has the limits of the trees.
         best = self.premiums["best_estimate"]
-        return np.clip(told, best.min(), best.max())
+        return np.clip(predicted, best.min(), best.max())
 
     @property
     def judged_by(self) -> Array:
-        """Reference for evaluating premiums: the outcome at the level of the price, or else the learned
-        cost."""
+        """Values against which premiums are evaluated: the outcome at the level of the price, or else the
+        learned cost."""
         outcome = self.table.outcome
         return self.cost if outcome is None else at_level_of_price(outcome, self.table)
 
     @property
     def loss(self) -> Loss:
-        """Loss: the Poisson deviance if every amount allows it, otherwise the squared error."""
+        """Id of the loss: the Poisson deviance if no amount is negative, otherwise the squared error."""
         amounts = (*self.premiums.values(), self.table.price)
         fits = self.judged_by.min() >= 0 and min(each.min() for each in amounts) > 0
         return POISSON if fits else SQUARED_ERROR
 
     @property
     def fit(self) -> Estimate:
-        """Share of deviance (or of variance) that the best estimate explains on held-out rows."""
+        """Share of the deviance (or variance) that the best estimate explains on held-out rows."""
         return explained(self.judged_by, self.premiums["best_estimate"], self.table, self.loss)
 
     @property
     def fit_to_cost(self) -> Estimate:
-        """The same for the learned cost: your own expected cost has less noise than the outcome."""
+        """Fit to the learned cost: an expected cost from the user has less noise than the outcome."""
         loss = self.loss if self.cost.min() >= 0 else SQUARED_ERROR
         return explained(self.cost, self.premiums["best_estimate"], self.table, loss)
 
     @property
     def is_learned(self) -> bool:
-        """Return whether the best estimate explains a detectable part of held-out rows; else it is noise."""
+        """Return whether the best estimate explains a detectable part of the held-out rows' variation."""
         return self.fit_to_cost.ci_low > 0
 
     @property
     def fit_networks(self) -> Estimate | None:
-        """Fit of networks instead of trees; None without torch."""
+        """Fit of the best estimate by networks; None if torch is not installed."""
         predictions = self.by_networks
         return None if predictions is None else explained(self.judged_by, predictions, self.table, self.loss)
 
@@ -310,16 +310,16 @@ class Costs:
 
 
 def at_level_of_price(cost: Array, table: AuditTable) -> Array:
-    """Scale costs by the portfolio's mean price ÷ mean cost."""
+    """Scale costs by the mean price ÷ mean cost of the portfolio."""
     return cost * (table.mean_price / table.mean(cost))
 
 
 def learn_costs(
     table: AuditTable, *, tell: Callable[[float], object] = float, random_state: int | None = 0
 ) -> Costs:
-    """Learn the cost of policies from features and s, and compute the five premiums; `tell` gets progress.
+    """Learn policies' costs from features and s, and compute the five premiums; `tell` receives progress.
 
-    Learned is the user's own expected cost, or else the outcome; its mean is above 0.
+    The models learn the user's expected cost or, without it, the outcome, whose mean must be above 0.
     """
     part = table.sampled(MAX_ROWS)
     learned = part.outcome if part.expected_cost is None else part.expected_cost
@@ -331,14 +331,14 @@ def learn_costs(
     folds = folds_of(part)
     for k, out in enumerate(folds):
         tell(k / len(folds))
-        told = (part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out])
-        fitted = fit_trees(_trees_for(cost), *told, random_state=random_state)
+        training = (part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out])
+        fitted = fit_trees(_trees_for(cost), *training, random_state=random_state)
         at_nodes[out] = fitted.predict_at(part.features[out], nodes)
 
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
             known = (part.features[~out], values[~out], part.weight[~out])
             mean = fit_trees(_trees_for(values), *known, random_state=random_state)
-            # Trees extrapolate slightly beyond the values seen.
+            # Trees may extrapolate slightly beyond the range of the training values.
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
         best = fitted.predict(part.features, part.sensitive)
@@ -362,12 +362,12 @@ def _trees_for(y: Array) -> Trees:
 
 
 def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None) -> Array:
-    """Return values with the same distribution at every s, by the rank of `best` (n,) among rows with that s.
+    """Return values with the same distribution at every s, by the rank of `best` (n,) among rows of equal s.
 
-    The distribution given s comes from rows with nearby s
-    (:func:`fairdash.training.references.fit_barycentre`). The neighbourhood is smaller than for a smooth
-    curve, because trees have steps. `learned` (n,) marks the rows from which distributions are learned; all
-    by default.
+    The distribution given s is estimated from rows with similar s
+    (:func:`fairdash.training.references.fit_barycentre`), in a narrower kernel than for a smooth curve,
+    because trees have steps. `learned` (n,) marks the rows from which distributions are learned, by default
+    all rows.
     """
     rows = np.ones(table.n, dtype=bool) if learned is None else learned
     bandwidth = _NEARER * 1.06 * math.sqrt(1 / 12) * table.n_units**-0.2
@@ -377,17 +377,17 @@ def corrective_of(best: Array, table: AuditTable, *, learned: Rows | None = None
 
 
 def share_explained_in_words(costs: Costs) -> str:
-    """Unit of the fit of costs."""
+    """Phrase for the measure of fit of costs."""
     return "share of the deviance" if costs.loss is POISSON else "R²"
 
 
 def fit_of(costs: Costs) -> str:
-    """Fit of the learned costs."""
+    """Return the fit of the learned costs in words."""
     return f"on held-out rows trees explain {within(costs.fit)} of the {loss_in_words(costs)}"
 
 
 def nothing_learned(costs: Costs) -> str:
-    """Reason why an answer based on learned costs has no figures."""
+    """Return the reason why an answer based on learned costs has no figures."""
     return (
         f"On held-out rows trees explain no detectable part of the {loss_in_words(costs)} of cost "
         f"({within(costs.fit_to_cost)}), so fairdash gives no figures here."
@@ -395,13 +395,13 @@ def nothing_learned(costs: Costs) -> str:
 
 
 def loss_in_words(costs: Costs) -> str:
-    """Name of the quantity whose variance the best estimate explains in part."""
+    """Return the name of the quantity that the best estimate explains in part."""
     return "deviance" if costs.loss is POISSON else "variance"
 
 
 def points(each: Estimate) -> str:
     """Return the difference of two shares with its interval."""
-    # Adding 0 turns −0 into 0.
+    # Adding 0 converts −0 to 0.
     value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
     return f"{value} percentage points ({low} to {high})"
 

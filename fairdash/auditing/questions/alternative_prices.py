@@ -1,4 +1,4 @@
-"""Questions 8 and 10 on other prices: what could be charged instead, and how does a second price compare?
+"""Questions 8 and 10: which other prices could be charged, and how does a second price compare?
 
 :mod:`fairdash.auditing.models.premiums` computes the five premiums of question 8. The two prices of question
 10 are audited on the same rows, folds and points, and the difference of each number is reported. Intervals of
@@ -46,21 +46,21 @@ from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
-#: Suffixes of the columns of a number and its limits, with the fields of an estimate.
+#: Suffixes of the columns with a number and its limits, and the fields of an estimate.
 _ENDS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _NO_COSTS = "This question needs {what}."
 
 
 def what_instead(data: AuditData, _: Answered) -> Part:
-    """Answer question 8: five premiums for the same costs, with their curves along s, fit and differences.
+    """Answer question 8: five premiums for the same costs, with curves along s, fit and differences.
 
-    Intervals treat the models as known, except in ``premium_averages`` (see
+    Intervals ignore errors of the fitted models, except in ``premium_averages`` (see
     :func:`~fairdash.auditing.models.averages.premium_averages`). ``premiums`` has one row per premium, with
-    the price first: shares of the mean price, the share explained on held-out rows, and the difference from
-    the best estimate's (``less``). ``premium_curves`` has the columns of a curve's band from
-    :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price. ``premium_differences`` has one row
-    per difference with its distribution over policies, in units of the price.
+    the price first: shares of the mean price, the share of the outcome's variation explained on held-out
+    rows, and the best estimate's share minus it (``less``). ``premium_curves`` has the columns of a curve's
+    band from :func:`~fairdash.auditing.gaps.largest_gap`, in units of the price. ``premium_differences`` has
+    one row per difference with its distribution over policies, in units of the price.
     """
     data = data.on("expected_cost", "outcome", "features")
     costs = data.costs
@@ -125,7 +125,7 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
 
 
 def _no_costs(table: AuditTable) -> str:
-    """Explain why there are no premiums."""
+    """Explain why question 8 has no premiums."""
     if table.features.columns.empty:
         return _NO_COSTS.format(what="a column without another role, from which to build a premium")
     if table.outcome is None and table.expected_cost is None:
@@ -136,7 +136,7 @@ def _no_costs(table: AuditTable) -> str:
 def _premiums_in_words(
     gaps: Mapping[str, Gap], sizes: Mapping[str, Estimate], less: Estimate, costs: Costs
 ) -> tuple[str, ...]:
-    """Return the answer and more."""
+    """Return the answer to question 8 and further sentences."""
     columns, mean = costs.table.columns, costs.table.mean_price
     name, learned = columns.sensitive, columns.expected_cost or columns.outcome
     listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
@@ -157,11 +157,11 @@ def _premiums_in_words(
 
 
 def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
-    own = averages[averages["premium"] == "unaware"]
+    unaware = averages[averages["premium"] == "unaware"]
     least, most = (
         f"{table.money(row['value'])} ({table.money(row['ci_low'])} to {table.money(row['ci_high'])}) for "
         f"“{table.columns.sensitive}” {table.s_range(row['low'], row['high'])}"
-        for row in (own.iloc[int(pick(own["value"]))] for pick in (np.argmin, np.argmax))
+        for row in (unaware.iloc[int(pick(unaware["value"]))] for pick in (np.argmin, np.argmax))
     )
     return (
         "These intervals cover the sampling of policies but not the errors of the models. The intervals of "
@@ -174,7 +174,7 @@ _LEFT_OUT = 20
 
 
 def how_do_they_compare(data: AuditData, before: Answered) -> Part:
-    """Compare a second price, audited separately, with the first."""
+    """Answer question 10: compare a second price, audited separately, with the first."""
     other = before.pair
     assert other is not None
     assert other.pair is not None
@@ -206,10 +206,10 @@ def how_do_they_compare(data: AuditData, before: Answered) -> Part:
 
 
 def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
-    """Tabulate the numbers of both audits: question, measure, price, candidate, difference, ci_low, ci_high.
+    """Tabulate the numbers of two audits: question, measure, price, candidate, difference, ci_low, ci_high.
 
-    Numbers are shares of each price's own mean, or in the units of the measures. Limits are missing if a
-    number has no paired interval.
+    Numbers are shares of each price's own mean, or in the units of the measures. If a number has no paired
+    interval, its limits are missing.
     """
     numbers = [
         pd.DataFrame([*_gaps(each), *(row for row in each.measures if row["unit"] == SHARE)])
@@ -219,21 +219,21 @@ def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
     table = numbers[0].merge(numbers[1], on=["question", "measure"], suffixes=("", "_other"), sort=False)
     table = table.rename(columns={"value": "price", "value_other": "candidate"})
     table["difference"] = table["candidate"] - table["price"]
-    errors = {**dict(_of_curves(first, other)), **dict(_left_out(first, other))}
+    errors = {**dict(_of_curves(first, other)), **dict(_jackknife_widths(first, other))}
     off = table["measure"].map(errors).astype(float)
     table["ci_low"], table["ci_high"] = table["difference"] - off, table["difference"] + off
     return table.sort_values("question", kind="stable").reset_index(drop=True)
 
 
 def _gaps(of: Answered) -> Iterator[dict[str, object]]:
-    """Yield each criterion's estimate that is compared with the threshold, as a row."""
+    """Yield a row per criterion with the estimate that is compared with the threshold."""
     for name, each in of.criteria.items():
         value = each.found.value / each.mean_price
         yield {"question": CRITERIA[name].question, "measure": name, "value": value}
 
 
 def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
-    """Yield each curve measure with half the width of its paired interval."""
+    """Yield each measure of a curve with half the width of its paired interval."""
     for name in first.criteria.keys() & other.criteria.keys():
         parts = []
         for of in (first, other):
@@ -270,11 +270,11 @@ def _off(parts: list[Array]) -> float:
     return Z * float(np.sqrt(apart @ apart))
 
 
-def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
+def _jackknife_widths(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     """Yield each other measure with half the width of its interval, from a jackknife over groups of units."""
     reasons = []
     for data in (first.data, other.data):
-        # The curve is predicted once, out of fold, for all rows.
+        # One prediction of the curve, out of fold, serves all subsets of rows.
         predicted = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
         judged = data.on("outcome")
         fold, of_judged = data.table.folds(_LEFT_OUT), judged.table.folds(_LEFT_OUT)
@@ -288,7 +288,7 @@ def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
 
 
 def _numbers(table: AuditTable, rows: NDArray[np.bool_], predicted: Array) -> dict[str, float]:
-    """Return the measures of one of the two prices on the rows of a mask (n,)."""
+    """Return the measures of one price on the rows that a mask (n,) selects."""
     part = table.take(rows)
     mean, total = part.mean_price, part.mean((part.price - part.mean_price) ** 2)
     by_s = max(total - part.mean((part.price - predicted[rows]) ** 2), 0.0)
@@ -296,7 +296,7 @@ def _numbers(table: AuditTable, rows: NDArray[np.bool_], predicted: Array) -> di
 
 
 def _of_cost(data: AuditData, rows: NDArray[np.bool_]) -> dict[str, float]:
-    """Return the measures of one of the prices against the outcome, if any, on the rows of a mask (n,)."""
+    """Return the measures of one price against the outcome, if any, on the rows that a mask (n,) selects."""
     table = data.table.take(rows)
     if table.outcome is None:
         return {}

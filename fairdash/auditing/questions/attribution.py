@@ -1,9 +1,9 @@
-"""Question 6: through which columns does the price follow s? Shares of factors, direct use of s, and proxy
-discrimination.
+"""Question 6: through which columns does the price depend on s? Shares of the features, direct use of s, and
+proxy discrimination.
 
 A surrogate π̂ fitted to the table's features reproduces the price. The share of its variance that s explains,
-UF = Var(E[π̂|s]) / Var(π̂), is allocated to the features by their Shapley values φⱼ, which add up to π̂:
-UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and Wüthrich 2026).
+UF = Var(E[π̂|s]) / Var(π̂), is divided among the features by Shapley values φⱼ, which add up to π̂: UFⱼ =
+Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and Wüthrich 2026).
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
-#: Maximum number of rows with Shapley values.
+#: Maximum number of rows for which Shapley values are computed.
 MAX_EXPLAINED = 2_000
 #: A price uses s directly if s improves the surrogate by more than this share of the price's variance. Trees
-#: are never exact, so s may slightly reduce their error.
+#: are never exact, so s may slightly reduce their error even if the price does not use s.
 USES_ITSELF = 0.005
-#: Names of the models of the price.
+#: Display names of the models of the price.
 WITHOUT = "the price from its features"
 WITH = "the price from its features and the sensitive attribute"
 BY_NETWORKS = "the price, by networks in place of trees"
@@ -60,7 +60,7 @@ _NO_SHARES = (
     f'pip install "fairdash[{EXTRA_OF["shap"]}]".'
 )
 _NO_FEATURES = "The table has no further informative columns, so the columns behind the link are unknown."
-#: Maximum number of features in a sentence.
+#: Maximum number of features that a sentence names.
 _MAX_NAMED = 3
 #: Minimum share of the explained variance for a feature to appear in a sentence.
 _MIN_NAMED = 0.02
@@ -69,13 +69,13 @@ _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
 
 def through_what(data: AuditData, _: Answered) -> Part:
-    """Attribute the price's link with s: the share explained, the features responsible, any direct use of s,
-    and proxy discrimination."""
+    """Attribute the price's link with s: the share of variance that s explains, the features responsible, any
+    direct use of s, and proxy discrimination."""
     table, name = data.on("features").table, data.table.columns.sensitive
     _typical, uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("share_of_variance", uf, of_price=False)]
     spread = f"“{name}” explains {within(uf)} of the price's variance."
-    # A price may use s without a difference in its averages along s, by interactions with other columns.
+    # A price may use s in interactions with other columns although its averages do not differ along s.
     if table.features.columns.empty or not varies(table.price):
         more = [_NO_FEATURES] if table.features.columns.empty else []
         return Part(sentences=(spread, *more), measures=tuple(measures))
@@ -92,8 +92,8 @@ def through_what(data: AuditData, _: Answered) -> Part:
     return Part(
         sentences=(
             f"{spread} {_parts_in_words(shares, whole, uf)}",
-            _made_in_words(fits, shares, itself, name),
-            _itself_in_words(itself, name),
+            _fit_in_words(fits, shares, itself, name),
+            _direct_use_in_words(itself, name),
             _proxies_in_words(proxies, name),
             _discrimination_in_words(discrimination, costs, fits),
             features_in_words(table),
@@ -102,7 +102,7 @@ def through_what(data: AuditData, _: Answered) -> Part:
             **({} if shares.empty else {"drivers": shares}),
             "proxies": proxies,
             "surrogate_fit": pd.concat(
-                # Ranks of classes have no meaning.
+                # Classes of s have no order, so the share of the variance of ranks is left out.
                 [fits, _further_fits(costs, proxy_r2=None if table.classes else proxy_r2)],
                 ignore_index=True,
             ),
@@ -111,8 +111,8 @@ def through_what(data: AuditData, _: Answered) -> Part:
     )
 
 
-def _uses_itself(itself: Estimate) -> bool:
-    """Return whether the price certainly uses s directly, so that the surrogate has s among its features."""
+def _uses_s_directly(itself: Estimate) -> bool:
+    """Return whether the price certainly uses s directly; if so, the surrogate has s among its features."""
     return itself.ci_low > USES_ITSELF
 
 
@@ -128,9 +128,9 @@ def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
     return f"In a model of the price, the link comes from these columns: {listed}."
 
 
-def _made_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, name: str) -> str:
+def _fit_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, name: str) -> str:
     """Return a sentence on the surrogate and its fit."""
-    model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
+    model, too = (WITH, f" and “{name}”") if _uses_s_directly(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     second = f", and that of networks is {r2[BY_NETWORKS]:.3f}." if BY_NETWORKS in r2 else f". {NO_NETWORKS}"
     divide = "" if shares.empty else " Shapley values divide the link among the columns."
@@ -140,10 +140,10 @@ def _made_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, n
     )
 
 
-def _itself_in_words(itself: Estimate, name: str) -> str:
+def _direct_use_in_words(itself: Estimate, name: str) -> str:
     """Return a sentence on the direct use of s in the price."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
-    if _uses_itself(itself):
+    if _uses_s_directly(itself):
         return f"{with_it}. The price uses it, or something related to it that the table lacks."
     if itself.ci_high < USES_ITSELF:
         return f"{with_it}. Beyond what these columns reveal about “{name}”, the price does not use it."
@@ -159,16 +159,16 @@ def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
     return f"“{first['feature']}” depends most on “{name}” (HGR {first['hgr']:.2f})."
 
 
-def _discrimination_in_words(found: Estimate | None, costs: Costs | None, fits: pd.DataFrame) -> str:
+def _discrimination_in_words(discrimination: Estimate | None, costs: Costs | None, fits: pd.DataFrame) -> str:
     """Return a sentence on the distance between the price and a price without proxy discrimination."""
     if costs is None:
         return "Proxy discrimination can't be measured without an outcome or an expected cost."
-    if found is None:
+    if discrimination is None:
         why = "No column explains the price." if costs.is_learned else nothing_learned(costs)
         return f"Proxy discrimination can't be measured. {why}"
     return (
         "The distance between the price and the nearest price without proxy discrimination is "
-        f"{within(found)} of the price's variance, of which the columns leave "
+        f"{within(discrimination)} of the price's variance, of which the columns leave "
         f"{percent(1 - fits['value'].max())} unexplained. It depends on our estimate of cost "
         f"({fit_of(costs)})."
     )
@@ -186,7 +186,7 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
         Dataset(
             name="audit",
             features=part.features,
-            # A data set needs a target, which is not used here.
+            # A data set requires a target, although the proxies do not depend on it.
             target=pd.Series(range(part.n), dtype=float, name=table.columns.price),
             sensitive=pd.DataFrame({name: part.sensitive}),
             group=None if part.n_units == part.n else pd.Series(part.units, name=table.columns.groups),
@@ -198,7 +198,7 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
 
 
 def _further_fits(costs: Costs | None, *, proxy_r2: float | None) -> pd.DataFrame:
-    """Return the out-of-sample fit of the other models."""
+    """Return the fit of the other models on held-out rows."""
     ranks = "ranks of the sensitive attribute from the features"
     rows: list[dict[str, Any]] = []
     if proxy_r2 is not None:
@@ -226,28 +226,28 @@ def drivers_of(
     -------
     DataFrame
         One row per model of the price, with its R² on held-out rows: model, rows, measure, value, ci_low,
-        ci_high. The models are the surrogate without and with s, and networks instead of trees, with s if the
-        surrogate has it.
+        ci_high. The models are the surrogate without s, the surrogate with s, and networks instead of trees,
+        with s if the surrogate uses s.
     Estimate
-        Share of the price's variance by which s improves the surrogate on held-out rows. If it is certainly
-        larger than :data:`USES_ITSELF`, the surrogate for the shares has s among its features.
+        Share of the price's variance by which s improves the surrogate on held-out rows. If this share is
+        certainly larger than :data:`USES_ITSELF`, the surrogate for the shares has s among its features.
     Estimate
-        UF of the surrogate.
+        Share UF of the surrogate's variance that s explains.
     DataFrame
-        One row per feature, with the largest share first: feature, share (UFⱼ, with the sum UF), ci_low,
+        One row per feature, with the largest share first: feature, share (UFⱼ, whose sum is UF), ci_low,
         ci_high.
     """
     part = table.sampled(MAX_ROWS)
     without = out_of_fold(part, part.price, OF_A_PRICE, random_state=random_state)
     with_s = out_of_fold(part, part.price, OF_A_PRICE, part.sensitive, random_state=random_state)
     itself = gained(part.price, without, with_s, part)
-    uses = _uses_itself(itself)
+    uses = _uses_s_directly(itself)
     more = (part.sensitive,) if uses else ()
     fitted = fit_trees(OF_A_PRICE, part.features, part.price, part.weight, *more, random_state=random_state)
     models = {WITHOUT: without, WITH: with_s}
     if has(OF_NETWORKS):
-        own = part.s_columns if uses else ()
-        models[BY_NETWORKS] = networks_out_of_fold(part, part.price, *own, random_state=random_state)
+        sensitive = part.s_columns if uses else ()
+        models[BY_NETWORKS] = networks_out_of_fold(part, part.price, *sensitive, random_state=random_state)
     fits = pd.DataFrame(
         [
             {"model": model, "rows": part.n, "measure": "R²", **vars(explained(part.price, predicted, part))}
@@ -255,11 +255,11 @@ def drivers_of(
         ]
     )
     few = part.sampled(MAX_EXPLAINED)
-    given = (few.features, *((few.sensitive,) if uses else ()))
+    features = (few.features, *((few.sensitive,) if uses else ()))
     if not has("shap"):
-        (whole, _) = shares_of_link(fitted.predict(*given)[:, None], few)
+        (whole, _) = shares_of_link(fitted.predict(*features)[:, None], few)
         return fits, itself, whole, pd.DataFrame()
-    whole, *parts = shares_of_link(shapley_values(fitted, *given), few)
+    whole, *parts = shares_of_link(shapley_values(fitted, *features), few)
     shares = pd.DataFrame([vars(each) for each in parts]).rename(columns={"value": "share"})
     shares.insert(0, "feature", [*map(str, few.features), *([table.columns.sensitive] if uses else [])])
     return fits, itself, whole, shares.sort_values("share", ascending=False, kind="stable", ignore_index=True)
@@ -268,8 +268,8 @@ def drivers_of(
 def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Array:
     """Return Shapley values, (n, p), on the scale on which the trees are additive.
 
-    A row's values add up to its prediction minus the mean on that scale. The scale is the price for trees
-    with squared error, and its logarithm for Poisson, gamma or Tweedie losses.
+    The Shapley values of a row add up to the row's prediction minus the mean on this scale. For trees with
+    squared error, the scale is the price, and for Poisson, gamma or Tweedie losses, its logarithm.
 
     The library ``shap`` computes path-dependent values for trees (Lundberg et al. 2020).
     """
@@ -283,10 +283,10 @@ def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Arra
 
 
 def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
-    """Return UF of the sum of parts (n, p) and each part's share of UF, p + 1 estimates, without noise.
+    """Return UF of the sum of parts (n, p) and each part's share UFⱼ: p + 1 estimates, corrected for noise.
 
-    Cov(E[a|s], E[b|s]) = Cov(a, b) − E[(a − E[a|s])(b − E[b|s])] with the means fitted on other folds, so the
-    shares of the parts add up to UF (compare :func:`fairdash.auditing.gaps.typical_gap`).
+    Cov(E[a|s], E[b|s]) = Cov(a, b) − E[(a − E[a|s])(b − E[b|s])], where the conditional means are fitted on
+    other folds. The shares of the parts add up to UF (compare :func:`fairdash.auditing.gaps.typical_gap`).
     """
     whole = parts.sum(axis=1)
     basis = basis_of(table)
@@ -314,15 +314,15 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
     Returns
     -------
     PD, v
-        PD in [0, 1], which is 0 for a price without proxy discrimination, and 1 if no such price is closer
-        than a constant. Its interval treats μ as known. `v` (K,) has the weights of the closest such price.
+        PD in [0, 1], which is 0 for a price without proxy discrimination, and 1 if a constant is the closest
+        price without it. The interval of PD treats μ as known. `v` (K,) has the closest price's weights.
     """
     share = table.share
     around = price - share @ price
     total = float(share @ around**2)
     if total <= 0:
         return Estimate.of(0.0, 0.0), np.zeros(at_nodes.shape[1])
-    # These are the corners of the allowed set, relative to the price: only c, and each node alone.
+    # The columns are the corners of the allowed set, minus the price: only c, and each node alone.
     corners = np.column_stack([np.zeros(len(price)), at_nodes - share @ at_nodes]) - around[:, None]
     gram = corners.T @ (share[:, None] * corners) / total
     size, vectors = np.linalg.eigh(gram)

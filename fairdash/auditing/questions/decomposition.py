@@ -1,9 +1,9 @@
 """Questions 3 and 4: do expected cost or legitimate factors explain the gap?
 
-Question 3 splits the gap between two points of s into the part that expected cost justifies and the
-unexplained rest. One half of the units selects the lowest and the highest point of the price's curve, the
-other half measures the gap between them, and vice versa. Noise that makes a point look high is therefore not
-counted as a gap. The gap between the 10th and the 90th percentile of s is also reported.
+Question 3 splits the gap between two points of s into a part that expected cost justifies and an unexplained
+part. One half of the units selects the lowest and the highest point of the price's curve, the other half
+measures the gap between them, and vice versa. A point that is high only by noise in one half therefore does
+not enlarge the gap. The gap between the 10th and the 90th percentile of s is also reported.
 
 Question 4 follows Robinson (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
 where ψ are the functions of :mod:`fairdash.auditing.curve`. The conditional means are fitted on other folds
@@ -45,10 +45,10 @@ from fairdash.utils.text import few, p_equals
 
 Array = NDArray[np.float64]
 
-#: Factor for the curve's penalty in the comparison of two fixed points, which reduces bias.
+#: Factor that reduces the curve's penalty, and thus the bias, in the comparison of two fixed points.
 LESS_PENALTY = 0.1
 LOW_POINT, HIGH_POINT = 0.10, 0.90
-#: Maximum number of rows for one factor. For several factors, trees use :data:`TREE_ROWS`.
+#: Maximum number of rows with a single factor. With several factors, trees use at most :data:`TREE_ROWS`.
 _MAX_ROWS = 100_000
 _TREES = 60
 #: Minimum weight of a leaf, in rows of average weight.
@@ -56,17 +56,17 @@ _LEAF = 10
 
 
 def is_it_earned(data: AuditData, _: Answered) -> Part:
-    """Split the gap into a part explained by expected cost and the rest, for both choices of two points."""
+    """Answer question 3: split the gap into the part that expected cost explains and an unexplained part."""
     data = data.on("cost")
     chosen = chosen_decomposition(data.table, data.cost)
     fixed = None
     if not data.table.classes:
         fixed = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
     points, measures = [], []
-    for name, found in (("", chosen), ("_s10_s90", fixed)):
-        if found is None:
+    for name, values in (("", chosen), ("_s10_s90", fixed)):
+        if values is None:
             continue
-        parts, ends = found
+        parts, ends = values
         measures += [data.measure(f"{part}{name}", each) for part, each in parts.items()]
         points += [
             {"measure": f"gap{name}", "part": k, "from": low, "to": high}
@@ -85,7 +85,7 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
 
 
 def among_equals(data: AuditData, _: Answered) -> Part:
-    """Estimate the largest gap among rows with equal legitimate factors, jointly and for each factor."""
+    """Answer question 4: estimate the largest gap given all legitimate factors, and given each factor."""
     data = data.on("controls")
     table, factors = data.table, data.table.columns.controls
     sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
@@ -106,41 +106,41 @@ def among_equals(data: AuditData, _: Answered) -> Part:
         curve = _curve_of(part, basis, left)
         gap, band = largest_gap(curve, data.delta, random_state=data.seed)
         if among is factors:
-            said = _equals_in_words(gap, table.mean_price, among, any_link=any_link)
+            sentences = _equals_in_words(gap, table.mean_price, among, any_link=any_link)
             drawn = f"These figures come from a random sample of {part.n:,} rows."
-            robust = robustness_among_equals(part, basis, left, among, partial(_left_by_splines, part))
-            said = (*said, robustness_in_words(robust, table.columns.sensitive, among))
+            robust = robustness_among_equals(part, basis, left, among, partial(_residuals_by_splines, part))
+            sentences = (*sentences, robustness_in_words(robust, table.columns.sensitive, among))
             measures += as_measures(robust)
-            found = Measured(
+            measured = Measured(
                 found=gap, p_any_link=any_link, table=part, mean_price=table.mean_price, curve=curve
             )
             answer = Part(
-                sentences=(*said, drawn) if part.n < table.n else said,
+                sentences=(*sentences, drawn) if part.n < table.n else sentences,
                 tables={"controlled_curve": band},
-                criteria={"conditional_independence": found},
+                criteria={"conditional_independence": measured},
             )
         if len(among) == 1:
             measures.append(data.measure(f"among_equals_in_{among[0]}", gap))
     return replace(answer, measures=tuple(measures))
 
 
-#: Gap of the price between two points of s and its parts, in units of the price, and the points. ``gap`` is
-#: E[π|s₂] − E[π|s₁]. With a cost, ``earned`` is the part that cost explains at the portfolio's loss ratio,
-#: and ``left`` is the rest. If the points s₁ and s₂ are selected, there is a pair for each half.
+#: Gap of the price between two points of s with its parts, in units of the price, and the pairs of points.
+#: ``gap`` is E[π|s₂] − E[π|s₁]. With a cost, ``earned`` is the part that cost explains at the portfolio's
+#: loss ratio, and ``left`` is the unexplained part. If the data select s₁ and s₂, each half has its own pair.
 Decomposition = tuple[dict[str, Estimate], list[tuple[float, float]]]
 
 
 def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Array | None) -> Decomposition:
-    """Decompose the gap from the 10th to the 90th percentile of s; `cost` (n,) may be in any unit."""
+    """Decompose the gap between the 10th and the 90th percentile of s; `cost` (n,) may be in any unit."""
     low, high = basis.nearest(LOW_POINT), basis.nearest(HIGH_POINT)
     parts = _parts(table, basis, curve.lam * LESS_PENALTY, low, high, cost)
     return _averaged([parts], [(basis.at[low], basis.at[high])])
 
 
 def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
-    """Decompose the gap from the lowest to the highest point of the curve, selected on the other half.
+    """Decompose the gap between the curve's lowest and highest points, selected on the other half of units.
 
-    The result is None if a half has no cost, or too few rows for a curve.
+    The result is None if one of the halves has no cost, or too few rows for a curve.
     """
     in_first = table.folds(2) == 0
     halves = []
@@ -172,7 +172,7 @@ def _same_point(basis: Basis, other: Basis, point: int) -> int:
 def _parts(
     table: AuditTable, basis: Basis, lam: float, low: int, high: int, cost: Array | None
 ) -> dict[str, tuple[float, float]]:
-    """Return the value and the variance of the gap and of its parts."""
+    """Return the values and the variances of the gap and of its parts."""
     price = fit_curve(table.price, table, basis, lam=lam)
     correction = table.n_units / max(table.n_units - price.edf, 1.0)
     gap, of_gap = price.difference(low, high, table)
@@ -191,16 +191,16 @@ def _parts(
 def _averaged(
     parts: list[dict[str, tuple[float, float]]], points: list[tuple[float, float]]
 ) -> Decomposition:
-    """Return the mean over the two independent halves."""
+    """Return the mean of the results of the two independent halves."""
     count = len(parts)
-    made = {
+    estimates = {
         name: Estimate.of(
             sum(part[name][0] for part in parts) / count,
             float(np.sqrt(sum(part[name][1] for part in parts))) / count,
         )
         for name in parts[0]
     }
-    return made, [(float(low), float(high)) for low, high in points]
+    return estimates, [(float(low), float(high)) for low, high in points]
 
 
 def in_words(
@@ -210,7 +210,7 @@ def in_words(
     name: str,
     called: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
-    """Answer question 3 in words; a gap in two halves has its points selected on separate rows."""
+    """Answer question 3 in words; with two pairs of points, each pair was selected on the other half."""
     low, high = (" or ".join(dict.fromkeys(map(called, ends))) for ends in zip(*points, strict=True))
     chosen = "selected on separate rows" if len(points) > 1 else "its 10th and 90th percentile"
     whole = parts["gap"]
@@ -238,8 +238,8 @@ def controlled_curve(
 ) -> tuple[AuditTable, Curve]:
     """Return the price's curve along s among rows with equal factors, and the rows used.
 
-    The rows used are all rows or a random sample. Given the factors, only differences along s are identified,
-    so the curve's level is set to the mean price.
+    The rows used are all rows or a random sample. Given the factors, the data identify only differences along
+    s, so the curve's level is set to the mean price.
     """
     part, basis, left = left_among_equals(table, factors, random_state=random_state)
     return part, _curve_of(part, basis, left)
@@ -248,21 +248,21 @@ def controlled_curve(
 def left_among_equals(
     table: AuditTable, factors: tuple[str, ...], *, random_state: int | None = 0
 ) -> tuple[AuditTable, Basis, Array]:
-    """Return the rows used, the functions of s, and the residuals of the price and of each function given the
-    factors, (n, 1 + p).
+    """Return the rows used, the basis functions of s, and the residuals of the price and of each basis
+    function given the factors, (n, 1 + p).
 
     Raises
     ------
     DeterminedError
-        Rows with equal factors have equal values of s.
+        The factors determine s.
     """
     part = table.sampled(_MAX_ROWS if len(factors) == 1 else TREE_ROWS)
     if varied := _varied(part, factors):
-        given = as_given(part.controls[varied], part.n)
-        require_differences(given, np.column_stack(part.s_columns), part.units)
+        factor_columns = as_given(part.controls[varied], part.n)
+        require_differences(factor_columns, np.column_stack(part.s_columns), part.units)
     basis = basis_of(part)
     both = np.column_stack([part.price, basis.rows.toarray()])
-    left = _left(both, part, factors, random_state=random_state)
+    left = _residuals(both, part, factors, random_state=random_state)
     before = both[:, 1:] - part.share @ both[:, 1:]
     if (part.share @ left[:, 1:] ** 2).sum() <= LEFT_OF_S * (part.share @ before**2).sum():
         raise determined()
@@ -275,18 +275,20 @@ def _curve_of(part: AuditTable, basis: Basis, left: Array) -> Curve:
     return replace(curve, values=curve.values + shift)
 
 
-def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None) -> Array:
+def _residuals(
+    both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None
+) -> Array:
     """Return cross-fitted residuals of columns (n, k) given the factors."""
-    left = _left_by_splines(table, factors, both)
+    left = _residuals_by_splines(table, factors, both)
     varied = _varied(table, factors)
     if len(varied) < 2:
         return left
-    given = as_given(table.controls[varied], table.n)
+    factor_columns = as_given(table.controls[varied], table.n)
     folds = table.folds(N_FOLDS)
-    # The same trees predict all columns, because boosted trees for each column would take a minute.
+    # The same trees predict all columns, because separate boosted trees for each column would be slow.
     from sklearn.ensemble import ExtraTreesRegressor
 
-    codes = np.column_stack([*given.numbers.values(), *given.levels.values()])
+    codes = np.column_stack([*factor_columns.numbers.values(), *factor_columns.levels.values()])
     by_cell = pd.DataFrame(codes).groupby(list(range(codes.shape[1])), sort=False, dropna=False)
     cell = by_cell.ngroup().to_numpy()
     first = np.unique(cell, return_index=True)[1]
@@ -295,7 +297,7 @@ def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_st
         out = folds == fold
         trees = ExtraTreesRegressor(
             n_estimators=_TREES,
-            # The limit is by weight, so that a row that occurs twice equals a row of weight 2.
+            # The limit on a leaf is a weight, so that a duplicated row has the effect of a row of weight 2.
             min_weight_fraction_leaf=_LEAF / table.n_units,
             max_features=1.0,
             random_state=None if random_state is None else seed_of(Stream.AUDIT_ROWS, random_state, fold),
@@ -317,21 +319,21 @@ def _varied(table: AuditTable, factors: tuple[str, ...]) -> list[str]:
     return [name for name in factors if table.controls[name].nunique() > 1]
 
 
-def _left_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -> Array:
-    """Return cross-fitted residuals of columns (n, k) given the factors, without trees."""
+def _residuals_by_splines(table: AuditTable, factors: tuple[str, ...], both: Array) -> Array:
+    """Return cross-fitted residuals of columns (n, k) given the factors, by splines only."""
     varied = _varied(table, factors)
     if not varied:
         return np.asarray(both - np.average(both, axis=0, weights=table.weight))
-    given = as_given(table.controls[varied], table.n)
-    functions, penalty, _ = spline_functions(given, table.weight)
+    factor_columns = as_given(table.controls[varied], table.n)
+    functions, penalty, _ = spline_functions(factor_columns, table.weight)
     return both - ridge_out_of_fold(functions, penalty, both, table.weight, table.folds(N_FOLDS))
 
 
 def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
-    """Return the answer to question 1, if all factors are constant."""
-    said = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
+    """Return the answer to question 1, which also answers question 4 if all factors are constant."""
+    sentence = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
     return Part(
-        sentences=(f"{said} All rows are equals, so the answer is that of question 1.",),
+        sentences=(f"{sentence} All rows are equals, so the answer is that of question 1.",),
         tables={"controlled_curve": data.band},
         criteria={"conditional_independence": data.independence},
     )
@@ -345,8 +347,8 @@ def _determined_in_words(factors: tuple[str, ...], name: str) -> str:
 
 
 def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
-    """Return the answer and further sentences; `any_link` is the p-value of no link, constant or varying with
-    the factors."""
+    """Return the answer and further sentences; `any_link` is the p-value of no link, whether or not it varies
+    with the factors."""
     return (
         f"Among rows that are equal in {few(factors)}, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}.",

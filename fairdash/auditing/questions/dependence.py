@@ -1,4 +1,4 @@
-"""Questions 1 and 2: does the price follow the attribute, and where?"""
+"""Questions 1 and 2: does the price follow the sensitive attribute, and where?"""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from fairdash.utils.text import counted, few, percent
 TOP_SHARE = 0.05
 #: Adverse impact ratio below which the four-fifths rule reports a class.
 FOUR_FIFTHS = 0.8
-#: Maximum share of rows with the highest prices; with more, these rows are not reported.
+#: Maximum share of rows with the highest prices: if ties make it larger, the share is not reported.
 _MOST = 0.2
 
 
 def does_it_follow(data: AuditData, _: Answered) -> Part:
-    """Test the largest gap of the price's curve against noise."""
+    """Answer question 1: test the largest gap of the price's curve."""
     table, gap = data.table, data.independence.found
     assert isinstance(gap, Gap)
     typical, _uf = typical_gap(table, data.basis, data.curve)
     measures = [data.measure("typical_gap", typical)]
     tables = tables_of_classes(table) if table.classes else {}
-    said = _follows_in_words(gap, data)
+    sentences = _follows_in_words(gap, data)
     if table.classes:
-        said = (*follows_in_words(gap, table, tables), *said[1:])
+        sentences = (*follows_in_words(gap, table, tables), *sentences[1:])
     else:
         direction, _points = fixed_decomposition(table, data.basis, data.curve, None)
         measures.insert(0, data.measure("direction", direction["gap"]))
@@ -44,7 +44,7 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
         known = data.on("probabilities")
         of_probabilities, more, notes = along_probabilities(known.table, random_state=data.seed)
         tables |= of_probabilities
-        said = (*said, *more)
+        sentences = (*sentences, *more)
     if data.plan.columns.candidate is not None:
         known = data.on("candidate")
         assert known.table.candidate is not None
@@ -53,7 +53,7 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
         tables["candidate_curve"] = band
         measures.append(known.measure("candidate_gap", other))
     return Part(
-        sentences=said,
+        sentences=sentences,
         tables=tables,
         measures=tuple(measures),
         notes=notes,
@@ -78,7 +78,7 @@ def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
 def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
     """Return the tables ``classes``, each class against the rest, and ``class_pairs``, in units of the price.
 
-    A price up to the median is favourable. Classes that are too small to be shown are missing.
+    A price up to the median is favourable. The tables leave out classes that are too small to be shown.
     """
     codes = table.sensitive.astype(np.intp)
     order = np.argsort(table.price, kind="stable")
@@ -116,7 +116,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
 
 
 def where(data: AuditData, _: Answered) -> Part:
-    """Locate the lowest and the highest point, and the share of the highest prices along s."""
+    """Answer question 2: the curve's lowest and highest points, and the share of top prices along s."""
     gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
     mean = data.table.mean_price
     assert isinstance(gap, Gap)
@@ -127,12 +127,12 @@ def where(data: AuditData, _: Answered) -> Part:
         for j in (gap.lowest, gap.highest)
     )
     least, most = data.band["value"].min(), data.band["value"].max()
-    said = (
+    sentence = (
         f"The price is lowest at {lowest} of “{name}” ({data.table.money(least)}, {percent(least / mean)} of "
         f"the mean) and highest at {highest} ({data.table.money(most)}, {percent(most / mean)})."
     )
     top = top_price_share(data.table, basis, random_state=data.seed)
-    sentences, tables = [said], {}
+    sentences, tables = [sentence], {}
     if top is not None:
         sentences.append(_top_prices_in_words(*top, data.table))
         tables["dearest_curve"] = top[0]
@@ -145,11 +145,11 @@ def where(data: AuditData, _: Answered) -> Part:
 def top_price_share(
     table: AuditTable, basis: Basis, *, random_state: int | None
 ) -> tuple[pd.DataFrame, float] | None:
-    """Return the share of the highest 5 % of prices along s, with its band, and the overall share, in [0, 1].
+    """Return the share of rows with the highest 5 % of prices, along s with a band, and overall, in [0, 1].
 
-    The share is a curve of an indicator, fitted like the price's curve, so s is not cut into bands. Rows with
-    equal prices are all included or all excluded, so the overall share may exceed 5 %. The result is None if
-    it would exceed a fifth.
+    The share along s is the curve of an indicator, fitted like the price's curve, so s is not cut into bands.
+    Rows with equal prices are all included or all excluded, so the overall share may exceed 5 %. The result
+    is None if the overall share would exceed a fifth.
     """
     least = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
     among = (table.price >= least).astype(float)
@@ -176,12 +176,12 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) ->
 
 
 def over_the_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return the price in every cell of crossed attributes, and sentences on each crossing's largest gap.
+    """Return the mean price in every cell of crossed attributes, and sentences on crossings' largest gaps.
 
     The limits ``low`` and ``high`` hold simultaneously for all cells of a crossing in 95 % of samples. The
-    gap's interval holds for all pairs of cells.
+    interval of the gap accounts for the selection among all pairs of cells.
     """
-    frames, said = [], []
+    frames, sentences = [], []
     for data in crossings:
         cells, table, gap, basis = data.cells, data.table, data.independence.found, data.basis
         assert cells is not None
@@ -191,13 +191,13 @@ def over_the_crossings(crossings: Sequence[AuditData]) -> tuple[pd.DataFrame, tu
         shown = cells.places.iloc[at].reset_index(drop=True)
         frames.append(shown.assign(rows=rows[at], **data.band[["value", "low", "high"]]))
         lowest, highest = (table.called(basis.at[k]) for k in (gap.lowest, gap.highest))
-        said.append(
+        sentences.append(
             f"Across the {len(at)} cells of “{table.columns.sensitive}”, the highest average price exceeds "
             f"the lowest by {of_mean(gap, table.mean_price)}, {_or_noise(gap)}. The price is lowest in "
             f"“{lowest}” and highest in “{highest}”."
         )
-        said.extend([cells.note] if cells.note else [])
-    return pd.concat(frames, ignore_index=True), tuple(said)
+        sentences.extend([cells.note] if cells.note else [])
+    return pd.concat(frames, ignore_index=True), tuple(sentences)
 
 
 def along_probabilities(
@@ -208,22 +208,22 @@ def along_probabilities(
     tables: dict[str, pd.DataFrame] = {}
     n_known, known = int((table.known >= 0).sum()), None
     if n_known < MIN_KNOWN:
-        said = (
+        sentence = (
             f"The class is known in {counted(n_known, 'row')}. Testing whether the probabilities are "
             f"calibrated takes {MIN_KNOWN}. If they are not calibrated, the intervals and the bounds are "
             "wrong."
         )
     else:
         units = None if table.columns.groups is None else table.units
-        tables["calibration_of_classes"] = found = calibration(p, table.known, names, units)
-        off = [str(name) for name in found["class"][found["p_value"] <= LEVEL]]
-        said = (
+        tables["calibration_of_classes"] = table_of_calibration = calibration(p, table.known, names, units)
+        off = [str(name) for name in table_of_calibration["class"][table_of_calibration["p_value"] <= LEVEL]]
+        sentence = (
             f"In the {n_known:,} rows with a known class, the frequency of each class agrees with its "
             "probabilities, up to noise."
         )
         if off:
             known = table.known
-            said = (
+            sentence = (
                 f"In the {n_known:,} rows with a known class, the probabilities of {few(off)} are wrong by "
                 "more than noise. We corrected the probabilities with these rows. The correction is valid "
                 "if these rows are like all others."
@@ -237,7 +237,7 @@ def along_probabilities(
     fewer = f"We left out {few(small)}, with fewer than {MIN_ROWS} expected rows."
     notes = (fewer,) if small else ()
     if shown.empty:
-        return tables, (said,), notes
+        return tables, (sentence,), notes
     most, mean = shown.iloc[int(shown["difference"].abs().argmax())], table.mean_price
     value, low, high, least, greatest, likeliest = (
         percent(most[each] / mean)
@@ -263,4 +263,4 @@ def along_probabilities(
             f"If each row had its most likely class, the difference would be {likeliest}. This estimate may "
             "be wrong even if the assumption holds."
         )
-    return tables, (*more, said, "These figures do not say to which class a row belongs."), notes
+    return tables, (*more, sentence, "These figures do not say to which class a row belongs."), notes

@@ -1,13 +1,14 @@
 """Question 7: how much money is at stake, and for whom?
 
-Payments above or below a base, along s and by segment.
+The answer compares payments with a base, along s and by segment.
 
 The base of a row's price is proportional to its expected cost, scaled so that both have the same total (the
 portfolio's loss ratio). Without a cost, the base is the mean price or, in a segment, the mean of the rows
-with equal values in the other column. A group pays Σ w (π − base) above its base. The standard error is the
-larger of the group's own and that of the same number of rows with the overall spread, because a small group
-without claims shows no spread. The noise of the base, which would narrow intervals if spreads are equal, is
-ignored. The limits of a table hold simultaneously for all its groups in 95 % of samples.
+with equal values in the other column. The payment of a group above its base is Σ w (π − base). The standard
+error is the larger of two: from the spread within the group, and from the overall spread for the same number
+of rows, because a small group without claims has no spread. The standard error ignores the noise of the base,
+which would make intervals narrower if spreads are equal. A table's limits hold for all its groups in 95 % of
+samples.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ Index = NDArray[np.intp]
 #: Maximum number of segments, number of bands of s and of numeric columns, and maximum number of levels.
 MAX_SEGMENTS = 20
 _BANDS, _MAX_LEVELS = 5, 30
-#: Factor of the standard error of the two halves' sum. Each half's noise gives the sign of the other half's
-#: sum, so without a link the variance is that of |a| + |b| about 0, for independent normal a and b.
+#: Factor of the standard error of the sum over the two halves. The noise of each half determines the sign of
+#: the other half's sum, so without a link the variance is E[(|a| + |b|)²] for independent normal a and b.
 _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 
 
 def how_much_money(data: AuditData, _: Answered) -> Part:
-    """Measure payments above the mean price or the cost-justified price, along s and by segment."""
+    """Answer question 7: payments above the mean or the cost-justified price, along s and by segment."""
     every, seed, data = data, data.seed, data.on("cost")
     table, cost = data.table, data.cost
     per_head, of_all, share = moved(table, data.basis, table.price, cost)
@@ -54,19 +55,19 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
     most, count = segments(table, other_columns(table), table.price, cost, random_state=seed)
     if count:
         tables["segments"] = most
-    said = [
+    sentences = [
         _moved_in_words(per_head, of_all, share, table, earned=cost is not None),
         _segments_in_words(most, count, data),
     ]
     if cost is not None:
         above_mean = moved(every.table, every.basis, every.table.price, None)
         measures.append(every.measure("paid_above_mean_per_head", above_mean[0]))
-        said.insert(0, _moved_in_words(*above_mean, every.table, earned=False))
-    return Part(sentences=tuple(said), tables=tables, measures=tuple(measures))
+        sentences.insert(0, _moved_in_words(*above_mean, every.table, earned=False))
+    return Part(sentences=tuple(sentences), tables=tables, measures=tuple(measures))
 
 
 def other_columns(table: AuditTable) -> pd.DataFrame:
-    """Return the factors and features to cross with s."""
+    """Return the factors and features that are crossed with s to form segments."""
     features = table.features.drop(columns=[name for name in table.features if name in table.controls])
     controls = {name: as_feature(column) for name, column in table.controls.items()}
     return pd.concat([pd.DataFrame(controls, index=table.controls.index), features], axis=1)
@@ -110,12 +111,12 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
 
 
 def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index | None = None) -> Array:
-    """Return each row's payment above its base, (n,), per unit of exposure.
+    """Return the amount by which each row's price exceeds its base, (n,), per unit of exposure.
 
     Parameters
     ----------
     within : (n,) codes, optional
-        Codes of groups, each with a separate base.
+        Code of each row's group, if each group has a separate base.
     """
     code = np.zeros(len(price), dtype=np.intp) if within is None else within
     cost = np.ones_like(price) if cost is None else cost
@@ -126,28 +127,28 @@ def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index
 def amounts(
     table: AuditTable, groupings: list[tuple[Index, Array]], *, random_state: int | None = 0
 ) -> pd.DataFrame:
-    """Return group payments above their base, with simultaneous limits.
+    """Return the payments of groups above their base, with simultaneous limits.
 
     Parameters
     ----------
     groupings
-        Pairs of arrays (n,): each row's group, 0 … K-1, or −1 for none, and each row's payment above its
-        base.
+        Pairs of arrays (n,): the group of each row, 0 … K-1, or −1 for no group, and the payment of each row
+        above its base.
 
     Returns
     -------
     DataFrame
         One row per group, in the order of the groupings; groups with fewer than 20 rows or units are missing.
         The columns are grouping, code, rows, exposure, price (the mean), per_head, per_head_low,
-        per_head_high, total, total_low, total_high, and shown, the minimum distance of per_head from 0
-        within its limits.
+        per_head_high, total, total_low, total_high, and shown, the minimum distance from 0 of the values
+        between the limits of per_head.
     """
     starts = np.cumsum([0, *(int(code.max()) + 1 for code, _ in groupings)])
-    held = [code >= 0 for code, _ in groupings]
-    group = np.concatenate([code[h] + k for (code, _), h, k in zip(groupings, held, starts, strict=False)])
-    above = np.concatenate([over[h] for (_, over), h in zip(groupings, held, strict=True)])
+    masks = [code >= 0 for code, _ in groupings]
+    group = np.concatenate([code[h] + k for (code, _), h, k in zip(groupings, masks, starts, strict=False)])
+    above = np.concatenate([over[h] for (_, over), h in zip(groupings, masks, strict=True)])
     weight, units, price = (
-        np.concatenate([values[h] for h in held]) for values in (table.weight, table.units, table.price)
+        np.concatenate([values[h] for h in masks]) for values in (table.weight, table.units, table.price)
     )
     count, shape = int(starts[-1]), (table.n_units, int(starts[-1]))
     exposure, paid, over = (
@@ -167,22 +168,22 @@ def amounts(
         }
     )
     frame.insert(1, "code", each - starts[frame["grouping"]])
-    own = csr_matrix((weight * (above - frame["per_head"].to_numpy()[group]), (units, group)), shape=shape)
-    variance = np.asarray(own.multiply(own).sum(axis=0)).ravel() * members / np.maximum(members - 1, 1)
+    score = csr_matrix((weight * (above - frame["per_head"].to_numpy()[group]), (units, group)), shape=shape)
+    variance = np.asarray(score.multiply(score).sum(axis=0)).ravel() * members / np.maximum(members - 1, 1)
     spread = np.zeros(count)
     for k, (_, of_rows) in enumerate(groupings):
         ratio = table.error(table.weight * of_rows) / table.error(table.weight)
         spread[starts[k] : starts[k + 1]] = ratio**2
     least = spread * np.asarray(of_units.multiply(of_units).sum(axis=0)).ravel()
     error = np.sqrt(np.maximum(variance, least)) / exposure
-    kept = members >= MIN_SHOWN
-    off = reach_of_sums(own[:, kept], random_state) * error
+    is_shown = members >= MIN_SHOWN
+    off = reach_of_sums(score[:, is_shown], random_state) * error
     for name, times in (("per_head", np.ones(count)), ("total", exposure)):
         frame[name] = frame["per_head"] * times if name == "total" else frame["per_head"]
         frame[f"{name}_low"] = (frame["per_head"] - off) * times
         frame[f"{name}_high"] = (frame["per_head"] + off) * times
     frame["shown"] = np.maximum(frame["per_head"].abs() - off, 0)
-    return frame[kept].reset_index(drop=True)
+    return frame[is_shown].reset_index(drop=True)
 
 
 def along_s(
@@ -193,11 +194,11 @@ def along_s(
     Parameters
     ----------
     price : (n,) array
-        Price, or its change.
+        Price of each row, or change of the price.
     cost
         Expected cost, to which the base is proportional; by default the base is the mean price.
     base
-        Whether to subtract a base.
+        Whether to subtract a base from the price.
 
     Returns
     -------
@@ -224,8 +225,8 @@ def segments(
 ) -> tuple[pd.DataFrame, int]:
     """Return the most affected segments: fifths of s crossed with levels or fifths of another column.
 
-    The order is by the limit of the amount per head that is closest to 0, so noise does not put a small
-    segment first. If that limit is 0, the order is by the amount in standard errors.
+    Segments are sorted by the limit of the amount per head that is closest to 0, so noise does not put a
+    small segment first. If the limits include 0, they are sorted by the amount in standard errors.
 
     Parameters
     ----------
@@ -239,7 +240,7 @@ def segments(
     DataFrame
         The first 20 segments, with columns s_low, s_high, column, level, and those of :func:`amounts`.
     int
-        Number of all segments.
+        Total number of segments.
     """
     bands = table.bands(_BANDS)
     count = int(bands.max()) + 1
@@ -252,11 +253,11 @@ def segments(
             above = above_base(price, None, table.weight, within=level + 1)
         else:
             above = above_base(price, cost, table.weight)
-        # Unused codes would be groups without rows, so the codes are renumbered.
-        there, dense = np.unique(code[code >= 0], return_inverse=True)
+        # The codes are renumbered, because an unused code would be a group without rows.
+        codes, dense = np.unique(code[code >= 0], return_inverse=True)
         code[code >= 0] = dense
         groupings.append((code, above))
-        names.append([(name, labels[each // count], each % count) for each in there])
+        names.append([(name, labels[each // count], each % count) for each in codes])
     if not groupings:
         return pd.DataFrame(), 0
     frame = amounts(table, groupings, random_state=random_state)
@@ -273,7 +274,7 @@ def segments(
 
 
 def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, list[str]]]:
-    """Return each column's name, the level of each row, (n,) with −1 for none, and the level names."""
+    """Return each column's name, each row's level, (n,), −1 for a missing cell, and the names of levels."""
     for name in columns:
         column = columns[name]
         if is_numeric_dtype(column) and column.nunique() > 2 * _BANDS:
@@ -285,8 +286,8 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
             labels = [f"{low:,.4g} to {high:,.4g}" if low < high else f"{low:,.4g}" for low, high in ends]
         else:
             counts = column.value_counts()
-            held = counts.index[counts >= MIN_SHOWN]
-            often = sorted(held, key=lambda each: (-counts[each], str(each)))[:_MAX_LEVELS]
+            shown = counts.index[counts >= MIN_SHOWN]
+            often = sorted(shown, key=lambda each: (-counts[each], str(each)))[:_MAX_LEVELS]
             level = pd.Index(often).get_indexer(column) if often else np.full(len(column), -1)
             labels = [f"{each:,.4g}" if is_numeric_dtype(column) else str(each) for each in often]
         if labels and (level >= 0).any():
@@ -296,28 +297,28 @@ def levels_of(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index
 def moved(
     table: AuditTable, basis: Basis, price: Array, cost: Array | None
 ) -> tuple[Estimate, Estimate, float]:
-    """Return payments above the base of rows for which the curve of the other half is above the base.
+    """Return payments above the base in rows where the curve of the other half of units is above the base.
 
-    The curve comes from separate rows and is independent of a row's own noise, so the payments are 0 on
-    average if there is no link.
+    The curve is fitted on separate rows and independent of a row's own noise, so the average payment is 0 if
+    there is no link.
 
     Returns
     -------
     Estimate, Estimate
-        Payments per unit of these rows' exposure, and per unit of the total exposure.
+        Payments per unit of exposure of these rows, and per unit of the total exposure.
     float
-        Share of these rows in the exposure.
+        Share of the exposure in these rows.
     """
     above = above_base(price, cost, table.weight)
     prediction = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
     share = table.share
-    # Each half's curve is centred on its own mean, because the errors of their levels have opposite signs.
+    # Each half's curve is centred on its own mean, because the errors of the two levels have opposite signs.
     half = table.folds(2)
     level = np.bincount(half, weights=share * prediction) / np.bincount(half, weights=share)
     dear = prediction - level[half] > 1e-9 * np.abs(table.price).max()
     value, held = float(share[dear] @ above[dear]), float(share[dear].sum())
     base = np.ones(table.n) if cost is None else cost
-    # The base is also estimated: its part in the group is subtracted from every row.
+    # The base is also estimated, so the group's share of the base is subtracted from every row.
     part = float(share[dear] @ base[dear] / (share @ base))
     off = share * (above * (dear - part) - (value / max(held, 1e-12)) * dear)
     error = _TWO_HALVES * table.error(off)

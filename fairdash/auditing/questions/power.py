@@ -1,4 +1,4 @@
-"""Question 9: how certain is this? Power, rows without the attribute, and errors in the attribute.
+"""Question 9: how certain are the results? Power, rows without the attribute, and errors in the attribute.
 
 Simulation and extrapolation (SIMEX: Cook and Stefanski 1994) estimates the price's curve for an s measured
 without error. It adds errors of growing variance to s, fits a curve for each, and extrapolates the trend to
@@ -7,8 +7,8 @@ true value, with the same variance everywhere, and equal in all rows of a policy
 
 A point of the curve is the mean price at a percentile of s. For normal s and errors, the k-th Hermite
 component of the curve shrinks by a factor rᵏ at reliability r² (Mehler 1866), so a point is a polynomial in
-r. The extrapolation therefore uses a parabola in r through the measured value. It is exact if the curve is a
-straight line or a parabola in s, and otherwise an approximation.
+r. The extrapolation therefore uses a parabola in r through the measured value. The extrapolation is exact if
+the curve is a straight line or a parabola in s, and otherwise approximate.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from fairdash.utils.text import counted, few, percent
 
 Array = NDArray[np.float64]
 
-#: Reliabilities that are always reported; 1 means that s has no error.
+#: Reliabilities for which results are always reported; 1 means that s has no error.
 RELIABILITIES = (1.0, 0.9, 0.7, 0.5)
 #: Variances of the added errors, as shares of the variance of s.
 _ADDED = np.array([0.25, 0.5, 1.0, 2.0])
 #: Shares of the exposure (percentiles of s) at which the curve is evaluated.
 SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
-#: Maximum number of rows, drawn in whole units, and number of draws of the errors.
+#: Maximum number of rows in a simulation, drawn in whole units, and number of draws of the errors.
 MAX_ROWS = 100_000
 _MAX_DRAWS, _MIN_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _NO_ORDER = (
@@ -52,10 +52,10 @@ _BERKSON = (
 
 
 def how_sure(data: AuditData, before: Answered) -> Part:
-    """Report power, missing attributes, and the estimated result for an attribute without error."""
+    """Answer question 9: report power, missing attributes, and estimates for an attribute without error."""
     parts = [_power(data, before), *_missing(data), _reliable(data)]
     return Part(
-        sentences=tuple(said for part in parts for said in part.sentences),
+        sentences=tuple(sentence for part in parts for sentence in part.sentences),
         tables={name: table for part in parts for name, table in part.tables.items()},
         measures=tuple(row for part in parts for row in part.measures),
         notes=tuple(note for part in parts for note in part.notes),
@@ -73,7 +73,7 @@ def _power(data: AuditData, before: Answered) -> Part:
         }
         for name, each in before.criteria.items()
     ]
-    # The primary criterion has no value if the factors determine s.
+    # If the factors determine s, the primary criterion has no value.
     name = data.plan.criterion if data.plan.criterion in before.criteria else "independence"
     first = before.criteria[name]
     n, needed = first.table.n, first.rows_needed(data.plan)
@@ -81,13 +81,13 @@ def _power(data: AuditData, before: Answered) -> Part:
     if first.table.columns.groups is not None:
         rows += f" of {first.table.n_units:,} policies"
     enough = "there are enough rows" if needed <= n else f"about {needed:,.0f} rows would be needed"
-    said = (
+    sentence = (
         f"{CRITERIA[name].title}: if there were no gap, {rows} like these would rule "
         f"out a gap of {percent(first.found.smallest / first.mean_price)} of the mean price with "
         "probability 0.8. "
         f"For a gap of {data.plan.gap_in_words}, {enough}."
     )
-    return Part(sentences=(said,), tables={"power": pd.DataFrame(table)})
+    return Part(sentences=(sentence,), tables={"power": pd.DataFrame(table)})
 
 
 def _missing(data: AuditData) -> list[Part]:
@@ -98,13 +98,13 @@ def _missing(data: AuditData) -> list[Part]:
     apart, count, table = rates
     differ = "differ" if apart.ci_low > 0 or apart.ci_high < 0 else "do not differ detectably"
     money = data.table.money
-    said = (
+    sentence = (
         f"“{name}” is missing in {counted(count, 'row')}, which are left out. Their prices {differ} from "
         f"those of the other rows. The average difference is {money(apart.value)} ({money(apart.ci_low)} to "
         f"{money(apart.ci_high)})."
     )
     measures = (data.measure("price_without_sensitive", apart),)
-    return [Part(sentences=(said,), tables={"missing_by_price": table}, measures=measures)]
+    return [Part(sentences=(sentence,), tables={"missing_by_price": table}, measures=measures)]
 
 
 def _reliable(data: AuditData) -> Part:
@@ -112,13 +112,13 @@ def _reliable(data: AuditData) -> Part:
     if data.table.classes:
         return Part(sentences=(_NO_ORDER.format(name=name),))
     if not data.plan.reliability:
-        said = f"If “{name}” was measured with error, state its reliability to correct for it."
-        return Part(sentences=(said,))
+        sentence = f"If “{name}” was measured with error, state its reliability to correct for it."
+        return Part(sentences=(sentence,))
     data.say("Errors in the attribute", 9, 0.5)
     corrections = corrected(data.table, data.plan.reliability, random_state=data.seed)
     if corrections is None:
-        said = f"“{name}” has few values. Misclassified values are not covered."
-        return Part(sentences=(said,))
+        sentence = f"“{name}” has few values. Misclassified values are not covered."
+        return Part(sentences=(sentence,))
     direction, curve, looked_at = corrections
     rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
     stated = min(data.plan.reliability)
@@ -140,18 +140,18 @@ def _reliable(data: AuditData) -> Part:
 
 
 def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, int, pd.DataFrame] | None:
-    """Compare prices of rows with missing s with all others.
+    """Compare the prices of rows with a missing s and of all other rows.
 
     Returns
     -------
     Estimate
-        Mean price of these rows minus that of the others, with a 95 % interval from independent units.
+        Mean price of rows with a missing s minus that of all others, with a 95 % interval over units.
     int
-        Number of rows without the attribute.
+        Number of rows with a missing s.
     DataFrame
         Bands of the price: low, high, rows, and share (of the exposure) with missing s.
     None
-        Returned instead if fewer than 20 rows have no s.
+        Returned if s is missing in fewer than 20 rows.
     """
     price = frame[columns.price].to_numpy(dtype=float, na_value=np.nan)
     weight = np.ones(len(frame))
@@ -171,9 +171,9 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
         units = pd.factorize(frame[columns.groups].to_numpy()[known])[0]
     means, off = [], np.zeros(len(price))
     for rows, sign in ((missing, 1.0), (~missing, -1.0)):
-        own = weight * rows / weight[rows].sum()
-        means.append(float(own @ price))
-        off += sign * own * (price - means[-1])
+        shares = weight * rows / weight[rows].sum()
+        means.append(float(shares @ price))
+        off += sign * shares * (price - means[-1])
     of_units = np.bincount(units, weights=off)
     code = bands_of(price, weight)
     share = np.bincount(code, weights=weight * missing) / np.bincount(code, weights=weight)
@@ -185,7 +185,7 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
 def corrected(
     table: AuditTable, reliabilities: Sequence[float], *, random_state: int | None = 0
 ) -> tuple[dict[float, Estimate], pd.DataFrame, int] | None:
-    """Return the direction gap and the curve at stated reliabilities in (0, 1].
+    """Return the direction gap and the curve, corrected for errors in s at given reliabilities in (0, 1].
 
     Returns
     -------
@@ -197,14 +197,14 @@ def corrected(
     int
         Number of rows used.
     None
-        Returned instead if s has levels, which have no such error.
+        Returned if s has levels, for which the model of errors is unsuitable.
     """
     if len(np.unique(table.sensitive)) <= MAX_LEVELS:
         return None
     table = table.take(table.deal < MAX_ROWS / table.n)
     basis = basis_of(table)
     lam = fit_curve(table.price, table, basis).lam * LESS_PENALTY
-    at, value, influence, edf = _read(table, basis, lam)
+    at, value, influence, edf = _curve_values(table, basis, lam)
     mean = table.mean(table.sensitive)
     spread = float(np.sqrt(table.mean((table.sensitive - mean) ** 2)))
     draws = int(np.clip(_ROWS_DRAWN // table.n, _MIN_DRAWS, _MAX_DRAWS))
@@ -214,13 +214,13 @@ def corrected(
     for k, added in enumerate(_ADDED):
         for draw in range(draws):
             errors = rng.normal(scale=np.sqrt(added) * spread, size=table.n_units)[table.units]
-            noisy, units = _moved(table, table.sensitive + errors)
-            _, values[k, draw], own, _ = _read(noisy, basis_of(noisy), lam)
+            noisy, units = _with_other_s(table, table.sensitive + errors)
+            _, values[k, draw], own, _ = _curve_values(noisy, basis_of(noisy), lam)
             influences[k][units] += own / draws
     weights = {each: _extrapolate(each) for each in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
     degrees = table.n_units / max(table.n_units - edf, 1.0)
     low, high = (int(np.argmin(np.abs(SHARES - each))) for each in (LOW_POINT, HIGH_POINT))
-    # The first columns give the points, and the last one the direction gap.
+    # The first columns select the points, and the last column computes the direction gap.
     read = np.column_stack([np.eye(len(SHARES)), np.eye(len(SHARES))[high] - np.eye(len(SHARES))[low]])
     direction, curves = {}, []
     for reliability, of in weights.items():
@@ -229,7 +229,7 @@ def corrected(
         drawn = np.tensordot(of, values, axes=1) @ read
         error = np.sqrt((off**2).sum(axis=0) * degrees + drawn.var(axis=0, ddof=1) / draws)
         direction[reliability] = Estimate.of(float(shrunk[-1]), float(error[-1]))
-        # These are the quantiles of the true s, if it is normal.
+        # If the true s is normal, these values are its quantiles.
         true = mean + np.sqrt(reliability) * (at - mean)
         curve = {"reliability": reliability, "share": SHARES, "at": true, "value": shrunk[:-1]}
         ends = {"low": shrunk[:-1] - Z * error[:-1], "high": shrunk[:-1] + Z * error[:-1]}
@@ -238,9 +238,9 @@ def corrected(
 
 
 def _extrapolate(reliability: float) -> Array:
-    """Return the weights of the changes from the observed value in the extrapolated value, (variances,).
+    """Return the weight of each change from the observed value in the extrapolated value, (variances,).
 
-    With t = 1 ÷ √(1 + added variance), the root of the reliability is r = √reliability × t. The extrapolation
+    With t = 1 ÷ √(1 + added variance), the reliability's root is r = √reliability × t. The extrapolation
     evaluates the least-squares parabola in t through the observed value, t = 1, at t = 1 ÷ √reliability.
     """
     t = 1 / np.sqrt(1 + _ADDED) - 1
@@ -248,16 +248,16 @@ def _extrapolate(reliability: float) -> Array:
     return np.array([to, to**2]) @ np.linalg.pinv(np.column_stack([t, t**2]))
 
 
-def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
-    """Return the table sorted by another s, and the number of each of its units in the old table."""
+def _with_other_s(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
+    """Return the table sorted by another s, and the old number of each unit."""
     order = np.argsort(s, kind="stable")
     rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal")}
     units, names = pd.factorize(table.units[order])
     return replace(table, sensitive=s[order], units=units, **rows), np.asarray(names, dtype=np.intp)
 
 
-def _read(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
-    """Return points, the curve's values, each unit's contribution to their errors (U, points), and edf."""
+def _curve_values(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
+    """Return points, the curve's values, the errors' contributions by unit (U, points), and edf."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]
     influences = curve.errors(np.eye(len(basis.at))[:, nearest], table)

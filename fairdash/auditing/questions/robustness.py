@@ -24,7 +24,7 @@ from fairdash.utils.text import few, percent
 
 Array = NDArray[np.float64]
 
-#: Function of the remaining factors and of columns (n, k) that returns the columns' residuals.
+#: Function of the names of factors and of columns (n, k) that returns the columns' residuals.
 Without = Callable[[tuple[str, ...], Array], Array]
 
 
@@ -38,13 +38,13 @@ class Robustness:
         Share of the price's residual variance, given the factors, that s explains, in [0, 1].
     value, at_level
         Robustness values RV₁ and RV₁,α in [0, 1], for the whole gap and for its significance: 0 if there is
-        nothing to explain away, 1 if no factor could explain it.
+        no gap to explain away, 1 if no factor could explain the gap.
     strongest
-        Named factor that would explain most of the gap; "" if there is none.
+        Named factor for which an omitted factor of equal strength explains most of the gap, or "".
     of_price, of_s
-        Partial R² of an omitted factor as strong as `strongest`, with the price and with s.
+        Partial R² with the price and with s, of an omitted factor as strong as `strongest`.
     taken
-        Largest share of the gap that such an omitted factor would explain.
+        Largest share of the gap that an omitted factor as strong as `strongest` would explain.
     """
 
     partial_r2: float
@@ -57,7 +57,7 @@ class Robustness:
 
 
 def robustness_values(t: float, dof: float) -> tuple[float, float]:
-    """Return RV₁ and RV_{1,5 %} from a coefficient's t and its dof; Cinelli and Hazlett (2020), 4.1–4.2.
+    """Return RV₁ and RV_{1,5 %} for a coefficient's t and degrees of freedom; the paper's sections 4.1, 4.2.
 
     Examples
     --------
@@ -70,13 +70,13 @@ def robustness_values(t: float, dof: float) -> tuple[float, float]:
     critical = float(student.ppf(1 - LEVEL / 2, dof - 1)) / math.sqrt(dof - 1)
     if f <= critical:
         return _value(f), 0.0
-    # This case occurs if s costs more in degrees of freedom than it explains.
+    # For larger f, the value is the extreme robustness value.
     extreme = (f**2 - critical**2) / (1 + f**2)
     return _value(f), _value(f - critical) if f <= 1 / critical else extreme
 
 
 def _value(f: float) -> float:
-    # This equals (√(f⁴ + 4f²) − f²) / 2 without the difference of two large numbers.
+    # This formula equals (√(f⁴ + 4f²) − f²) / 2 without the difference of two large numbers.
     return 2 / (1 + math.sqrt(1 + 4 / f**2)) if f > 0 else 0.0
 
 
@@ -88,7 +88,7 @@ def robustness_among_equals(
     Parameters
     ----------
     left : (n, 1 + p) array
-        Residuals of the price, and of the basis functions, given the factors.
+        Residuals of the price, and of the basis functions of s, given the factors.
     without
         Function that returns the residuals of columns given some of the factors, by splines alone.
     """
@@ -105,11 +105,11 @@ def robustness_among_equals(
     # A negative slope means that the halves' curves have opposite shapes, so there is no gap to explain.
     if slope <= 0:
         return Robustness(partial_r2=0.0, value=0.0, at_level=0.0)
-    rest = price - slope * fitted
-    r2 = max(1 - float(share @ rest**2) / float(share @ price**2), 0.0)
-    # The bound avoids a division by 0 for a price without noise.
+    residual = price - slope * fitted
+    r2 = max(1 - float(share @ residual**2) / float(share @ price**2), 0.0)
+    # The lower limit avoids a division by 0 for a price without noise.
     f = math.sqrt(r2 / max(1 - r2, 1e-12))
-    t = slope * square / max(table.error(share * fitted * rest), 1e-300)
+    t = slope * square / max(table.error(share * fitted * residual), 1e-300)
     # With a sandwich variance, t is not f √dof, so the degrees of freedom are set to match t and f.
     value, at_level = robustness_values(t, max((t / f) ** 2, 2.0)) if f > 0 else (0.0, 0.0)
     both = np.column_stack([table.price, along])
@@ -139,9 +139,9 @@ def _bound(
 def bound_of(of_price: float, of_s: float) -> tuple[float, float]:
     """Return bounds on R²(Y~Z|X,D) and R²(D~Z|X) for an omitted Z as strong as an observed factor.
 
-    The formula is in Cinelli and Hazlett (2020), 4.4, with k = 1. The arguments are partial R² of the
-    observed factor with the outcome, given everything else, and with the treatment, given the other factors.
-    Each bound is at most 1.
+    The formula is in Cinelli and Hazlett (2020), 4.4, with k = 1. The arguments are the partial R² of the
+    observed factor with the outcome, given all other variables, and with the treatment, given the other
+    factors. Each bound is at most 1.
     """
     if of_s >= 0.5:
         return 1.0, 1 - 1e-9
@@ -161,33 +161,33 @@ def _partial_r2(before: Array, after: Array, share: Array) -> float:
     return min(max(1 - float(share @ after**2) / square, 0.0), 1.0) if square > 0 else 0.0
 
 
-def robustness_in_words(found: Robustness, name: str, factors: tuple[str, ...]) -> str:
+def robustness_in_words(result: Robustness, name: str, factors: tuple[str, ...]) -> str:
     """Return a sentence on the strength that an omitted factor would need."""
-    if found.at_level <= 0:
+    if result.at_level <= 0:
         return (
             "The gap among equals is not significant on held-out rows, so even a weak missing factor could "
             "explain it."
         )
-    said = (
+    text = (
         "To explain the whole gap among equals, a missing factor would have to explain "
-        f"{percent(found.value)} of the variation in both the price and “{name}” that {few(factors)} leave"
-        f"{'s' if len(factors) == 1 else ''} unexplained. At {percent(found.at_level)}, the gap would no "
+        f"{percent(result.value)} of the variation in both the price and “{name}” that {few(factors)} leave"
+        f"{'s' if len(factors) == 1 else ''} unexplained. At {percent(result.at_level)}, the gap would no "
         "longer be significant"
     )
-    if not found.strongest:
-        return f"{said}."
-    taken = "all of the gap" if found.taken >= 1 else f"at most {percent(found.taken)} of the gap"
+    if not result.strongest:
+        return f"{text}."
+    taken = "all of the gap" if result.taken >= 1 else f"at most {percent(result.taken)} of the gap"
     return (
-        f"{said}. A factor as strong as “{found.strongest}” would explain {percent(found.of_price)} of the "
-        f"price's and {percent(found.of_s)} of the attribute's variation, and {taken}."
+        f"{text}. A factor as strong as “{result.strongest}” would explain {percent(result.of_price)} of the "
+        f"price's and {percent(result.of_s)} of the attribute's variation, and {taken}."
     )
 
 
-def as_measures(found: Robustness) -> list[dict[str, Any]]:
+def as_measures(robustness: Robustness) -> list[dict[str, Any]]:
     """Return the robustness values as rows of the result's measures."""
     parts = {
-        "robustness_value": found.value,
-        "robustness_value_at_level": found.at_level,
-        "partial_r2_among_equals": found.partial_r2,
+        "robustness_value": robustness.value,
+        "robustness_value_at_level": robustness.at_level,
+        "partial_r2_among_equals": robustness.partial_r2,
     }
     return [{"measure": name, "value": value} for name, value in parts.items()]

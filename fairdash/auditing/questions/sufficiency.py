@@ -1,14 +1,14 @@
 """Question 5: at a given price, who is undercharged? Sufficiency and autocalibration.
 
-The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s, and b(p) is its mean at a
-price. Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a bias.
-Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a given price. b(p) does
-not depend on s and measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price
+The bias b(p, s) = E[Y/L − π | π = p, S = s] is estimated in cells of price and s, and b(p) is the mean bias
+at price p. Y is the outcome and L the portfolio's loss ratio, so a loading common to all prices is not a
+bias. Sufficiency is the root mean square of b(p, s) − b(p), the part that depends on s at a given price. b(p)
+does not depend on s and measures autocalibration (Denuit, Michaelides and Trufin 2021), the fit at each price
 instead of over the portfolio; :func:`fairdash.evaluation.insurance.murphy` decomposes it.
 
 Prices are cut into bands of equal exposure, and each band is cut along s into cells of at least 20 rows. b(p)
 is a straight line in p in each third of a band. This prevents s from acting as a proxy for the price within a
-band, even if prices are capped and depend on s. Differences within a cell do not count. Mean squares are
+band, even if prices are capped and depend on s. Differences within a cell are ignored. Mean squares are
 corrected for noise: θ = Σ share b̂² minus the contribution of noise, which equals the mean of the products of
 two halves' estimates over all ways to split the units.
 """
@@ -40,11 +40,11 @@ Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _DRAWS = 2000
-#: Maximum number of bands of the price, and of s within each, and target number of rows per cell.
+#: Maximum number of bands of the price, and of s within a price band, and target number of rows per cell.
 _MAX_BANDS, _ROWS_A_CELL = 8, 100
 #: Number of straight pieces of b(p) in a band.
 _LINES_A_BAND = 3
-#: Maximum number of columns in the one-way table; the first columns are used.
+#: Maximum number of columns in the one-way table, which contains the first columns of the table.
 _MAX_COLUMNS = 20
 
 
@@ -52,9 +52,9 @@ _MAX_COLUMNS = 20
 class Surface(Tested):
     """Root mean square over cells, corrected for noise and at least 0; amounts are in units of the price.
 
-    For sufficiency, it is that of b(p, s) − b(p), which is 0 if rows with one price have equal costs at every
-    s. For autocalibration, it is that of b(p), which is 0 if the cost at each price equals the price. The
-    p-value tests for 0 in all cells.
+    For sufficiency, the root mean square is of b(p, s) − b(p), which is 0 if rows with equal prices have
+    equal costs at every s. For autocalibration, the root mean square is of b(p), which is 0 if the cost at
+    each price equals the price. The p-value tests for 0 in all cells.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Surface(Tested):
 
 
 def who_is_undercharged(data: AuditData, _: Answered) -> Part:
-    """Test sufficiency and equalized residuals, and report the usual insurance figures."""
+    """Answer question 5: test sufficiency and equalized residuals, and report the usual insurance figures."""
     further = data.on("outcome", "expected_cost")
     data = data.on("outcome")
     table, seed = data.table, data.seed
@@ -137,14 +137,14 @@ def _in_words(
     )
 
 
-def _calibration(found: Surface, mean: float) -> str:
+def _calibration(surface: Surface, mean: float) -> str:
     """Describe autocalibration, which does not involve the sensitive attribute."""
-    if found.p_value > LEVEL:
+    if surface.p_value > LEVEL:
         return (
             "Autocalibration: at no price does the cost of the rows differ detectably from the price "
-            f"({p_equals(found.p_value)})."
+            f"({p_equals(surface.p_value)})."
         )
-    bands = found.cells
+    bands = surface.cells
     low, high = bands["b"].iloc[0], bands["b"].iloc[-1]
     slope = {
         (True, False): " Low prices are too low and high prices too high.",
@@ -152,7 +152,7 @@ def _calibration(found: Surface, mean: float) -> str:
     }.get((bool(low > 0), bool(high > 0)), "")
     return (
         "Autocalibration: at a given price, the average cost of all rows differs from the price by "
-        f"{of_mean(found, mean)} ({p_equals(found.p_value)}).{slope}"
+        f"{of_mean(surface, mean)} ({p_equals(surface.p_value)}).{slope}"
     )
 
 
@@ -206,7 +206,7 @@ def _surface(
     *,
     random_state: int | None,
 ) -> Surface:
-    """Return the root mean square of the cells' mean errors after subtraction of lines in the price.
+    """Return the root mean square of the cells' mean errors, minus straight lines in the price.
 
     Parameters
     ----------
@@ -222,30 +222,30 @@ def _surface(
         by = pd.Series(values).groupby(code)
         frame[f"{name}_low"], frame[f"{name}_high"] = by.min(), by.max()
     frame["rows"], frame["share"] = rows, weight / weight.sum()
-    # Each row contributes to the mean of its own cell and, through the lines, to all cells of the band.
-    own = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
+    # Each row contributes to the mean of its cell and, through the fitted lines, to all cells of the band.
+    cell_means = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
     error = table.outcome_at_price_level - table.price
-    part = own
+    part = cell_means
     if lines is not None:
         error = error - lines @ (lines.T @ (table.weight * error))
-        part = own - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ own)
-    b = error @ own
+        part = cell_means - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ cell_means)
+    b = error @ cell_means
     of_units = by_unit(part, error - b[code], table)
     covariance = (of_units.T @ of_units).toarray()
     covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
     frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
     shown = rows >= MIN_SHOWN
     share = frame["share"].to_numpy()[shown]
-    found = _of_means(
+    fields_of_test = _of_means(
         b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
     )
-    return Surface(**found, cells=frame[shown].reset_index(drop=True))
+    return Surface(**fields_of_test, cells=frame[shown].reset_index(drop=True))
 
 
 def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
     """Return the basis functions of b(p), (n, q): a straight line in each of the given price bands.
 
-    They are orthonormal under the weights w, so L @ (L.T @ (w y)) is the projection of y.
+    The basis functions L are orthonormal under the weights w, so L @ (L.T @ (w y)) is the projection of y.
     """
     _, code = np.unique(band, return_inverse=True)
     total = np.bincount(code, weights=table.weight)
@@ -266,11 +266,11 @@ def _of_means(
     b: Array, covariance: Array, share: Array, delta: float, *, random_state: int | None
 ) -> dict[str, float]:
     """Return the root mean square of normal means b (C,), with its error and test (see :class:`Surface`)."""
-    noise = covariance * share[:, None]  # CD
+    noise = covariance * share[:, None]  # CD, in the notation below
     theta = float(share @ b**2 - np.trace(noise))
     # Variance of a quadratic form of normal means: 4 b'DCDb + 2 tr(DCDC).
-    own = 2 * float((noise * noise.T).sum())
-    spread = float(np.sqrt(max(4 * float((share * b) @ covariance @ (share * b)) + own, 1e-300)))
+    of_noise = 2 * float((noise * noise.T).sum())
+    spread = float(np.sqrt(max(4 * float((share * b) @ covariance @ (share * b)) + of_noise, 1e-300)))
     size, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(size, 0))
     drawn = rng_of(Stream.AUDIT_DRAWS, random_state, 1).normal(size=(_DRAWS, len(b))) @ root.T
@@ -286,7 +286,7 @@ def _of_means(
         "p_value": float((1 + (none >= theta).sum()) / (1 + _DRAWS)),
         "p_below": float(ndtr((theta - delta**2) / spread)),
         "p_above": float(ndtr((delta**2 - theta) / spread)),
-        "smallest": float(np.sqrt(np.quantile(np.maximum(none + ndtri(0.95) * np.sqrt(own), 0), POWER))),
+        "smallest": float(np.sqrt(np.quantile(np.maximum(none + ndtri(0.95) * np.sqrt(of_noise), 0), POWER))),
     }
 
 
@@ -311,7 +311,7 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
 
 
 def one_way(table: AuditTable) -> pd.DataFrame:
-    """Return one row per level (or fifth) of each other column, for a table with an outcome.
+    """Return one row per level (or fifth) of each factor and feature, for a table with an outcome.
 
     Returns
     -------
@@ -332,10 +332,10 @@ def one_way(table: AuditTable) -> pd.DataFrame:
 
 
 def by_coverage(data: AuditData) -> pd.DataFrame:
-    """Return one row per coverage: the numbers of :func:`one_way`, and the price's largest gap along s.
+    """Return the numbers of :func:`one_way` and the price's largest gap along s, by level of the coverage.
 
-    ``gap``, ``gap_low`` and ``gap_high`` are shares of that coverage's mean price. They are missing if the
-    coverage has fewer than 100 units or too few values of s.
+    ``gap``, ``gap_low`` and ``gap_high`` are shares of that coverage's mean price. These shares are missing
+    if the coverage has fewer than 100 units or too few values of s.
     """
     table, name = data.table, data.table.columns.coverage
     assert name is not None
@@ -354,22 +354,22 @@ def _expected(table: AuditTable) -> Array:
 def _ratios(table: AuditTable, code: Index, expected: Array, **first: Any) -> pd.DataFrame:
     """Return actual ÷ expected with 95 % limits, one row per code, after the columns in `first`."""
     assert table.outcome is not None
-    held = code >= 0
-    rows = np.bincount(code[held])
+    has_code = code >= 0
+    rows = np.bincount(code[has_code])
     exposure, price, outcome, cost = (
-        np.bincount(code[held], weights=(table.weight * each)[held])
+        np.bincount(code[has_code], weights=(table.weight * each)[has_code])
         for each in (np.ones(table.n), table.price, table.outcome, expected)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         loss_ratio, ratio = outcome / price, outcome / cost
-        off = table.weight * (table.outcome - np.where(held, ratio[code], 0.0) * expected)
+        off = table.weight * (table.outcome - np.where(has_code, ratio[code], 0.0) * expected)
         error = np.array([table.error(off * (code == k)) for k in range(len(rows))]) / cost
-        made = {
+        columns = {
             **first, "rows": rows, "exposure": exposure, "price": price / exposure,
             "outcome": outcome / exposure, "loss_ratio": loss_ratio, "ratio": ratio,
             "ci_low": ratio - Z * error, "ci_high": ratio + Z * error,
         }  # fmt: skip
-    return pd.DataFrame(made)[rows > 0].replace([np.inf, -np.inf], math.nan).reset_index(drop=True)
+    return pd.DataFrame(columns)[rows > 0].replace([np.inf, -np.inf], math.nan).reset_index(drop=True)
 
 
 def _gap(part: AuditTable, data: AuditData) -> tuple[float, float, float]:

@@ -1,1 +1,1 @@
-"""Models in files of other libraries: their type, inputs and predictions."""
+"""Readers of model files of other libraries: type, inputs and predictions of the model."""

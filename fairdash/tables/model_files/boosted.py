@@ -1,4 +1,4 @@
-"""Boosted trees in the files of LightGBM, XGBoost and CatBoost, each read by the library that wrote it."""
+"""Boosted trees in files of LightGBM, XGBoost and CatBoost, each read by the library that wrote the file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted, few
 
-#: Objectives whose predictions are means of the outcome by a log link, by its own scale, and probabilities.
+#: Objectives by the scale of the prediction: a mean with log link, a mean without link, a probability.
 _BY_EXP = "poisson gamma tweedie count:poisson reg:gamma reg:tweedie Poisson Tweedie LogLinQuantile".split()
 _AS_IT_IS = (
     "regression regression_l1 huber fair quantile mape reg:squarederror reg:linear reg:absoluteerror "
@@ -49,7 +49,7 @@ class _Boosted(NamedModel):
         self.outputs = ("price",) if count < 2 else tuple(f"class[{k}]" for k in range(count))
 
     def _scaled(self, objective: str, link: Link, *, is_told: bool = True) -> None:
-        """Describe the scale of an objective's predictions; refuse it if it is not a price, or unknown."""
+        """Describe the scale of an objective's predictions; raise an error for one that gives no price."""
         self.objective = objective or "none"
         self.open = (_NO_OFFSET, *([] if objective in _BY_EXP else [_NO_TARGET]))
         if objective in _BY_EXP:
@@ -70,7 +70,7 @@ class _Boosted(NamedModel):
 
 
 class LightGBMModel(_Boosted):
-    """Model of LightGBM, as ``save_model`` writes it: text."""
+    """Model of LightGBM in the text format that ``save_model`` writes."""
 
     kind = "LightGBM model (text)"
 
@@ -80,36 +80,36 @@ class LightGBMModel(_Boosted):
         text = content.decode("utf-8", errors="replace").replace("\r\n", "\n")
         try:
             self._booster = lightgbm.Booster(model_str=text)
-            held = self._booster.dump_model(num_iteration=1)
+            dump = self._booster.dump_model(num_iteration=1)
         except lightgbm.basic.LightGBMError as error:
             raise refused(f"it is an incomplete LightGBM model ({cause(error)})", "Save it again.") from error
-        lists, names = held["pandas_categorical"] or (), held["feature_names"]
-        codes = [held["feature_infos"].get(name, {}).get("values", []) for name in names]
+        lists, names = dump["pandas_categorical"] or (), dump["feature_names"]
+        codes = [dump["feature_infos"].get(name, {}).get("values", []) for name in names]
         self._lists = [tuple(as_levels(pd.Series(each)).tolist()) for each in lists]
-        # An ordered category of pandas is split as a number, and only the table shows which one it is.
+        # LightGBM treats an ordered category of pandas as a number; only the table shows which column it is.
         self._coded = {k for k, each in enumerate(codes) if each}
         places = dict(zip(sorted(self._coded), self._lists, strict=False))
         self._is_open = 0 < len(lists) != len(places) or len(self._coded) != len(places) > 0
-        made = []
+        inputs = []
         for k, name in enumerate(names):
-            own = sorted(set(codes[k]) - {-1})
-            if self._is_open or not own:
-                made.append(Input(name))
+            used = sorted(set(codes[k]) - {-1})
+            if self._is_open or not used:
+                inputs.append(Input(name))
             elif k in places:
-                made.append(coded(name, places[k]))
+                inputs.append(coded(name, places[k]))
             else:
-                made.append(Input(name, tuple(map(str, own)), tuple(map(float, own))))
-        self.inputs = tuple(made)
+                inputs.append(Input(name, tuple(map(str, used)), tuple(map(float, used))))
+        self.inputs = tuple(inputs)
         count = self._booster.num_model_per_iteration()
         self._name_outputs(count)
         self.size = counted(self._booster.num_trees(), "tree")
-        self._scaled(held.get("objective", "").split(" ")[0], link)
+        self._scaled(dump.get("objective", "").split(" ")[0], link)
         if self._is_open:
             listed = "; ".join(few(each) for each in self._lists)
             self.open += (f"Which columns have these levels: {listed}. fairdash finds them in the table.",)
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Find the columns whose levels the file lists in order, by comparing cells with the levels."""
+        """Find the columns to which the file's lists of levels belong, by comparing cells with the levels."""
         if not self._is_open:
             return
         cells = [set(as_levels(rows[each].dropna())) for each in self.columns]
@@ -122,19 +122,19 @@ class LightGBMModel(_Boosted):
         if len(settings) != 1:
             what = f"it lists the levels of {counted(len(self._lists), 'column')}, and does not say of which"
             raise refused(what, "Give the columns with levels as text, as in the model's training.")
-        taken = dict(zip(settings[0], self._lists, strict=True))
+        lists = dict(zip(settings[0], self._lists, strict=True))
         self.inputs = tuple(
-            coded(each.name, taken[k]) if k in taken else each for k, each in enumerate(self.inputs)
+            coded(each.name, lists[k]) if k in lists else each for k, each in enumerate(self.inputs)
         )
         self._is_open = False
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Prices, (n,) or (n, K)."""
+        """Return the prices, (n,), or K outputs, (n, K)."""
         return np.asarray(self._booster.predict(np.column_stack(values).astype(float)), dtype=float)
 
 
 class XGBoostModel(_Boosted):
-    """Model of XGBoost, as ``save_model`` (``xgb.save`` in R) writes it: JSON or UBJSON."""
+    """Model of XGBoost in the JSON or UBJSON format that ``save_model`` (``xgb.save`` in R) writes."""
 
     def __init__(self, content: bytes, link: Link) -> None:
         import xgboost
@@ -142,11 +142,11 @@ class XGBoostModel(_Boosted):
         self.kind = f"XGBoost model ({'UBJSON' if content[1:2] in b'L{i' else 'JSON'})"
         try:
             self._booster = xgboost.Booster({"nthread": 1}, model_file=bytearray(content))
-            held = json.loads(self._booster.save_raw("json"))
+            dump = json.loads(self._booster.save_raw("json"))
         except xgboost.core.XGBoostError as error:
             hint = "Save it again, by save_model with the ending .json or .ubj."
             raise refused(f"it is no XGBoost model that can be read ({cause(error)})", hint) from error
-        learner, self._data = held["learner"], xgboost.DMatrix
+        learner, self._data = dump["learner"], xgboost.DMatrix
         objective, about = learner["objective"]["name"], learner["learner_model_param"]
         trees = learner["gradient_booster"].get("gbtree", learner["gradient_booster"]).get("model", {})
         names, types = self._booster.feature_names, self._booster.feature_types
@@ -156,12 +156,12 @@ class XGBoostModel(_Boosted):
         cats = trees.get("cats", {}).get("enc", [])
         levels = [_levels_of(each) for each in cats] or [()] * count
         self.inputs = tuple(
-            coded(name, own) if own else Input(name) for name, own in zip(names, levels, strict=True)
+            coded(name, used) if used else Input(name) for name, used in zip(names, levels, strict=True)
         )
         self._name_outputs(max(int(about["num_class"]), int(about.get("num_target", 1))))
         n_trees = int(trees.get("gbtree_model_param", {}).get("num_trees", 0))
         self.size = counted(n_trees, "tree") if n_trees else "a line (gblinear)"
-        # As XGBRegressor does, and xgboost.Booster does not.
+        # After early stopping, only the rounds up to the best one are used, as in XGBRegressor.
         best = self._booster.attr("best_iteration")
         self._range = (0, 0) if best is None or not n_trees else (0, int(best) + 1)
         rounds = len(trees.get("iteration_indptr", [])) - 1
@@ -171,7 +171,7 @@ class XGBoostModel(_Boosted):
                 "XGBRegressor does. xgboost.Booster uses all.",
             )
         base = [float(each) for each in str(about["base_score"]).strip("[]").split(",")]
-        # A custom objective is noted as the squared error, and leaves the base at its default.
+        # XGBoost stores a custom objective as the squared error, with the default base score.
         self._scaled(objective, link, is_told=objective != "reg:squarederror" or set(base) != {0.5})
         if objective in _BY_EXP and len(base) == 1 and base[0] != 1:
             self.remarks += (
@@ -189,7 +189,7 @@ class XGBoostModel(_Boosted):
             self.open += (f"Which levels stand behind the codes of {few(self._coded)}.",)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Prices, (n,) or (n, K)."""
+        """Return the prices, (n,), or K outputs, (n, K)."""
         from xgboost.core import XGBoostError
 
         names = self._booster.feature_names
@@ -205,7 +205,7 @@ class XGBoostModel(_Boosted):
 
 
 class CatBoostModel(_Boosted):
-    """Model of CatBoost, as ``save_model`` writes it: its binary format, or JSON."""
+    """Model of CatBoost in the binary or JSON format that ``save_model`` writes."""
 
     def __init__(self, content: bytes, link: Link) -> None:
         import catboost
@@ -216,7 +216,7 @@ class CatBoostModel(_Boosted):
         try:
             if form == "cbm":
                 self._model.load_model(blob=content)
-            else:  # which it takes from a file alone
+            else:  # CatBoost reads JSON only from a file.
                 with tempfile.NamedTemporaryFile(suffix=".json") as file:
                     file.write(content)
                     file.flush()
@@ -246,7 +246,7 @@ class CatBoostModel(_Boosted):
             self.open += ("The names of levels: the file holds only their hashes.",)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Prices, (n,) or (n, K)."""
+        """Return the prices, (n,), or K outputs, (n, K)."""
         frame = pd.DataFrame({each.name: own for each, own in zip(self.inputs, values, strict=True)})
         try:
             made: Array = self._model.predict(frame, prediction_type=self._form, thread_count=1)
@@ -255,34 +255,34 @@ class CatBoostModel(_Boosted):
         return made
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
-        """Values of each input, (n,): truth values as 1 and 0, whose texts CatBoost hashes for them."""
+        """Return the values of each input, (n,); truth values become 1 and 0, as in CatBoost's training."""
         truths = {name: rows[name].astype("Int64") for name in self.columns if is_bool_dtype(rows[name])}
         return super().values(rows.assign(**truths))
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that are priced as a level that no training data can contain."""
-        said = list(super().unknown_levels(rows))
+        """Return sentences on levels that get the same price as a level that no training data contain."""
+        sentences = list(super().unknown_levels(rows))
         values, importance = self.values(rows), self._model.get_feature_importance()
-        own = self.priced(values)
+        prices = self.priced(values)
         for k, each in enumerate(self.inputs):
             if not each.is_text or not importance[k]:
                 continue
             nowhere = np.full(len(rows), "\x00 no level of any training", dtype=object)
             other = self.priced([*values[:k], nowhere, *values[k + 1 :]])
-            same = pd.Series(np.all(np.reshape(own == other, (len(rows), -1)), axis=1))
+            same = pd.Series(np.all(np.reshape(prices == other, (len(rows), -1)), axis=1))
             alike = same.groupby(values[k]).all()
             if levels := sorted(alike.index[alike & (alike.index != "")]):
                 count = counted(int(np.isin(values[k], levels).sum()), "row")
-                said.append(
+                sentences.append(
                     f"{few(levels)} of “{self.columns[k]}” ({count}) are priced as a level never seen."
                 )
-        return tuple(said)
+        return tuple(sentences)
 
 
 def _levels_of(enc: dict[str, Any]) -> tuple[str, ...]:
-    """Levels of a feature in the format of XGBoost 3.1 and later: bytes with their ends, or numbers."""
+    """Return a feature's levels in the format of XGBoost 3.1 and later: bytes with offsets, or numbers."""
     if "offsets" not in enc:
         return tuple(as_levels(pd.Series(enc["values"])).tolist())
-    held = bytes(each % 256 for each in enc["values"])
+    content = bytes(each % 256 for each in enc["values"])
     ends = enc["offsets"]
-    return tuple(held[a:b].decode() for a, b in pairwise(ends))
+    return tuple(content[a:b].decode() for a, b in pairwise(ends))

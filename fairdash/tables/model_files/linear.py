@@ -1,4 +1,4 @@
-"""GLMs as lists of coefficients: the value of a sum of terms, and tables with R's or Python's terms."""
+"""GLMs as lists of coefficients: a base class for sums of terms, and tables with names of R or Python."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted, few
 
-#: Factor of a coefficient: the power of a number, or 1 for the rows of a level.
+#: Factors of a coefficient: each is a power of a column of numbers, or 1 in the rows of a level.
 Parts = list[tuple[str, str | float]]
 Term = tuple[float, Parts]
-#: Functions that turn a column into a factor, and the spelling of levels by patsy and formulaic.
+#: Patterns of functions that convert a column to a factor, and of levels as patsy and formulaic write them.
 _FACTOR = re.compile(r"(?:C|factor|as\.factor|ordered)\(([^(),]+)(?:[^()]|\([^()]*\))*\)")
 _LEVEL = re.compile(r"\[(?:T\.)?(.*)\]")
-#: A level as R's cut writes it, behind the column's name.
+#: Pattern of an interval, which R's cut writes as a level after the column's name.
 _INTERVAL = re.compile(r"[\[(][^\[\](),]+,[^\[\](),]+[\])]")
 
 
 class LinearModel(NamedModel):
-    """Base of GLMs: the inverse link of a sum of terms.
+    """Base class of GLMs, whose prediction is the inverse link of a sum of terms.
 
     Attributes
     ----------
     terms
-        Coefficients with their factors.
+        Coefficients, each with its factors.
     undo
-        Inverse of the link.
+        Inverse of the link function.
     """
 
     unknown_level_message = "The model does not know {} of “{}”, in {}, priced as its base level."
@@ -55,7 +55,7 @@ class LinearModel(NamedModel):
         return {name for _, parts in self.terms for name, value in parts if isinstance(value, str)}
 
     def take_inputs(self, more: Mapping[str, Sequence[str]]) -> None:
-        """Take the inputs of the terms, with the levels of the coefficients and `more` of them."""
+        """Set the inputs that the terms use, with the levels in the coefficients and the levels in `more`."""
         used: dict[str, list[str]] = {}
         for name, value in (part for _, parts in self.terms for part in parts):
             used.setdefault(name, []).extend([value] if isinstance(value, str) else [])
@@ -65,7 +65,7 @@ class LinearModel(NamedModel):
         )
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on levels that the file doesn't list; a missing number is refused."""
+        """Return sentences on levels that the file doesn't list; raise an error for a missing number."""
         lacking = [
             column
             for each, column in zip(self.inputs, self.columns, strict=True)
@@ -76,7 +76,7 @@ class LinearModel(NamedModel):
         return super().unknown_levels(rows)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Prices, (n,)."""
+        """Return the prices, (n,)."""
         places = {each.name: k for k, each in enumerate(self.inputs)}
         eta = np.zeros(len(values[0]) if values else 0)
         for beta, parts in self.terms:
@@ -89,9 +89,9 @@ class LinearModel(NamedModel):
 
 
 class CoefficientTable(LinearModel):
-    """Table of coefficients whose terms are named as by R, statsmodels or glum: zoneB, or zone[T.B].
+    """Table of coefficients with the term names of R, statsmodels or glum, such as zoneB or zone[T.B].
 
-    A level without a coefficient is the base. If a factor has several, the file is refused.
+    A level without a coefficient is the base level. A factor with several base levels raises an error.
     """
 
     unknown_level_message = "{} of “{}” has no coefficient and is priced as the base, in {}."
@@ -118,7 +118,7 @@ class CoefficientTable(LinearModel):
         self.inputs = tuple(Input(name, form="term") for name, _ in named if name)
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each term: the longest column name at its beginning. The rest is its level."""
+        """Find the column of each term, the longest name at the term's start; the remainder is the level."""
         if twice := sorted({name for name, n in Counter(name for name, _ in self._named).items() if n > 1}):
             raise refused(f"it has several rows of {few(twice)}", "Keep one row for each term.")
         terms: list[Term] = []
@@ -134,13 +134,13 @@ class CoefficientTable(LinearModel):
                 "Name the columns as in the training, or give a relativity for each factor and level.",
             )
         self.terms = terms
-        # R writes the level right behind the column; the others put it in brackets.
+        # R writes the level directly after the column; the other tools write it in brackets.
         self._of_r = not any("[" in name for name, _ in self._named)
         self.take_inputs({})
         super().match(None, table, output)
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on the levels used as the base; a factor with several base levels is refused."""
+        """Return sentences on the levels used as the base; a factor with several of them raises an error."""
         for each, column in zip(self.inputs, self.columns, strict=True):
             if each.levels is None:
                 continue
@@ -164,15 +164,15 @@ class CoefficientTable(LinearModel):
 
 
 def _part_of(name: str, columns: Sequence[str]) -> tuple[str, str | float] | None:
-    """Return the column that a part of a term names, with the level, or the power 1 of a number."""
+    """Return the column that a part of a term names, and the level, or the power 1 for a number."""
     name = _FACTOR.sub(r"\1", name.replace("`", ""), count=1)
     column = max((each for each in columns if name.startswith(each)), key=len, default=None)
-    rest = "" if column is None else name.removeprefix(column)
-    if column is not None and _INTERVAL.fullmatch(rest):
-        return column, rest
-    if column is None or rest.startswith(("(", "^")):
+    ending = "" if column is None else name.removeprefix(column)
+    if column is not None and _INTERVAL.fullmatch(ending):
+        return column, ending
+    if column is None or ending.startswith(("(", "^")):
         return None
-    match = _LEVEL.fullmatch(rest)
-    level = match[1] if match else rest
-    # R's truth values have the names that pandas gives them.
+    match = _LEVEL.fullmatch(ending)
+    level = match[1] if match else ending
+    # The truth values of R get the spelling of pandas.
     return column, level.capitalize() if level in ("TRUE", "FALSE") else level or 1.0

@@ -1,8 +1,8 @@
-"""Model of a price in a file: its kind, its inputs, and what all readers share.
+"""Model of a price in a file: kind of file, inputs, and functions that all model readers share.
 
-fairdash uses the metadata of a file: names, types and shapes of its inputs and outputs, its levels, and the
-link if the file records the loss. Facts that it does not state are reported, or the file is refused with the
-reason.
+fairdash uses the metadata of a file: names, types and shapes of inputs and outputs, the levels, and the link
+if the file records the loss. If the file does not state a fact, fairdash reports this, or refuses the file
+with the reason.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Array = NDArray[np.float64]
 Link = Literal["auto", "identity", "log"]
 LINKS: tuple[Link, ...] = ("auto", "identity", "log")
 
-#: Begins a note that is shown before the verdict.
+#: First words of a note that is shown before the verdict.
 DIFFERS = "The model's price differs"
-#: Bytes of a model's file, columns that it takes, and seconds that it may need each time.
+#: Maximum size of a model's file in bytes, number of inputs, and seconds per request.
 MAX_BYTES, MAX_INPUTS, MAX_SECONDS = 50 * 10**6, 1_000, 60
-#: Bytes of memory that the process may take in which it is opened.
+#: Maximum memory in bytes of the process that opens the file.
 MAX_MEMORY = 6 * 10**9
-#: File endings that are accepted, for the page.
+#: File name extensions that the page accepts.
 ENDINGS = ("onnx", "txt", "json", "ubj", "cbm", "pmml", "xml", "csv", "xlsx")
 _NO_PICKLE = (
     "Save the model by its library's own save_model, or export it as ONNX, for example with skl2onnx. "
@@ -52,9 +52,7 @@ LOG_LOSSES = ("Poisson", "Tweedie")
 
 
 def content_of(source: bytes | str | PathLike[str]) -> bytes:
-    """Return the complete content of a model's file, so that no other file is opened; StorageError if over 50
-    MB.
-    """
+    """Return the complete content of a model's file, or raise a StorageError if it exceeds 50 MB."""
     try:
         if not isinstance(source, bytes):
             with Path(source).open("rb") as file:
@@ -67,17 +65,17 @@ def content_of(source: bytes | str | PathLike[str]) -> bytes:
 
 
 def refused(why: str, hint: str = _NO_PICKLE) -> StorageError:
-    """Return the error of a file that can't be used."""
+    """Return the error for a model's file that fairdash can't use."""
     return StorageError.of(f"The model's file is refused: {why}", hint)
 
 
 def kind_of(content: bytes) -> str:
-    """Return the reader of a file by its content; its name has no effect.
+    """Return the kind of a file, which depends on its content and not on its name.
 
     Raises
     ------
     StorageError
-        No reader fits; the error describes the file.
+        No reader supports the file; the error describes the file.
     """
     for start, what, hint in _OTHER_FILES:
         if content.startswith(start):
@@ -107,7 +105,7 @@ def kind_of(content: bytes) -> str:
 
 
 def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDArray[Any]:
-    """Cells as numbers, NaN if missing, (n,); StorageError if the conversion would change their values."""
+    """Return cells as numbers, (n,), NaN if missing; raise a StorageError if this would change values."""
     name = cells.name
     if not (is_numeric_dtype(cells) or is_bool_dtype(cells)):
         hint = "Code the column as for the model's training, or export the model with its encoding."
@@ -126,7 +124,7 @@ def number_values(cells: pd.Series, kind: type[np.generic] = np.float64) -> NDAr
 
 
 def as_levels(cells: pd.Series) -> NDArray[Any]:
-    """Levels as text (n,): whole numbers without a fraction, "" for missing ones."""
+    """Return levels as text, (n,): whole numbers without a fraction, missing cells as ""."""
     if is_numeric_dtype(cells) and not is_bool_dtype(cells):
         known = cells.dropna().astype(float)
         if (known == np.round(known)).all():
@@ -135,14 +133,14 @@ def as_levels(cells: pd.Series) -> NDArray[Any]:
 
 
 def cause(error: Exception) -> str:
-    """Return the library's own words, without its codes and paths."""
+    """Return a library's error message without error codes and paths."""
     words = str(error).splitlines()[0] if str(error) else type(error).__name__
     words = re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", words)
-    kept = [each for each in words.split() if "/" not in each and "::" not in each]
-    return " ".join(kept)[:200].rstrip(". ")
+    words_of_message = [each for each in words.split() if "/" not in each and "::" not in each]
+    return " ".join(words_of_message)[:200].rstrip(". ")
 
 
-#: Names that libraries give to the columns of an array.
+#: Pattern of the names that libraries give to the columns of an array.
 _PLACE = re.compile(r"(?:Column_|f|x|feature_?)?\d+", re.IGNORECASE)
 NAME_LINK = (
     "State what it gives: “identity” for the price, “log” for its logarithm (model_link; on the page, "
@@ -158,13 +156,13 @@ class Input:
     Attributes
     ----------
     levels
-        Texts of its levels; None for a number.
+        Texts of the input's levels; None for a number.
     codes
         Numbers that the library uses for the levels, in order.
     is_text
-        Whether levels are texts that the file doesn't list.
+        Whether the input takes texts whose possible values the file doesn't list.
     form
-        Type and shape as stated in the file, if any.
+        Type and shape of the input, if the file states them.
     """
 
     name: str
@@ -178,7 +176,7 @@ class Input:
         return self.is_text or self.levels is not None
 
     def values(self, cells: pd.Series) -> NDArray[Any]:
-        """Cells as numbers with NaN if missing or unknown, or as texts, (n,)."""
+        """Return cells as numbers, NaN if missing or unknown, or as texts, (n,)."""
         if self.is_text:
             return as_levels(cells)
         if self.levels is None:
@@ -188,37 +186,37 @@ class Input:
 
 
 def coded(name: str, levels: tuple[str, ...]) -> Input:
-    """Return an input of levels that the library numbers from 0."""
+    """Return an input whose levels the library numbers from 0."""
     return Input(name, levels, tuple(map(float, range(len(levels)))))
 
 
 class NamedModel:
-    """Base of models whose file lists its inputs; readers fill the attributes before `match` is called.
+    """Base class of models whose file lists the inputs; a reader sets all attributes before it calls `match`.
 
     Attributes
     ----------
     kind, objective, size
-        Type of the file, objective of the fit, and number of trees or terms, in words.
+        Type of the file, objective of the fit, and number of trees or terms, all in words.
     inputs
-        Its inputs, in order.
+        Inputs of the model, in order.
     outputs
-        Names of its outputs for each row.
+        Names of the model's outputs for each row.
     link
-        ``"log"`` if they are logarithms of the price.
+        ``"log"`` if outputs are logarithms of the price.
     is_price
-        Whether the output is certainly not a logarithm.
+        Whether the output is certainly a price, and no logarithm.
     response
         Scale of the output, in words.
     open
         Sentences on facts that the file doesn't state.
     remarks
-        Sentences to show before a verdict.
+        Sentences that are shown before a verdict.
     names_inputs
-        Whether the file names the inputs; otherwise columns are used in order.
+        Whether the file names the inputs; if not, columns are used in order.
     unknown_level_message
-        Sentence on unknown levels, with placeholders for these, the column and the rows.
+        Sentence on unknown levels, with placeholders for the levels, the column and the rows.
     is_listed
-        Whether the file lists all its levels, so that a column without any of them is refused.
+        Whether the file lists all levels, so that a column without any known level raises an error.
     """
 
     kind = objective = size = response = ""
@@ -234,11 +232,11 @@ class NamedModel:
     _place: int | None = 0
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Prices of the values of its inputs, (n,) or (n, K)."""
+        """Return the outputs for values of the inputs, (n,) or (n, K)."""
         raise NotImplementedError
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each input among `columns`, in their order, or by name in the `table`."""
+        """Find the column of each input in `columns`, in order, or by name in `table`."""
         names = [each.name for each in self.inputs]
         if not names:
             raise refused("it has no inputs: its price is the same in every row", "Export another model.")
@@ -264,7 +262,7 @@ class NamedModel:
         self.choose(output)
 
     def choose(self, output: str | None) -> None:
-        """Choose the output that holds the price."""
+        """Choose the output that contains the price."""
         if output is not None or len(self.outputs) > 1:
             if output not in self.outputs:
                 what = f"{len(self.outputs)} outputs" if output is None else f"no output “{output}”"
@@ -272,10 +270,10 @@ class NamedModel:
             self._place = self.outputs.index(output)
 
     def settle(self, rows: pd.DataFrame) -> None:
-        """Complete facts that the file does not state from the table."""
+        """Take from the rows the facts that the file does not state."""
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
-        """Values of each input, (n,)."""
+        """Return the values of each input, (n,)."""
         self.settle(rows)
         return [each.values(rows[column]) for each, column in zip(self.inputs, self.columns, strict=True)]
 
@@ -285,17 +283,15 @@ class NamedModel:
         return made if made.ndim == 1 else made[:, self._place]
 
     def unknown_levels(self, rows: pd.DataFrame) -> tuple[str, ...]:
-        """Return sentences on cells whose level is missing or unknown; a column without known levels is
-        refused.
-        """
-        said = []
+        """Return sentences on missing or unknown levels; raise an error for a column without known levels."""
+        sentences = []
         self.settle(rows)
         for each, column in zip(self.inputs, self.columns, strict=True):
             cells = rows[column]
             if not each.has_levels:
                 continue
-            if gone := int(cells.isna().sum()):
-                said.append(f"“{column}” is missing in {counted(gone, 'row')}, priced as no level.")
+            if n_missing := int(cells.isna().sum()):
+                sentences.append(f"“{column}” is missing in {counted(n_missing, 'row')}, priced as no level.")
             known = pd.Series(as_levels(cells)[cells.notna().to_numpy()], dtype=object).value_counts()
             unknown = known[[not self.knows(each, level) for level in known.index]]
             if self.is_listed and 0 < len(unknown) == len(known):
@@ -305,16 +301,16 @@ class NamedModel:
                 )
             if len(unknown):
                 count = counted(int(unknown.sum()), "row")
-                said.append(self.unknown_level_message.format(few(sorted(unknown.index)), column, count))
-        return tuple(said)
+                sentences.append(self.unknown_level_message.format(few(sorted(unknown.index)), column, count))
+        return tuple(sentences)
 
     def knows(self, which: Input, level: str) -> bool:
-        """Return whether an input has a level, according to the file."""
+        """Return whether the file lists a level of an input."""
         return which.levels is None or level in which.levels
 
     @property
     def about(self) -> dict[str, Any]:
-        """Description of the file in its own terms, as plain values."""
+        """Description of the file as plain values, for the user."""
         listed = [
             {
                 "name": each.name, "type": each.form or ("levels" if each.has_levels else "number"),

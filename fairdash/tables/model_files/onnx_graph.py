@@ -1,4 +1,4 @@
-"""Models in ONNX, which holds operators but no program code, run by onnxruntime."""
+"""Models in ONNX, a format with operators and without program code, run by onnxruntime."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from fairdash.tables.model_files.model_file import (
 )
 from fairdash.utils.text import counted
 
-#: Types of inputs; only floats hold missing cells and fractions.
+#: Types of inputs; only floats can represent missing cells and fractions.
 _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
 _NUMBERS = {**_FLOATS, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
 _TEXT = "tensor(string)"
 
 
 class OnnxModel(NamedModel):
-    """Model in an ONNX file; parameters as those of the readers of trees.
+    """Model in an ONNX file, with the parameters of the other model readers.
 
-    Without names of columns, its single input (n, p) takes them in their order.
+    A single input (n, p) without column names receives the columns in order.
     """
 
-    # The operators may treat a level that the file does not list in any way.
+    # The effect of a level that the file does not list depends on the operators.
     unknown_level_message, is_listed = "The model does not know {} of “{}”, in {}.", False
 
     def __init__(self, content: bytes, _: Link = "auto") -> None:
@@ -45,11 +45,11 @@ class OnnxModel(NamedModel):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = 1, 4
-        # No part of the file is computed before its time is limited.
+        # Optimisation is off, because it would compute parts of the model before the time limit applies.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             self._session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # The library's errors share no base class; the cause is kept.
+        except Exception as error:  # onnxruntime's errors share no base class.
             raise refused(f"it is not a self-contained ONNX model ({cause(error)})") from error
         self._content, self._held = content, self._session.get_inputs()
         if not 0 < len(self._held) <= MAX_INPUTS:
@@ -82,22 +82,22 @@ class OnnxModel(NamedModel):
             )
 
     def _may_have_a_link(self, producer: str) -> bool:
-        """Return whether exporters write such a model without its link, as for trees and additive models."""
-        held = self._content
-        trees = b"TreeEnsembleRegressor" in held and b"AVERAGE" not in held
-        return (trees and b"\x22\x03Exp" not in held) or producer == "ebm2onnx"
+        """Return whether models of this producer may lack a link, as exported trees and additive ones do."""
+        content = self._content
+        trees = b"TreeEnsembleRegressor" in content and b"AVERAGE" not in content
+        return (trees and b"\x22\x03Exp" not in content) or producer == "ebm2onnx"
 
     def match(self, columns: Sequence[str] | None, table: Sequence[str], output: str | None) -> None:
-        """Find the column of each input, or of each position in its single input."""
-        taken = table if columns is None else columns
-        if len(self._held) == 1 and self._held[0].name not in taken:
+        """Find the column of each input, or of each position in a single input."""
+        names = table if columns is None else columns
+        if len(self._held) == 1 and self._held[0].name not in names:
             (only,), shape = self.inputs, self._held[0].shape
-            width = shape[-1] if len(shape) == 2 and isinstance(shape[-1], int) else len(taken)
+            width = shape[-1] if len(shape) == 2 and isinstance(shape[-1], int) else len(names)
             self.inputs, self.names_inputs = (only,) * width, False
         super().match(columns, table, output)
 
     def choose(self, output: str | None) -> None:
-        """Choose the output that holds the price, and the position in each row, None if there is only one."""
+        """Choose the output that contains the price, and the position in a row, None for a single number."""
         outputs = {each.name: each for each in self._session.get_outputs()}
         listed = ", ".join(f"“{name}” ({each.type})" for name, each in outputs.items())
         self._place = None
@@ -118,25 +118,25 @@ class OnnxModel(NamedModel):
         self._output = output
 
     def knows(self, which: Input, level: str) -> bool:
-        """Return whether the file lists a level, which ONNX writes after its length and its field's number.
+        """Return whether the file contains a level's text, preceded by a field number and the text's length.
 
-        The fields are AttributeProto.strings and TensorProto.string_data.
+        The fields with levels are AttributeProto.strings and TensorProto.string_data.
         """
-        held = level.encode()
-        length = bytes([len(held)]) if len(held) < 128 else bytes([len(held) % 128 + 128, len(held) // 128])
-        is_there = any(field + length + held in self._content for field in (b"\x4a", b"\x32"))
+        text = level.encode()
+        length = bytes([len(text)]) if len(text) < 128 else bytes([len(text) % 128 + 128, len(text) // 128])
+        is_there = any(field + length + text in self._content for field in (b"\x4a", b"\x32"))
         return is_there or not which.is_text
 
     def values(self, rows: pd.DataFrame) -> list[NDArray[Any]]:
-        """Values of each input, (n,), with the type of the input."""
-        held = self._held if self.names_inputs else self._held * len(self.columns)
+        """Return the values of each input, (n,), in the type of the input."""
+        types = self._held if self.names_inputs else self._held * len(self.columns)
         return [
             as_levels(rows[name]) if each.type == _TEXT else number_values(rows[name], _NUMBERS[each.type])
-            for name, each in zip(self.columns, held, strict=True)
+            for name, each in zip(self.columns, types, strict=True)
         ]
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
-        """Output for the values of its inputs, (n,)."""
+        """Return the output for values of the inputs, (n,)."""
         import onnxruntime
 
         if self.names_inputs:
@@ -160,7 +160,7 @@ class OnnxModel(NamedModel):
 
 
 def _catboost_loss(params: str) -> str:
-    """Return the loss that CatBoost records in a file's metadata; "" for none."""
+    """Return the loss that CatBoost writes into a file's metadata; "" without a loss."""
     try:
         return str(json.loads(params)["loss_function"]["type"])
     except (ValueError, KeyError, TypeError):

@@ -1,7 +1,7 @@
-"""GLMs in PMML: GeneralRegressionModel, as R's pmml writes it, and RegressionModel, with link and offset.
+"""GLMs in PMML: GeneralRegressionModel, which R's pmml writes, and RegressionModel, with link and offset.
 
-Specification: https://dmg.org/pmml/v4-4-1/GeneralRegression.html and …/Regression.html. Trees and other
-models are refused, and so are transformations of inputs.
+Specification: https://dmg.org/pmml/v4-4-1/GeneralRegression.html and …/Regression.html. fairdash refuses
+trees, other models, and transformations of inputs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ITS_PRICES = "Export the model as ONNX, or audit a column of its prices."
 
 
 class PmmlModel(LinearModel):
-    """GLM in a PMML file; parameters as those of the readers of trees."""
+    """GLM in a PMML file, with the parameters of the other model readers."""
 
     def __init__(self, content: bytes, link: Link) -> None:
         try:
@@ -61,7 +61,7 @@ class PmmlModel(LinearModel):
         self.take_inputs(self._more_levels(root))
 
     def _general(self, model: ElementTree.Element) -> list[Term]:
-        """Terms of a GeneralRegressionModel."""
+        """Return the terms of a GeneralRegressionModel."""
         if model.get("trialsVariable") or model.get("trialsValue"):
             raise refused("it predicts a number of trials", _ITS_PRICES)
         factors = {each.get("name", "") for each in model.findall("FactorList/Predictor")}
@@ -99,7 +99,7 @@ class PmmlModel(LinearModel):
         return terms
 
     def _regression(self, model: ElementTree.Element) -> list[Term]:
-        """Terms of a RegressionModel."""
+        """Return the terms of a RegressionModel."""
         tables = model.findall("RegressionTable")
         is_chance = model.get("functionName") == "classification"
         if len(tables) != 1 and not (is_chance and len(tables) == 2 and not len(tables[1])):
@@ -119,7 +119,7 @@ class PmmlModel(LinearModel):
         return terms
 
     def _inverse(self, model: ElementTree.Element, link: Link) -> Callable[[Array], Any]:
-        """Inverse of the link that the file names."""
+        """Return the inverse of the link that the file names."""
         if model.tag == "RegressionModel":
             name = model.get("normalizationMethod", "none")
         elif (name := model.get("linkFunction", "")) == "" and model.get("modelType") in _LINKLESS:
@@ -140,12 +140,12 @@ class PmmlModel(LinearModel):
         return _INVERSE[name]
 
     def _more_levels(self, root: ElementTree.Element) -> dict[str, list[str]]:
-        """Levels in the data dictionary, besides those of the coefficients."""
-        found = {}
+        """Return the levels in the data dictionary, in addition to the levels of the coefficients."""
+        levels_of = {}
         for each in root.iter("DataField"):
             name = each.get("name", "")
             valid = [one for one in each.iter("Value") if one.get("property", "valid") == "valid"]
-            found[name] = [one.get("value", "") for one in valid]
+            levels_of[name] = [one.get("value", "") for one in valid]
             if not valid and name in self.with_levels:
                 self.open += (f"Which level of “{name}” is the base: the file lists none.",)
-        return found
+        return levels_of

@@ -1,4 +1,4 @@
-"""Reader of delimited text, which detects the delimiter, checks the widths of rows and keeps line numbers."""
+"""Reader of delimited text, which detects the delimiter, checks rows' widths and stores line numbers."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from fairdash.utils.text import counted
 
 DELIMITERS = (",", ";", "\t", "|")
 
-#: Maximum number of characters in the search for the delimiter, and of cells split at a time.
+#: Maximum number of characters in the search for the delimiter, and of cells that are split at a time.
 _SAMPLE = 2**18
 _CELLS_AT_ONCE = 500_000
-#: Encodings in which the bytes of line ends and delimiters occur in no other character.
+#: Encodings in which bytes of line ends and delimiters never occur inside another character.
 _BY_BYTES = frozenset({"utf-8", "utf-8-sig", "cp1252"})
-#: Minimum share of rows with the same width; below it, spaces may separate the cells.
+#: Minimum share of rows with the same width: if the share is lower, spaces may separate the cells.
 _MIN_AGREEING = 0.5
-#: Number of rows to check whether the first one contains labels.
+#: Number of rows used to detect whether the first row contains labels.
 _ROWS_OF_LABELS = 200
-#: Number of progress reports for the columns.
+#: Number of progress reports while columns are read.
 _TOLD = 20
 
 
@@ -60,7 +60,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     content
         Content of the file.
     options
-        Options set by the user; all others are detected.
+        Options set by the user; the reader detects all other options.
 
     Raises
     ------
@@ -77,31 +77,31 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
     if delimiter is None and (delimiter := _announced_delimiter(text)) is None:
         delimiter, agreeing = _find_delimiter(text)
     _check_delimiter(delimiter)
-    seen, said = (encoding, delimiter), list[str]()
+    seen, remarks = (encoding, delimiter), list[str]()
     text.seek(0)
     first = text.readline()
     if options.delimiter in (None, "\t") and "\\" in first and is_of_eurostat(first):
         text.seek(0)
         plain, note = eurostat_as_tabs(text.read())
-        seen, delimiter, said, content, encoding = (encoding, "\t"), "\t", [note], plain.encode(), "utf-8"
+        seen, delimiter, remarks, content, encoding = (encoding, "\t"), "\t", [note], plain.encode(), "utf-8"
     elif agreeing < _MIN_AGREEING or delimiter == " ":
         text.seek(0)
         if (aligned := spaced_as_tabs(text.read())) is not None:
             seen, delimiter, content, encoding = (encoding, " "), "\t", aligned.encode(), "utf-8"
     text = io.TextIOWrapper(io.BytesIO(content), encoding=encoding, newline="")
-    # The number of delimiters bounds the header's cells, even with quotes. There may be a title above it.
+    # The largest number of delimiters in the first lines, titles included, limits the header's cells.
     width = max(line.count(delimiter) for line in [text.readline(), *islice(text, ROWS_ABOVE - 1)]) + 1
     check_shape(max(content.count(b"\n"), content.count(b"\r")), width, about="about ")
 
     row, keep = options.header_row, options.keep_below
-    found = cut_plain(content, encoding, delimiter=delimiter, header_row=row, keep_below=keep)
-    if found is None:
-        found = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
-    header, cells, lines, notes = _without_second_header(*found)
+    table_cells = cut_plain(content, encoding, delimiter=delimiter, header_row=row, keep_below=keep)
+    if table_cells is None:
+        table_cells = cut(text, delimiter=delimiter, header_row=row, keep_below=keep)
+    header, cells, lines, notes = _without_second_header(*table_cells)
     # If spaces align the columns, an empty cell needs a mark, such as a dot.
     marks = (*MISSING_MARKS, *ERRORS, *("." if seen[1] == " " else ""))
     table = TableBuilder(header, lines, options, default_marks=marks)
-    table.notes += [*said, *notes]
+    table.notes += [*remarks, *notes]
     columns = []
     for k, (name, each) in enumerate(zip(table.names, cells, strict=True), start=1):
         if k % max(1, len(cells) // _TOLD) == 0:
@@ -113,7 +113,7 @@ def read_delimited(content: bytes, options: ReadingOptions) -> tuple[pd.DataFram
 
 def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarray, notes: list[str]) -> Cut:
     """Leave out a first row with labels or units of the columns, and add a note."""
-    # If the first row has a number, it is no second row of headers, which is the usual case.
+    # A first row with a number, which is the usual case, contains no labels.
     if not any(LIKE_NUMBER.fullmatch(str(column[0])) for column in cells):
         top = [[str(cell) for cell in column[:_ROWS_OF_LABELS]] for column in cells]
         if len(lines) > 1 and is_second_header([each[0] for each in top], [each[1:] for each in top]):
@@ -123,7 +123,7 @@ def _without_second_header(header: list[str], cells: list[Any], lines: np.ndarra
 
 
 def _check_delimiter(delimiter: str) -> None:
-    """Reject a delimiter unless it is one character that does not occur in cells or line ends."""
+    """Raise an error unless the delimiter is one character that does not occur in cells or line ends."""
     if len(delimiter) != 1 or delimiter.isalnum() or delimiter in '"\r\n\0.+-':
         raise OptionError.of(
             "this can't be a delimiter", "Choose one character, such as a comma, a semicolon or a tab."
@@ -143,8 +143,8 @@ def _announced_delimiter(text: io.TextIOBase) -> str | None:
 def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
     """Return the delimiter for which most rows have as many cells as the header, and the share of these rows.
 
-    The first row may be a title above the header. A delimiter for which more rows agree with each other is
-    then better, if the first of these rows has names. If no delimiter occurs, the result is the comma.
+    Because the first row may be a title above the header, a delimiter is better if more rows have equal
+    widths and the first of these rows has names. If no delimiter occurs, the result is the comma.
     """
     text.seek(0)
     sample = text.read(_SAMPLE)
@@ -156,14 +156,14 @@ def _find_delimiter(text: io.TextIOBase) -> tuple[str, float]:
     for delimiter in DELIMITERS:
         rows = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
         try:
-            found = [row for row in islice(rows, 1000) if row]
+            records = [row for row in islice(rows, 1000) if row]
         except csv.Error:
             continue
-        if not found:
+        if not records:
             continue
-        widths = [len(row) for row in found]
+        widths = [len(row) for row in records]
         usual, times = Counter(widths).most_common(1)[0]
-        names = next(row for row in found if len(row) == usual)
+        names = next(row for row in records if len(row) == usual)
         if usual > 1 and not any(cell.strip()[:1].isdigit() for cell in names):
             score = (times / len(widths), usual)
             below_title, title_score = max((below_title, title_score), (delimiter, score), key=itemgetter(1))
@@ -182,10 +182,10 @@ Cut = tuple[list[str], list[Any], np.ndarray, list[str]]
 def cut_plain(
     content: bytes, encoding: str, *, delimiter: str, header_row: int | None = None, keep_below: bool = False
 ) -> Cut | None:
-    """Split a text without quotes like :func:`cut`, ten times as fast, because each line is a row.
+    """Split a text without quotes like :func:`cut`, but ten times as fast, because each line is a row.
 
     The result is None without pyarrow, if the text may have quotes, or if a row's width differs from the
-    header's. :func:`cut` then finds the problem.
+    header's, so that :func:`cut` reports the problem.
     """
     if not has("pyarrow"):
         return None
@@ -195,7 +195,7 @@ def cut_plain(
     is_plain = encoding in _BY_BYTES and delimiter.isascii() and b'"' not in content
     if not is_plain or content.count(b"\r") != content.count(b"\r\n"):
         return None
-    # These are the positions after each line end; index k belongs to line k + 1.
+    # The array contains the position after each line end; index k belongs to line k + 1.
     ends = np.flatnonzero(np.frombuffer(content, dtype=np.uint8) == ord("\n")) + 1
     if not len(ends) or ends[-1] != len(content):
         ends = np.append(ends, len(content))
@@ -209,11 +209,11 @@ def cut_plain(
         return None
     begin, end, below = first[0] - 1, len(ends), list[int]()
     if not keep_below:
-        held = max(begin, end - ROWS_BELOW)
-        tail = io.StringIO(content[starts[held] :].decode(encoding), newline="")
-        last = [(line + held, row) for line, row in _records(tail, delimiter)]
-        end = held + len(list(_down_to_below(iter(last), below)))
-    # An empty line has only its line end.
+        checked = max(begin, end - ROWS_BELOW)
+        tail = io.StringIO(content[starts[checked] :].decode(encoding), newline="")
+        last = [(line + checked, row) for line, row in _records(tail, delimiter)]
+        end = checked + len(list(_without_rows_below(iter(last), below)))
+    # An empty line consists only of a line end.
     kinds = np.frombuffer(content, dtype=np.uint8)[starts[begin:end]]
     filled = np.flatnonzero(~np.isin(kinds, (ord("\r"), ord("\n")))) + begin
     if not len(filled):
@@ -253,9 +253,9 @@ def cut(
     Returns
     -------
     header
-        Unchanged cells of the header.
+        Cells of the header, unchanged.
     columns
-        Texts of each column, n each.
+        For each column, its n texts.
     lines : array of int64, shape (n,)
         Line of the file on which each row begins; the first line is 1.
     notes
@@ -272,7 +272,7 @@ def cut(
     header, records, n_empty, notes = _header(_records(text, delimiter), header_row)
     below: list[int] = []
     if not keep_below:
-        records = _down_to_below(records, below)
+        records = _without_rows_below(records, below)
     width = len(header)
     chunks: list[list[Any]] = [[] for _ in header]
     lines, odd_lines, odd_widths = array("q"), array("q"), Counter[int]()
@@ -292,7 +292,7 @@ def cut(
                 chunk.append(texts_of(cells))
         tell(f"{len(lines):,} rows so far")
     if odd_lines:
-        raise ReadingError(_ragged(width, odd_widths, odd_lines))
+        raise ReadingError(_unequal_widths(width, odd_widths, odd_lines))
     if not lines:
         raise no_rows()
     notes += _said_of_lines(below, n_empty)
@@ -310,7 +310,7 @@ _Record = tuple[int, list[str]]
 def _header(
     records: Iterator[_Record], chosen: int | None
 ) -> tuple[list[str], Iterator[_Record], int, list[str]]:
-    """Return the header's cells, the records below it, skipped empty lines, and notes on rows above."""
+    """Return the header's cells, the records below it, skipped empty lines, and notes on rows above it."""
     first: list[_Record] = []
     n_filled = 0
     for line, row in records:
@@ -324,10 +324,10 @@ def _header(
     if not filled:
         raise empty_file()
     if chosen is None:
-        told = [place for place in filled if any(map(str.strip, first[place][1]))]
-        # If all cells are blank, the first row is the header.
-        at = told[header_at([first[place][1] for place in told])] if told else filled[0]
-        at = at if told and at != told[0] else filled[0]
+        not_blank = [place for place in filled if any(map(str.strip, first[place][1]))]
+        # If all cells of the file are blank, the first row is the header.
+        at = not_blank[header_at([first[place][1] for place in not_blank])] if not_blank else filled[0]
+        at = at if not_blank and at != not_blank[0] else filled[0]
     else:
         at = filled[-1]
         if first[at][0] != chosen:
@@ -339,27 +339,27 @@ def _header(
     return header, chain(first[at + 1 :], records), n_empty, notes
 
 
-def _down_to_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
-    """Yield the records without totals and notes at their end, and add the lines of these to `below`."""
-    held: deque[_Record] = deque()
+def _without_rows_below(records: Iterator[_Record], below: list[int]) -> Iterator[_Record]:
+    """Yield the records above final totals and notes, and add the lines of totals and notes to `below`."""
+    window: deque[_Record] = deque()
     for record in records:
-        held.append(record)
-        if len(held) > ROWS_BELOW:
-            yield held.popleft()
-    kept = list(held)
-    n_below = rows_below(kept)
-    # The blank rows before totals and notes are removed, too.
-    while n_below and (len(below) < n_below or not any(map(str.strip, kept[-1][1]))):
-        line, row = kept.pop()
+        window.append(record)
+        if len(window) > ROWS_BELOW:
+            yield window.popleft()
+    last = list(window)
+    n_below = rows_below(last)
+    # Blank rows before totals and notes are also removed.
+    while n_below and (len(below) < n_below or not any(map(str.strip, last[-1][1]))):
+        line, row = last.pop()
         if any(map(str.strip, row)):
             below.insert(0, line)
-    yield from kept
+    yield from last
 
 
-def _ragged(width: int, widths: Counter[int], lines: array[int]) -> Problem:
-    found = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
+def _unequal_widths(width: int, widths: Counter[int], lines: array[int]) -> Problem:
+    listed = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
     return Problem(
-        what=f"the header has {counted(width, 'cell')}, but there are rows of another width: {found}"
+        what=f"the header has {counted(width, 'cell')}, but there are rows of another width: {listed}"
         + (", …" if len(widths) > 5 else ""),
         hint="Check the delimiter, and put quotes around cells that contain it.",
         lines=list(lines[:5]),
@@ -373,7 +373,7 @@ def _announces_delimiter(first: list[str]) -> bool:
 
 
 def _records(text: io.TextIOBase, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record of a text, including empty lines: the line on which it begins, and its cells."""
+    """Yield each record of a text, including empty lines, as the record's first line and its cells."""
     reader, line = csv.reader(text, delimiter=delimiter, strict=True), 1
     try:
         for row in reader:

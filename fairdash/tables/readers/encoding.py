@@ -7,7 +7,7 @@ import re
 
 from fairdash.errors import OptionError, ReadingError
 
-#: First bytes of other files that users rename to .csv, or save under a table's name by mistake.
+#: First bytes of other kinds of files, which users rename to .csv or save under a table's name by mistake.
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -55,21 +55,21 @@ _TO_CSV = "Save the table as CSV (or tab-separated text) and open that file."
 
 
 def encoding_name(encoding: str) -> str:
-    """Return an encoding's common name."""
+    """Return the common name of an encoding."""
     return _NAMES.get(encoding, encoding.upper())
 
 
 def text_encoding(content: bytes, chosen: str | None) -> str:
     """Return the canonical name of a text's encoding, as selected by the user or as detected.
 
-    A byte order mark determines the encoding. Without a mark it is UTF-8 if possible, and else Windows-1252.
+    A byte order mark determines the encoding. Without a mark, it is UTF-8 if possible, and else Windows-1252.
 
     Raises
     ------
     ReadingError
-        The file is not text, or none of these encodings fits.
+        The file is not text, or neither UTF-8 nor Windows-1252 can decode it.
     OptionError
-        The selected encoding does not exist.
+        The encoding that the user selected does not exist.
     """
     if chosen is not None:
         chosen = _check_encoding(content, chosen)
@@ -78,7 +78,7 @@ def text_encoding(content: bytes, chosen: str | None) -> str:
 
 
 def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
-    """Reject other kinds of files, and NUL bytes unless the encoding is UTF-16 or UTF-32."""
+    """Raise an error for other kinds of files, and for NUL bytes unless the encoding is UTF-16 or UTF-32."""
     for signature, what in _SIGNATURES:
         if content.startswith(signature):
             raise ReadingError.of(f"this file is {what}, not a text table", _TO_CSV)
@@ -96,7 +96,7 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     # Tabs, line ends, form feeds, the old end-of-file mark and escapes may occur in text.
     control = sum(sample.count(bytes([code])) for code in range(1, 32) if code not in b"\t\n\r\v\f\x1a\x1b")
     if b"\x00" in content or control > len(sample) / 200:
-        # An ORC file has these letters at both ends, and a text may begin with them.
+        # An ORC file has the letters ORC at both ends, whereas a text may begin with them.
         is_orc = content.startswith(b"ORC") and content[-4:-1] == b"ORC"
         what = "is an ORC file" if is_orc else "holds binary data"
         raise ReadingError.of(f"this file {what}, not a text table", _TO_CSV)

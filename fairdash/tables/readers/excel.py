@@ -1,8 +1,8 @@
 """Reader of Excel workbooks (.xlsx, .xlsm), which checks a workbook before a fast engine reads it.
 
-An .xlsx file is a zip archive of XML. A few kilobytes can unpack to gigabytes, address the last of 17 billion
-cells, or repeat a long text a million times. Each part is therefore unpacked only up to a limit, and the
-numbers of rows, columns and characters are checked before the cells are read.
+An .xlsx file is a zip archive of XML. A few kilobytes of archive can unpack to gigabytes, address the last of
+17 billion cells, or repeat a long text a million times. The reader therefore unpacks each part only up to a
+limit, and checks the numbers of rows, columns and characters before it reads the cells.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def is_workbook(names: Sequence[str]) -> bool:
 
 
 def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read one sheet of a workbook: the selected sheet, or else the first visible one.
+    """Read one sheet of a workbook: the sheet that the user selected, or else the first visible sheet.
 
     The header is the first row that is neither empty nor a title.
 
@@ -96,13 +96,13 @@ class Sheet:
     name
         Name of the sheet.
     rows
-        Cells by row, from the first used row and column; an empty cell is ``""``.
+        Cells by row, starting at the first used row and column; an empty cell is ``""``.
     first_line
-        Number of the first of these rows, from 1.
+        Number of the first used row, from 1.
     xml
-        Part of the file with the sheet.
+        Content of the file's part with the sheet.
     all, hidden
-        Names of the workbook's sheets in order, and names of the hidden ones.
+        Names of the workbook's sheets in order, and names of the hidden sheets.
     """
 
     name: str
@@ -114,7 +114,7 @@ class Sheet:
 
 
 def read_sheet(content: bytes, name: str | None) -> Sheet:
-    """Read the unchanged cells of a sheet after a check of its size; errors as in :func:`read_excel`."""
+    """Read a sheet's unchanged cells after a check of its size, with the errors of :func:`read_excel`."""
     import python_calamine
 
     parts = _parts(content)
@@ -154,8 +154,8 @@ def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) 
         raise OptionError.of("the workbook has no sheet of this name", f"It has {few(sheets)}.")
     if not sheets:
         raise ReadingError.of("the workbook has no sheet with cells", "Choose another file.")
-    seen = (each for each in sheets if each not in hidden)
-    return name if name is not None else next(seen, next(iter(sheets)))
+    visible_sheets = (each for each in sheets if each not in hidden)
+    return name if name is not None else next(visible_sheets, next(iter(sheets)))
 
 
 def _parts(content: bytes) -> dict[str, bytes]:
@@ -195,7 +195,7 @@ def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 
 def _refuse_entities(part: bytes) -> None:
-    # No spreadsheet program writes a document type. UTF-16 is rejected, because it would hide one.
+    # No spreadsheet program writes a document type. UTF-16 is rejected, because it could hide one.
     if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\x00" in part[:200] or part[:2] in _UTF16:
         raise ReadingError.of(
             "the workbook declares XML entities, or is written in an unusual way",
@@ -218,19 +218,19 @@ def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
     for link in links:
         target = link.get("Target", "")
         targets[link.get("Id")] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
-    found, hidden = {}, []
+    sheets, hidden = {}, []
     for one in book.iter(f"{_MAIN}sheet"):
         name, part = one.get("name"), targets.get(one.get(_LINK), "")
-        # The list of sheets also has charts and macros. If a name occurs twice, the first sheet counts.
-        if name is not None and name not in found and part in parts and b"sheetData" in parts[part]:
-            found[name] = part
+        # The list of sheets also has charts and macros. If two sheets have one name, the first is used.
+        if name is not None and name not in sheets and part in parts and b"sheetData" in parts[part]:
+            sheets[name] = part
             if one.get("state", "visible") != "visible":
                 hidden.append(name)
-    return found, hidden
+    return sheets, hidden
 
 
 def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
-    """Reject a too large sheet, because the reader allocates all cells from the first to the last corner."""
+    """Raise an error for a too large sheet, because the reader allocates all cells between the corners."""
     count = rows = 0
     widest: dict[bytes, int] = {}
     for column, row in _CELL.findall(cells):
@@ -313,14 +313,14 @@ def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
 
 
 def _place_of(row: int, filled: list[int]) -> int:
-    """Return the index of a row of the sheet's used part among the non-empty rows."""
+    """Return the index, among the non-empty rows, of a row of the sheet's used part."""
     if row not in filled:
         raise no_such_header(row + 1)
     return filled.index(row)
 
 
 def refuse_formulas(sheet: bytes) -> None:
-    """Reject formulas without stored results."""
+    """Raise an error for formulas without stored results."""
     without: dict[str, list[int]] = {}
     if b"<f" in sheet or b":f" in sheet:
         for column, line in _NO_RESULT.findall(sheet):
@@ -341,7 +341,7 @@ def refuse_formulas(sheet: bytes) -> None:
 def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
     kinds = {type(cell) for cell in cells if cell != ""}
     if kinds and not kinds <= {int, float} and not kinds <= {datetime.date, datetime.datetime}:
-        # The type of a column with mixed cells is detected from their texts, as in a delimited file.
+        # The type of a column with mixed cells is detected from the cells' texts, as in a delimited file.
         TextColumn(name, [_written(cell) for cell in cells], table).add()
         return
     empty = np.array([isinstance(cell, str) for cell in cells])

@@ -1,8 +1,8 @@
 r"""Conversion of text tables without a delimiter, and detection of a second header row.
 
 Spaces may align the columns, as in files of the Human Mortality Database and of R's ``write.table``. Eurostat
-writes several keys in the first column of a file with tabs, ``:`` for a missing number, and flags after
-numbers. The U.S. Census Bureau writes labels below the names.
+writes several keys in the first column of a tab-separated file, ``:`` for a missing number, and flags after
+numbers. The U.S. Census Bureau writes labels below the column names.
 
 >>> spaced_as_tabs("  Year  Age   Total\n  1900   0   0.1\n").splitlines()
 ['Year\tAge\tTotal', '1900\t0\t0.1']
@@ -21,7 +21,7 @@ from fairdash.tables.readers.text_column import ERRORS, MISSING_MARKS
 
 #: Pattern of a cell between spaces, either quoted or without a space.
 _CELL = re.compile(r'"(?:[^"]|"")*"|\S+')
-#: Number of lines to check, minimum share with equal numbers of cells, and minimum number of numeric columns.
+#: Number of lines to check, minimum share of lines with equal widths, and minimum number of numeric columns.
 _LINES, _AGREEING, _MIN_NUMBERS = 1_000, 0.95, 2
 #: Minimum share of numbers among a column's cells below a label.
 _NUMBERS = 0.9
@@ -32,8 +32,8 @@ _FLAGGED = re.compile(r"\s*(:|-?\d[\d.]*)\s*([a-z]*)\s*")
 def spaced_as_tabs(text: str) -> str | None:
     """Replace spaces between columns by tabs; return None for texts without aligned columns.
 
-    If rows begin with row names, the header lacks a cell, so an empty cell is added at its start. Lines keep
-    their numbers.
+    If rows begin with row names, the header lacks a cell, so an empty cell is added at its start. Line
+    numbers do not change.
     """
     lines = text.splitlines()
     cut = [_CELL.findall(line) for line in islice(lines, _LINES)]
@@ -72,21 +72,21 @@ def is_of_eurostat(header: str) -> bool:
 def eurostat_as_tabs(text: str) -> tuple[str, str]:
     """Return a table of Eurostat with a separate column for each key, and a note."""
     n_keys = text.partition("\\")[0].count(",") + 1
-    flags, made = Counter[str](), list[str]()
+    flags, rows = Counter[str](), list[str]()
     for line in text.splitlines():
         keys, *cells = line.split("\t")
         key_names = keys.split(",")
-        if not made:
+        if not rows:
             key_names[-1] = key_names[-1].partition("\\")[0]
         elif len(key_names) == n_keys:
             for place, cell in enumerate(cells):
                 if (read := _FLAGGED.fullmatch(cell)) is not None:
                     cells[place] = "" if read[1] == ":" else read[1]
                     flags[read[2]] += bool(read[2])
-        made.append("\t".join((*key_names, *cells)))
-    said = ", ".join(f"{flag} ({count:,})" for flag, count in sorted(flags.items()) if flag)
+        rows.append("\t".join((*key_names, *cells)))
+    counts = ", ".join(f"{flag} ({count:,})" for flag, count in sorted(flags.items()) if flag)
     note = f"The first column is split at its commas into {n_keys}, and “:” is a missing cell."
-    return "\n".join(made) + "\n", note + (f" Flags behind numbers are left out: {said}." if said else "")
+    return "\n".join(rows) + "\n", note + (f" Flags behind numbers are left out: {counts}." if counts else "")
 
 
 def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
@@ -97,7 +97,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
     first
         Cells of the first row.
     following
-        Cells of some following rows, by column.
+        Cells of the next few rows, by column.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def is_second_header(first: Sequence[str], following: Sequence[Sequence[str]]) -
         if LIKE_NUMBER.fullmatch(cell):
             return False
         if known and numbers >= _NUMBERS * len(known):
-            # A mark of missing cells is not a label.
+            # The mark of a missing cell is not a label.
             if not cell or cell in (*MISSING_MARKS, *ERRORS, *known):
                 return False
             labelled += 1

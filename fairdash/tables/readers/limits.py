@@ -13,10 +13,10 @@ MAX_CELLS = 50 * 10**6
 MAX_PARQUET_CELLS = 100 * 10**6
 MAX_COLUMNS = 10_000
 PARQUET_MARK = b"PAR1"
-#: Memory in bytes that reading a typed table may always use; the limit is higher on a large machine.
+#: Memory in bytes that a typed table may always use while it is read; a large machine has a higher limit.
 MAX_MEMORY = 1_500 * 10**6
-#: Minimum number of bytes per cell, for the cell, its number and the table, and per row, for its number and
-#: line. Texts and missing cells need more.
+#: Minimum memory in bytes per cell (the cell, its number, its copy in the table) and per row (number and
+#: line). Texts and missing cells need more memory.
 _PER_CELL, _PER_ROW = 24, 16
 
 
@@ -49,7 +49,7 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
     Parameters
     ----------
     about
-        Word before the counts if these are estimates.
+        Word before the counts if the counts are estimates.
     most
         Maximum number of cells; by default MAX_CELLS.
 
@@ -66,7 +66,7 @@ def check_shape(rows: int, columns: int, *, about: str = "", most: int | None = 
 
 
 def check_memory(rows: int, columns: int) -> None:
-    """Check the memory that a table's cells need, regardless of the file's size.
+    """Check the memory that a table's cells need, which does not depend on the file's size.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Reader of R's files: a data frame of an ``.rda`` file, or the single one of an ``.rds`` file.
+"""Reader of R's files: one data frame of an ``.rda`` file, or the single data frame of an ``.rds`` file.
 
-The library rdata returns the raw storage of objects with unknown classes. It returns 64-bit integers as
-floats with other values, for example. This module has a constructor for each supported class. Columns of all
-other classes are left out and named.
+The library rdata returns the raw storage of objects with unknown classes. For example, rdata returns 64-bit
+integers as floats with other values. This module has a constructor for each supported class. Columns of all
+other classes are left out, and a note names them.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from fairdash.utils.text import few
 
 #: First bytes of an unpacked .rda file, binary or text.
 _RDA = (b"RDX2\nX\n", b"RDX3\nX\n", b"RDA2\nA\n", b"RDA3\nA\n")
-#: Pattern for the first bytes of R's files. An .rds file in text form has the versions of R that write and
-#: read it.
+#: Pattern for the first bytes of R's files. The first bytes of an .rds file in text form include the versions
+#: of R that write and read the file.
 R_FILE = re.compile(rb"RD(?:X[23]\nX|A[23]\nA)\n|X\n\0\0\0[\x02\x03]|A\n[23]\n\d{6}\n(?:131840|197888)\n")
-#: Name for the table of an .rds file, which has no name.
+#: Name for the table of an .rds file, which does not store a name.
 _ALONE = "table"
 #: R's missing value among 64-bit integers.
 _MISSING_64 = np.iinfo(np.int64).min
 
 
 class _Column(NamedTuple):
-    """Cells of a supported class, and a note on them; `{}` stands for the column."""
+    """Cells of a supported class, and a note, in which `{}` stands for the column."""
 
     values: Any
     note: str = ""
 
 
 class _Unknown(NamedTuple):
-    """Object of a class without a constructor."""
+    """Object whose class has no constructor."""
 
     kind: str
 
@@ -54,7 +54,7 @@ class _Frame(NamedTuple):
 
 
 def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a data frame of an unpacked ``.rda`` or ``.rds`` file: the selected one, or else the first.
+    """Read a data frame of an unpacked ``.rda`` or ``.rds`` file: the selected data frame, or else the first.
 
     Raises
     ------
@@ -63,9 +63,9 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
     OptionError
         There is no data frame with that name.
     """
-    found, said = _objects(content)
-    frames = {name: each for name, each in found.items() if isinstance(each, _Frame)}
-    others = [name for name in found if name not in frames]
+    objects, warnings_of_rdata = _objects(content)
+    frames = {name: each for name, each in objects.items() if isinstance(each, _Frame)}
+    others = [name for name in objects if name not in frames]
     if not frames:
         what = f", but {few(others)}" if others and others != [_ALONE] else ""
         raise ReadingError.of(
@@ -84,7 +84,7 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
         table.notes.append(f"Table “{chosen}” is read, one of {len(frames)} in the file ({few(frames)}).")
     if others:
         table.notes.append(f"Not read from the file, since they are no data frames: {few(others)}.")
-    table.notes += said
+    table.notes += warnings_of_rdata
     left_out: dict[str, list[str]] = {}
     for name, column in zip(table.names, columns.values(), strict=True):
         note = column.note.replace("{}", f"“{name}”") if isinstance(column, _Column) else ""
@@ -110,7 +110,7 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
     from rdata.parser import DEFAULT_ALTREP_MAP
 
     def limited(constructor: Any) -> Any:
-        # R stores 1:n in a few bytes, which could expand beyond the memory.
+        # R stores 1:n in a few bytes, which could expand to more than the available memory.
         def expand(state: Any) -> Any:
             if not 0 <= float(state.value[0]) <= limits.MAX_CELLS:
                 raise too_large(f"a column has more than {limits.MAX_CELLS:,} cells")
@@ -138,13 +138,13 @@ def _objects(content: bytes) -> tuple[dict[str, Any], list[str]]:
                 "this R file is incomplete or damaged, or holds an object that can't be read here",
                 "Save the table alone from R: saveRDS(table, file=…).",
             ) from error
-        found = {name: _converted(each) for name, each in objects}
-    said = dict.fromkeys(str(each.message).rstrip(".") for each in caught)
-    return found, [f"The reader of R's files says: {each}." for each in said]
+        converted = {name: _converted(each) for name, each in objects}
+    messages = dict.fromkeys(str(each.message).rstrip(".") for each in caught)
+    return converted, [f"The reader of R's files says: {each}." for each in messages]
 
 
 def _named_objects(pairs: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the objects of an .rda file, a linked list of pairs, with their names."""
+    """Yield the objects of an .rda file, which is a linked list of pairs, with their names."""
     from rdata.parser import RObjectType
 
     while pairs.info.type == RObjectType.LIST:
@@ -157,7 +157,7 @@ def _converted(found: Any) -> Any:
 
     try:
         return rdata.conversion.convert(found, constructor_dict=_Classes(), default_encoding="cp1252")
-    # If rdata can't convert a function or a model, the tables in the file can still be read.
+    # Even if rdata can't convert a function or a model, fairdash can read the tables in the file.
     except Exception:
         return _Unknown("an object that can't be converted")
 
@@ -184,18 +184,18 @@ def _local_times(parts: Any, _: Mapping[str, Any]) -> _Column:
     known = np.isfinite(np.stack(list(part.values()))).all(axis=0)
     year, month = (np.where(known, part[name], 0).astype(np.int64) for name in ("year", "mon"))
     days = (year * 12 + month - 70 * 12).astype("datetime64[M]").astype("datetime64[s]")
-    rest = ((part["mday"] - 1) * 24 + part["hour"]) * 3600 + part["min"] * 60 + part["sec"]
-    found = days + np.where(known, rest, 0).astype("timedelta64[s]")
-    return _Column(pd.Series(np.where(known, found, np.datetime64("NaT"))))
+    seconds = ((part["mday"] - 1) * 24 + part["hour"]) * 3600 + part["min"] * 60 + part["sec"]
+    times = days + np.where(known, seconds, 0).astype("timedelta64[s]")
+    return _Column(pd.Series(np.where(known, times, np.datetime64("NaT"))))
 
 
 def _instants(numbers: Any, seconds: int) -> pd.Series:
-    """Convert numbers of units of `seconds` since 1970 to datetimes."""
+    """Convert times since 1970, in units of `seconds` seconds, to datetimes."""
     cells = _floats(numbers)
-    # The limit is close to the range of dates in 64-bit microseconds.
+    # The limit in seconds is close to the range of 64-bit microseconds.
     known = np.isfinite(cells) & (np.abs(cells) * seconds < 9e12)
-    found = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
-    return pd.Series(np.where(known, found, np.datetime64("NaT")))
+    times = np.where(known, cells * seconds, 0.0).round().astype("datetime64[s]").astype("datetime64[us]")
+    return pd.Series(np.where(known, times, np.datetime64("NaT")))
 
 
 def _spans(numbers: Any, attributes: Mapping[str, Any]) -> _Column:
@@ -210,7 +210,7 @@ def _long_integers(numbers: Any, _: Mapping[str, Any]) -> _Column:
 
 
 def _labelled(codes: Any, attributes: Mapping[str, Any]) -> _Column:
-    """Replace codes by haven's labels if all have one; codes declared as missing become missing."""
+    """Replace codes by haven's labels if all have a label; codes declared as missing become missing cells."""
     values = pd.Series(_values(codes), copy=True)
     declared = np.zeros(len(values), dtype=bool)
     if (given := attributes.get("na_values")) is not None:
@@ -234,7 +234,7 @@ def _as_it_is(values: Any, _: Mapping[str, Any]) -> Any:
 
 
 class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
-    """Constructors by the name of R's class; for an unknown class, a constructor that keeps its name."""
+    """Constructors by the name of R's class; for an unknown class, a constructor that stores the name."""
 
     def __init__(self) -> None:
         from rdata.conversion import DEFAULT_CLASS_MAP
@@ -250,7 +250,7 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
                 "integer64": _long_integers,
                 "haven_labelled": _labelled,
                 "labelled": _labelled,
-                # rdata would give a time series a separate index, but its rows are those of the frame.
+                # rdata would give a time series a separate index, although its rows are the frame's rows.
                 "ts": _as_it_is,
                 "AsIs": _as_it_is,
             }
@@ -265,7 +265,7 @@ class _Classes(dict[str | bytes, Callable[[Any, Mapping[str, Any]], Any]]):
 
 
 def _kind_of(column: Any) -> str:
-    """Describe the kind of a column that is not read."""
+    """Describe the kind of a column that the reader leaves out."""
     if isinstance(column, _Unknown):
         return f"their cells are {column.kind}"
     if np.ndim(column) == 2 or isinstance(column, _Frame):
@@ -274,7 +274,7 @@ def _kind_of(column: Any) -> str:
 
 
 def _plain(values: Any) -> Any:
-    """Return an array without R's names of cells; a matrix with one column becomes an array (n,)."""
+    """Return an array without R's cell names; a matrix with one column becomes an array (n,)."""
     # rdata returns an xarray object for named cells.
     values = values.values if hasattr(values, "coords") else values
     return values[:, 0] if np.ndim(values) == 2 and np.shape(values)[1] == 1 else values

@@ -48,7 +48,7 @@ from fairdash.tables.readers.typed import read_parquet
 
 Reader = Callable[[bytes, ReadingOptions], tuple[pd.DataFrame, ReadingReport]]
 
-#: Reader of each format by name, for an unpacked file.
+#: Readers of unpacked files, by the name of the format.
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
         TEXT: read_delimited,
@@ -62,14 +62,14 @@ _FIRST_BYTES = ((limits.PARQUET_MARK, PARQUET),)
 
 _GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
 _ZIP_ENTRY = b"PK\x01\x02"
-#: Maximum number of parts of a gzip file or entries of a zip archive, because even empty ones need resources.
+#: Maximum number of parts of a gzip file or entries of a zip archive: even empty parts need resources.
 MAX_PARTS = 20_000
 _AT_ONCE = 2**16
-#: Memory limit in bytes for unpacking an xz file, which states the memory that it needs.
+#: Memory limit in bytes for unpacking an xz file, whose header states the memory that unpacking needs.
 _XZ_MEMORY = 256 * 2**20
-#: Member that every Excel workbook has.
+#: Name of a member that every Excel workbook contains.
 _OFFICE = "[Content_Types].xml"
-#: Member that every OpenDocument file has.
+#: Name of a member that every OpenDocument file contains.
 _OPEN_DOCUMENT = "META-INF/manifest.xml"
 
 # Errors that Python's modules raise on damaged and unusual archives.
@@ -116,11 +116,11 @@ def read_table(
         Display name; by default the path's last part.
     encoding, delimiter, decimal, missing_values, also_missing, sheet, number_names, header_row, keep_below, \
     one_spelling
-        See :class:`~fairdash.tables.readers.report.ReadingOptions`. Options that are not given are detected
-        and reported.
+        See :class:`~fairdash.tables.readers.report.ReadingOptions`. If you omit an option, fairdash detects
+        and reports it.
     columns
-        Columns to read from a Parquet file, to save time and memory; None for all. All columns are read from
-        other formats.
+        Columns to read from a Parquet file, to save time and memory; None for all columns. From other
+        formats, all columns are read.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def read_table(
     ReadingError
         The file can't be read as a table. The message lists all problems.
     OptionError
-        An option can't be used.
+        An option has an unsuitable value.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def read_table(
 def read_content(
     content: bytes, options: ReadingOptions, columns: Sequence[str] | None = None
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read the bytes of a file; see :func:`read_table`."""
+    """Read the bytes of a file as :func:`read_table` does."""
     check_file(len(content), content[: len(limits.PARQUET_MARK)])
     content, packed = unpack(content, largest=limits.MAX_FILE)
     if not content.strip():
@@ -194,7 +194,7 @@ def read_content(
     for name in options.one_spelling:
         if columns is None and name not in frame:
             raise OptionError.of("the table has no such column", "Name one of its columns.", column=name)
-    doubts = (said for name in frame for said in doubts_about(frame[name]))
+    doubts = (sentence for name in frame for sentence in doubts_about(frame[name]))
     report = replace(report, notes=(*report.notes, *doubts))
     if packed is not None:
         report = replace(report, notes=(f"Unpacked from {packed}.", *report.notes))
@@ -247,7 +247,7 @@ def bytes_of(source: str | Path | bytes) -> bytes:
         with Path(source).open("rb") as file:
             check_file(Path(source).stat().st_size, file.read(len(limits.PARQUET_MARK)))
         return Path(source).read_bytes()
-    # ValueError: a NUL in the path. A FairdashError is also a ValueError or an OSError.
+    # A FairdashError is also a ValueError or an OSError; a plain ValueError means a NUL in the path.
     except FairdashError:
         raise
     except (OSError, ValueError) as error:
@@ -258,15 +258,15 @@ def bytes_of(source: str | Path | bytes) -> bytes:
 
 
 def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
-    """Extract the single file of a supported archive; return anything else unchanged.
+    """Extract the single file of a supported archive; return other content unchanged.
 
     Parameters
     ----------
     content
         Content of a file of any kind.
     largest
-        Maximum size in bytes of the file inside. Unpacking stops at this size, so that a small archive can't
-        fill the memory.
+        Maximum size in bytes of the unpacked file. Unpacking stops at this size, so that a small archive
+        can't fill the memory.
 
     Returns
     -------
@@ -308,7 +308,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
                         "this is an OpenDocument file (.ods), which fairdash does not read",
                         "Save the table as .xlsx or CSV.",
                     )
-                with archive.open(_only(members)) as packed:
+                with archive.open(_single_table_file(members)) as packed:
                     inside = packed.read(largest + 1)
         # A ReadingError is also a ValueError, so it is raised again first.
         except ReadingError:
@@ -316,7 +316,7 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
         except _DAMAGED as error:
             raise _damaged(what) from error
     elif content.startswith((_BZIP2, _XZ)):
-        # R also uses these compressions.
+        # R also writes files with the compressions bzip2 and xz.
         what = "a bzip2 file" if content.startswith(_BZIP2) else "an xz file"
         unpacker: bz2.BZ2Decompressor | lzma.LZMADecompressor = (
             bz2.BZ2Decompressor()
@@ -342,27 +342,27 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
 def _gunzip(content: bytes, largest: int) -> bytes:
     """Return the content of a gzip file, up to one byte more than `largest`; ValueError if it is truncated.
 
-    A gzip file may consist of several parts. Each part needs time, even if it is empty.
+    A gzip file may consist of several parts. Each part of a gzip file needs time, even if the part is empty.
     """
-    found, size, parts, begun = [], 0, 0, False
+    content_parts, size, parts, begun = [], 0, 0, False
     unpacker = zlib.decompressobj(wbits=31)
     for start in range(0, len(content), _AT_ONCE):
         block = content[start : start + _AT_ONCE]
         while block and size <= largest:
             if not begun:
-                # The format allows a padding of zeros at the end.
+                # The gzip format allows zeros as padding after the last part.
                 block = block.lstrip(b"\0") if parts else block
                 if not block:
                     break
                 parts, begun, unpacker = parts + 1, True, zlib.decompressobj(wbits=31)
                 if parts > MAX_PARTS:
                     raise _too_many("a gzip file")
-            found.append(unpacker.decompress(block, largest + 1 - size))
-            size += len(found[-1])
+            content_parts.append(unpacker.decompress(block, largest + 1 - size))
+            size += len(content_parts[-1])
             block, begun = unpacker.unused_data, not unpacker.eof
     if begun and size <= largest:
         raise ValueError("cut off")
-    return b"".join(found)
+    return b"".join(content_parts)
 
 
 def _too_many(what: str) -> ReadingError:
@@ -372,8 +372,8 @@ def _too_many(what: str) -> ReadingError:
     )
 
 
-def _only(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
-    """Return the only file of an archive that can be a table."""
+def _single_table_file(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
+    """Return the single file of an archive that may contain a table."""
     # Newer versions of Python read a member without a name as a file, and older versions fail.
     if not all(member.filename for member in members):
         raise zipfile.BadZipFile
@@ -391,7 +391,7 @@ def _only(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
         )
     (file,) = files
     locked = file.flag_bits & 1
-    # For other compressions, the archive determines the memory that unpacking needs.
+    # Other compressions are refused, because the archive determines how much memory unpacking needs.
     if locked or file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ReadingError.of(
             "the zip archive is locked with a password"

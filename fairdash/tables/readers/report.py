@@ -1,4 +1,4 @@
-"""Options for reading a file, progress while it is read, and the report afterwards."""
+"""Options for reading a file, progress of the reading, and the final report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairdash.utils.text import counted, few
 
 TEXT, EXCEL, R_DATA, PARQUET = "text", "Excel", "R", "Parquet"
 SAS, STATA, SPSS = "SAS", "Stata", "SPSS"
-#: Display names of the formats that are not text.
+#: Display names of all formats except text.
 FORMATS = {
     PARQUET: "a Parquet file",
     EXCEL: "an Excel workbook",
@@ -27,14 +27,13 @@ _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar",
 
 Renamed = tuple[tuple[int, str], ...]
 
-# The listener is not an argument, because the cache of tables between page and reader has the file and the
-# options as its key.
+# The listener is not an argument, because arguments of the reader are the key of the cache of tables.
 _LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """Reading options; None means detection.
+    """Options for reading a file; None means that the reader detects the value.
 
     Parameters
     ----------
@@ -45,9 +44,9 @@ class ReadingOptions:
     decimal
         ``"."`` or ``","``.
     missing_values
-        Texts that count as missing in addition to the empty cell; they replace the default texts.
+        Texts that count as missing cells in addition to the empty cell, instead of the default texts.
     also_missing
-        Further texts or numbers that count as missing, in all columns (``"999"``) or one (``"age=999"``).
+        Further texts or numbers that mean a missing cell, in all columns (``"999"``) or one (``"age=999"``).
     sheet
         Sheet of a workbook, or table of an R file or a SAS transport file.
     number_names
@@ -57,7 +56,7 @@ class ReadingOptions:
     keep_below
         Whether to read totals and notes below the table as rows.
     one_spelling
-        Columns whose levels differ only in capitals or spaces, to be replaced by the most frequent spelling.
+        Columns in which levels that differ only in capitals or spaces become the most frequent spelling.
     """
 
     encoding: str | None = None
@@ -89,7 +88,7 @@ class ReadingReport:
     format
         ``"text"``, ``"Parquet"``, ``"Excel"``, ``"R"``, ``"SAS"``, ``"Stata"`` or ``"SPSS"``.
     encoding, delimiter
-        Detected or selected values; None for a file that is not text.
+        Encoding and delimiter, detected or selected; None for a file that is not text.
     decimal
         ``","`` if any number has a decimal comma, else ``"."``.
     n_rows, n_columns
@@ -99,19 +98,19 @@ class ReadingReport:
     missing_marks
         Marks that count as missing in addition to the empty cell.
     missing_found
-        Map of marks to the number of their cells; ``""`` is the empty cell.
+        Map of marks to numbers of cells; ``""`` is the empty cell.
     units
         Map of columns to the currency or percent sign in their cells.
     renamed
-        ``(position, name)`` of columns whose header was blank, had spaces around it or was numbered. The
-        first column has position 1.
+        ``(position, name)`` of each column whose header was blank, had surrounding spaces or was numbered.
+        The first column has position 1.
     notes
         Further sentences for the user.
     lines : array, shape (n_rows,)
         Line of the file, or row of the sheet, on which each row begins. For a file without lines, the row
         number from 1.
     sheet, sheets
-        Sheet or table that was read, and all sheets or tables; None and empty if the file has only one.
+        Sheet or table that was read, and names of all; None and empty if the file has only one.
     """
 
     name: str = "table"
@@ -132,7 +131,7 @@ class ReadingReport:
     units: Mapping[str, str] = field(default_factory=dict)
 
     def sentences(self) -> tuple[str, ...]:
-        """Describe the reading in plain words, most important first."""
+        """Describe the reading in plain sentences, the most important sentence first."""
         way = FORMATS.get(self.format, "")
         if self.encoding is not None and self.delimiter is not None:
             way = f"{encoding_name(self.encoding)} with {_delimiter_name(self.delimiter)}s between the cells"
@@ -143,14 +142,14 @@ class ReadingReport:
                 f"{counted(len(self.decimal_commas), 'column')} ({few(self.decimal_commas)})."
             )
         if self.units:
-            found = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
-            words.append(f"Numbers with a unit, which is removed from the cells and stored: {found}.")
+            listed = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
+            words.append(f"Numbers with a unit, which is removed from the cells and stored: {listed}.")
         if self.missing_found:
-            found = ", ".join(
+            listed = ", ".join(
                 f"{count:,} {f'marked “{mark}”' if mark else 'empty'}"
                 for mark, count in sorted(self.missing_found.items(), key=lambda item: -item[1])
             )
-            words.append(f"Missing cells: {found}.")
+            words.append(f"Missing cells: {listed}.")
         else:
             words.append("No cell is missing.")
         if self.renamed:
@@ -169,7 +168,7 @@ def _delimiter_name(delimiter: str) -> str:
 
 @contextmanager
 def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
-    """Send the readers' steps inside this context to a listener, each as the end of a sentence.
+    """Send each step of the readers inside this context to a listener, as the end of a sentence.
 
     Examples
     --------

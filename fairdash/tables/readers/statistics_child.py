@@ -1,8 +1,8 @@
-"""Conversion of a SAS, Stata or SPSS file to Parquet in a separate process that a bad file may crash.
+"""Conversion of a SAS, Stata or SPSS file to Parquet in a separate process, because a bad file may crash it.
 
 :mod:`fairdash.tables.readers.statistics_packages` runs this file by its path, so it starts without fairdash.
-It prints one JSON object: ``notes``, ``problem`` and ``hint``, ``shape`` (rows and columns beyond limits),
-or ``memory`` if memory was too small.
+The process prints one JSON object: ``notes``, ``problem`` and ``hint``, ``shape`` (rows and columns that
+exceed the limits), or ``memory`` if memory was too small.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: Stata's periods, counted from 1960, with their number per year.
+#: Letters of Stata's period formats, with the number of periods per year; Stata counts from 1960.
 _PERIODS = {"w": 52, "m": 12, "q": 4, "h": 2}
 _STATA = re.compile(r"%-?(?:t(?P<unit>[dcCwmqh])|d)")
 #: Date and time formats of SAS, and period formats of SPSS, that the parser does not support.
@@ -25,7 +25,7 @@ _SAS_DATES = re.compile(
 )
 _SAS_TIMES = re.compile(r"(?:NLDATM|EURDFDT|DT(?!DATE)|[BE]8601D[XZ])")
 _SPSS_PERIODS = re.compile(r"(?:MO|Q|WK)YR")
-#: Parts of the names of formats for dates or times.
+#: Pattern of parts of names of formats for dates or times.
 _OF_TIME = re.compile(r"DATE|DATM|TIME|MON|YEAR|YR|WEEK|%-?t[^y]")
 _EPOCHS = {
     "read_dta": np.datetime64("1960-01-01"),
@@ -33,7 +33,7 @@ _EPOCHS = {
     "read_sas7bdat": np.datetime64("1960-01-01"),
     "read_xport": np.datetime64("1960-01-01"),
 }
-#: Maximum number of seconds before or after 1970 in 64-bit microseconds, rounded.
+#: Maximum number of seconds before or after 1970 that 64-bit microseconds can represent, rounded.
 _MAX_SECONDS = 9e12
 
 _SAVE_AGAIN = "Save the file again, or export it as CSV."
@@ -52,14 +52,14 @@ def main(parser: str, source: str, target: str, most_columns: int, most_cells: i
     _limit_memory(most_memory)
     try:
         notes = _convert(parser, source, target, most_columns, most_cells)
-        said: dict[str, Any] = {"notes": notes}
+        report: dict[str, Any] = {"notes": notes}
     except Refused as refused:
-        said = dict(zip(("problem", "hint"), refused.args, strict=True))
+        report = dict(zip(("problem", "hint"), refused.args, strict=True))
     except TooLarge as large:
-        said = {"shape": large.args}
+        report = {"shape": large.args}
     except MemoryError:
-        said = {"memory": most_memory}
-    print(json.dumps(said))
+        report = {"memory": most_memory}
+    print(json.dumps(report))
 
 
 def _limit_memory(most: int) -> None:
@@ -76,7 +76,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     coded = {} if parser in ("read_sas7bdat", "read_xport") else {"user_missing": True}
     # SPSS's header lists the codes of missing values. Stata and SAS have codes such as .a in the cells.
     lettered = {"user_missing": True} if parser in ("read_dta", "read_sas7bdat") else {}
-    # The header's counts are checked first. They may be wrong or missing, so the table is checked later, too.
+    # The counts in the header are checked first and, because they may be wrong or missing, the table later.
     meta = _read(read, source, metadataonly=True, **coded)[1]
     n_columns = len(meta.column_names)
     if n_columns == 0:
@@ -93,7 +93,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     for name in meta.column_names:
         values = frame[name]
         if letters := cells.missing_user_values.get(name) if lettered else None:
-            values = _without_letters(values, letters, notes)
+            values = _without_missing_codes(values, letters, notes)
         labels = meta.variable_value_labels.get(name, {})
         form = str(meta.original_variable_types.get(name, ""))
         if pd.api.types.is_float_dtype(values) and (_is_date(form) or _OF_TIME.search(form)):
@@ -102,7 +102,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
             values = _with_labels(values, labels, labelled, partly, notes)
         frame[name] = _plain(values)
     missing = [name for name in meta.column_names if _has_missing_codes(meta, name)]
-    said = []
+    texts = []
     for names, what in (
         (labelled, "Codes are replaced by the file's labels"),
         (partly, "Codes are kept, since the file labels only some of them"),
@@ -110,28 +110,28 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     ):
         if names:
             shown = ", ".join(f"“{name}”" for name in names[:3])
-            said.append(f"{what}: {shown}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}.")
+            texts.append(f"{what}: {shown}{f' and {len(names) - 3:,} more' if len(names) > 3 else ''}.")
     frame.to_parquet(target, index=False)
-    return said + notes
+    return texts + notes
 
 
-def _without_letters(values: pd.Series, letters: list[str], notes: list[str]) -> pd.Series:
+def _without_missing_codes(values: pd.Series, letters: list[str], notes: list[str]) -> pd.Series:
     """Replace Stata's or SAS's codes of missing cells, such as .a, by missing cells."""
     coded = values.isin(letters)
     count = f"{coded.sum():,} cells" if coded.sum() != 1 else "1 cell"
     shown = ", ".join(f".{each}" for each in sorted(letters)[:5])
     verb = "is" if coded.sum() == 1 else "are"
     notes.append(f"“{values.name}”: {count} with a code of missing cells ({shown}) {verb} missing.")
-    rest = values.mask(coded)
-    if all(hasattr(each, "year") for each in rest.dropna()):
-        return pd.to_datetime(rest) if rest.notna().any() else rest.astype(float)
-    return pd.to_numeric(rest, errors="coerce")
+    known = values.mask(coded)
+    if all(hasattr(each, "year") for each in known.dropna()):
+        return pd.to_datetime(known) if known.notna().any() else known.astype(float)
+    return pd.to_numeric(known, errors="coerce")
 
 
 def _with_labels(
     values: pd.Series, labels: Mapping[Any, str], labelled: list[str], partly: list[str], notes: list[str]
 ) -> pd.Series:
-    """Replace codes by their labels if all have one; keep numbers if most labels repeat the number.
+    """Replace codes by labels if all codes have a label; keep numbers if most labels repeat the number.
 
     A note lists numbers with other labels, such as 998 for “refused”.
     """
@@ -214,7 +214,7 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
         raise
     except OverflowError:
         raise Refused("a date lies beyond the year 9999", "Correct it, or write the dates as text.") from None
-    # The parser has a single type of error, and raises Python's errors for undecodable texts and dates.
+    # The parser has one type of error, and raises Python's errors for texts and dates that it can't decode.
     except Exception as error:
         if "memory" in str(error).lower():
             raise MemoryError from error
@@ -236,7 +236,7 @@ def _plain(values: pd.Series) -> pd.Series:
     if pd.api.types.is_numeric_dtype(values) or pd.api.types.is_datetime64_any_dtype(values):
         return values
     texts = values.map(str, na_action="ignore").astype(object)
-    # These formats store a missing text as an empty one.
+    # SAS, Stata and SPSS store a missing text as an empty text.
     return texts.where(texts.notna() & texts.ne(""), None)
 
 

@@ -30,18 +30,18 @@ CHILD = Path(__file__).with_name("statistics_child.py")
 
 _SAS_TABLE = bytes(12) + bytes.fromhex("c2ea8160b31411cfbd92080009c7318c181f1011")
 _SAS_TRANSPORT = (b"HEADER RECORD*******LIBRARY HEADER RECORD", b"HEADER RECORD*******LIBV8   HEADER RECORD")
-#: Start of the record of 80 bytes at the start of each table in a transport file. The third record has the
+#: Pattern of the 80-byte record at the start of each table in a transport file, whose third record has the
 #: table's name.
 _MEMBER = re.compile(rb"HEADER RECORD\*{7}MEMB(?:ER |V8 ) HEADER RECORD!{7}")
 _RECORD = 80
 _STATA = b"<stata_dta>"
-#: Releases of Stata's format before 117, whose files begin with the release, the byte order and a 1.
+#: Releases of Stata's format before 117, in which files begin with the release, the byte order and a 1.
 _STATA_RELEASES = range(104, 116)
 _SPSS = (b"$FL2", b"$FL3")
 
 
 def parser_of(content: bytes) -> tuple[str, str] | None:
-    """Return the name of a file's package and pyreadstat's function for it; None for other files."""
+    """Return the package that wrote a file, and pyreadstat's function for the file; None for other files."""
     if content.startswith(_SAS_TABLE):
         return SAS, "read_sas7bdat"
     if content.startswith(_SAS_TRANSPORT):
@@ -54,9 +54,9 @@ def parser_of(content: bytes) -> tuple[str, str] | None:
 
 
 def transport_tables(content: bytes) -> dict[str, bytes]:
-    """Split a SAS transport file with several tables into a file per table; return an empty map for others.
+    """Split a SAS transport file with several tables into one file per table; other files give an empty map.
 
-    pyreadstat would read everything after the first table, including headers, as its rows.
+    pyreadstat would read all content after the first table, including headers, as rows of that table.
     """
     if not content.startswith(_SAS_TRANSPORT):
         return {}
@@ -76,19 +76,19 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
     """Read a SAS (.sas7bdat, .xpt), Stata (.dta) or SPSS (.sav, .zsav) file.
 
     A column becomes text if all its codes have a value label. Dates become dates, and times become text.
-    Declared missing values become missing cells. If a transport file has several tables, the selected table
-    is read, or else the first.
+    Declared missing values become missing cells. If a transport file has several tables, fairdash reads the
+    selected table, or else the first.
 
     Raises
     ------
     ReadingError
         The file is incomplete, damaged, too large or too slow to read, or has no rows.
     OptionError
-        There is no table with that name.
+        The file has no table with the selected name.
     """
-    found = parser_of(content)
-    assert found is not None
-    kind, parser = found
+    package = parser_of(content)
+    assert package is not None
+    kind, parser = package
     tell(FORMATS[kind])
     tables, chosen, notes = transport_tables(content), options.sheet, list[str]()
     if tables:
@@ -100,16 +100,17 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
     with tempfile.TemporaryDirectory(prefix="fairdash-") as folder:
         source, target = Path(folder, "source"), Path(folder, "table.parquet")
         source.write_bytes(content)
-        said = _child(parser, source, target)
-        if "shape" in said:
-            limits.check_shape(*said["shape"])
-        if "memory" in said:
-            raise limits.too_large(f"reading the table takes more than {said['memory'] / 1e9:g} GB of memory")
-        if "problem" in said:
-            raise ReadingError.of(said["problem"], said["hint"])
+        reply = _child(parser, source, target)
+        if "shape" in reply:
+            limits.check_shape(*reply["shape"])
+        if "memory" in reply:
+            gigabytes = reply["memory"] / 1e9
+            raise limits.too_large(f"reading the table takes more than {gigabytes:g} GB of memory")
+        if "problem" in reply:
+            raise ReadingError.of(reply["problem"], reply["hint"])
         converted = target.read_bytes()
     frame, report = read_parquet(converted, options)
-    notes += [*said["notes"], *report.notes]
+    notes += [*reply["notes"], *report.notes]
     return frame, replace(report, format=kind, notes=tuple(notes), sheet=chosen, sheets=tuple(tables))
 
 
@@ -132,10 +133,10 @@ def _child(parser: str, source: Path, target: Path) -> dict[str, Any]:
             "Take a sample of the rows, or export it as Parquet or CSV.",
         ) from None
     if done.returncode == 0:
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
+        reply: dict[str, Any] = json.loads(done.stdout)
+        return reply
     errors = done.stderr.decode(errors="replace")
-    # A negative code means that the parser crashed, which the separate process allows for.
+    # A negative code means that the parser crashed, which affects only the separate process.
     if done.returncode > 0 and "MemoryError" not in errors:
         raise RuntimeError(f"the process that reads {source.name} failed:\n{errors}")
     raise ReadingError.of("the file is incomplete or damaged", "Save the file again, or export it as CSV.")

@@ -1,7 +1,7 @@
-"""Construction of a frame from a file, column by column, with notes on each column.
+"""Construction of a frame from a file, column by column, with notes on the columns.
 
-A text file or sheet may have a title above the table and a total or note below it (see `header_at` and
-`rows_below`).
+A text file or sheet may have a title above the table, and a total or note below the table (see `header_at`
+and `rows_below`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fairdash.utils.text import at_lines, counted, few
 #: Limit for exact integers in 64-bit floats: beyond it, different identifiers may become equal.
 FIRST_INEXACT = 2**53
 
-#: Number of non-empty rows to search for the header, and of rows at the end to search for totals and notes.
+#: Number of non-empty rows in the search for the header, and of last rows in the search for totals and notes.
 ROWS_ABOVE, ROWS_BELOW = 30, 10
 
 #: First words of a note, in lower case without accents.
@@ -54,7 +54,7 @@ class TableBuilder:
     Raises
     ------
     ReadingError
-        Several columns have the same name, and names are not to be numbered.
+        Several columns have the same name, and the user did not choose to number them.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class TableBuilder:
         self.lines = lines
         marks = default_marks if options.missing_values is None else options.missing_values
         self.marks = tuple(mark.strip() for mark in (*marks, *options.also_missing))
-        # Default marks are handled earlier, before a column gets its type.
+        # The readers of text handle default marks earlier, before a column gets its type.
         self._chosen_marks = (*(options.missing_values or ()), *options.also_missing)
         self._one_spelling = options.one_spelling
         self.problems: list[Problem] = []
@@ -92,7 +92,7 @@ class TableBuilder:
         self.add(name, np.full(len(self.lines), np.nan))
 
     def add_whole_numbers(self, name: str, numbers: pd.Series) -> None:
-        """Add integers: int64, float64 with missing cells, or text if neither is exact.
+        """Add integers as int64, as float64 if cells are missing, or as text if neither type is exact.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class TableBuilder:
             self.add(name, numbers.to_numpy(np.int64))
 
     def add_truth_values(self, name: str, values: pd.Series) -> None:
-        """Add truth values: bool, or 0 and 1 if cells are missing, with a note."""
+        """Add truth values as bool, or, with a note, as 0 and 1 if cells are missing."""
         if not values.isna().any():
             self.add(name, values.to_numpy(bool))
             return
@@ -127,13 +127,13 @@ class TableBuilder:
         return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
 
     def count_missing(self) -> None:
-        """Count the missing cells of a file without marks for them."""
+        """Count the missing cells of a file whose format has no marks for missing cells."""
         n_missing = sum(int(values.isna().sum()) for values in self._columns.values())
         if n_missing:
             self.missing_found[""] = n_missing
 
     def _take_marked(self) -> None:
-        """Replace selected marks by missing cells, such as 999, or age=999 for one column."""
+        """Replace the user's marks, such as 999, or age=999 for one column, by missing cells."""
         for mark in map(str.strip, self._chosen_marks):
             name, _, value = mark.rpartition("=")
             for column in [name] if name in self._columns else [] if name else list(self._columns):
@@ -150,7 +150,7 @@ class TableBuilder:
                     self.missing_found[value] += count
 
     def _leave_out_row_numbers(self) -> None:
-        """Leave out an unnamed column of row numbers, as R and pandas write it."""
+        """Leave out an unnamed column of row numbers, such as R and pandas write."""
         for position, name in self.blank:
             if len(self._columns) > 1 and numbers_rows(self._columns[name], gaps=True):
                 del self._columns[name]
@@ -179,7 +179,7 @@ class TableBuilder:
         Raises
         ------
         ReadingError
-            The table can't be used.
+            fairdash can't use the table.
         """
         if self.problems:
             raise ReadingError(*self.problems)
@@ -290,16 +290,16 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
 
 
 def _numbered(names: Sequence[str]) -> list[str]:
-    """Number repeated names from 2, and skip numbers that would give an existing name."""
-    taken, last, found = set(names), Counter[str](), []
+    """Number repeated names from 2, without numbers that would give an existing name."""
+    taken, last, numbered = set(names), Counter[str](), []
     for name in names:
         last[name] += 1
         fresh = name
         while last[name] > 1 and (fresh := f"{name} ({last[name]})") in taken:
             last[name] += 1
         taken.add(fresh)
-        found.append(fresh)
-    return found
+        numbered.append(fresh)
+    return numbered
 
 
 def header_at(rows: Sequence[Sequence[str]]) -> int:
@@ -311,7 +311,7 @@ def header_at(rows: Sequence[Sequence[str]]) -> int:
     Parameters
     ----------
     rows
-        The first non-empty rows, about 30, unchanged.
+        Cells of the first non-empty rows (about 30), unchanged.
 
     Examples
     --------
@@ -338,8 +338,8 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     Parameters
     ----------
     rows
-        The last rows, each with the line on which it begins. Empty lines have no cells or empty cells. The
-        first row is never counted.
+        The last rows of the file, each with its first line. Empty lines have no cells or empty cells. The
+        first of these rows is never counted.
 
     Returns
     -------
@@ -353,20 +353,20 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
     """
     count = 0
     width = max((len(cells) for _, cells in rows), default=0)
-    kept = [[cell.strip() for cell in cells] for _, cells in rows]
-    while kept:
-        cells = kept.pop()
+    stripped = [[cell.strip() for cell in cells] for _, cells in rows]
+    while stripped:
+        cells = stripped.pop()
         if not any(cells):
             continue
-        above = next((other for other in reversed(kept) if any(other)), None)
-        if above is None or not (_is_total(cells, above) or _is_note(cells, width, kept)):
+        above = next((other for other in reversed(stripped) if any(other)), None)
+        if above is None or not (_is_total(cells, above) or _is_note(cells, width, stripped)):
             break
         count += 1
     return count
 
 
 def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
-    """Return whether a row begins with a word for a total in a column without other such texts."""
+    """Return whether a row begins with a word for a total, which the rows above do not have."""
     place = next(place for place, cell in enumerate(cells) if cell)
     words = folded(cells[place]).replace(":", " ").replace("-", " ").split()
     while words and words[0] in _GRAND:
@@ -387,14 +387,14 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
         return True
     if not above or any(above[-1]):
         return False
-    # An empty row may also belong to a sparse table. A single cell after it is then a value if it is to the
-    # right of the first column, or if the column has similar values.
+    # Because an empty row may belong to a sparse table, a single cell after it is a value if it is not in the
+    # first column, or if the column has similar values.
     place = cells.index(filled[0])
     return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
 
 
 def said_above(line: int, n_above: int) -> str:
-    """Describe the header's position if it is not the first row."""
+    """Describe the position of a header that is not the first row."""
     rows = "row above it is" if n_above == 1 else f"{n_above} rows above it are"
     return f"The column names are on line {line}; the {rows} not used."
 

@@ -1,8 +1,8 @@
 """Conversion of text columns to numbers, truth values, dates or text without silent losses.
 
-pandas guesses a column's type and may misread some cells without warning. Here a column becomes numeric only
-if every cell that is not missing is a number in the same notation. Otherwise it stays unchanged, and a note
-gives the reason.
+pandas guesses a column's type and may misread some cells without warning. In fairdash, a column becomes
+numeric only if every cell that is not missing is a number in the same notation. Otherwise the column stays
+unchanged, and a note gives the reason.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from fairdash.tables.grammar import MAX_BANDS, bands_in_order
 from fairdash.tables.readers.table import FIRST_INEXACT, TableBuilder
 from fairdash.tables.readers.texts import Texts, distinct
 
-#: Texts that count as missing by default. The empty cell is always missing.
+#: Texts that count as missing cells by default, in addition to the empty cell.
 MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
-#: Spreadsheets' texts for failed formulas, which also count as missing, with a note.
+#: Texts of spreadsheets for failed formulas, which also count as missing cells, with a note.
 ERRORS = ("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
 class TextColumn:
     """Column of text, with a classification of its distinct cells.
 
-    All checks use the distinct cells, with their numbers of rows. This makes large files fast, because most
-    columns have few distinct cells.
+    All checks use the distinct cells and their numbers of rows. Large files are fast, because most columns
+    have few distinct cells.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class TextColumn:
     cells
         Texts (n,), as a list or pyarrow strings.
     table
-        Builder to which the column is added. It also lists the texts that count as missing.
+        Builder to which the column is added, and which lists the texts that count as missing cells.
     """
 
     def __init__(self, name: str, cells: Any, table: TableBuilder) -> None:
@@ -89,7 +89,7 @@ class TextColumn:
         return unit
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
-        """Return the mask of distinct cells that match; `holding` is a text in all matching cells."""
+        """Return the mask of distinct cells that match a pattern; all matching cells contain `holding`."""
         # The search for a fixed text is much faster than a pattern, and most columns don't contain it.
         if holding and not self._trimmed.hold(holding).any():
             return np.zeros(len(self._texts), dtype=bool)
@@ -105,7 +105,7 @@ class TextColumn:
 
     @cached_property
     def power(self) -> np.ndarray:
-        """Mask of numbers such as 1e6, without a decimal mark."""
+        """Mask of numbers with an exponent and no decimal mark, such as 1e6."""
         return self._matches(grammar.POWER)
 
     @cached_property
@@ -124,7 +124,7 @@ class TextColumn:
         return self._matches(grammar.INFINITE)
 
     def all_known(self, *kinds: np.ndarray) -> bool:
-        """Return whether every known cell is in one of these masks."""
+        """Return whether every known cell is in at least one of the masks."""
         return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
 
     def decimal_evidence(self) -> tuple[bool, bool]:
@@ -147,8 +147,8 @@ class TextColumn:
         marks
             Decimal marks that the file may use: ``[","]``, ``["."]`` or both.
         doubted
-            Marks that may also separate thousands, as in 1.234. A column in which all cells are ambiguous
-            stays text.
+            Marks that may also separate thousands, as in 1.234. If all cells are ambiguous, the column stays
+            text.
         """
         self._count_missing()
         if self.n_known == 0:
@@ -181,7 +181,7 @@ class TextColumn:
             ambiguous = self._ambiguous(mark)
             sure = (fractions & ~ambiguous).any()
             if self.is_money and fractions.any() and not sure and len(marks) > 1:
-                # Amounts of money do not have three decimals, so the mark separates thousands.
+                # Amounts of money do not have three decimals, so the mark must separate thousands.
                 continue
             if mark not in doubted or not fractions.any() or sure:
                 self._add_numbers(mark, fractions)
@@ -275,7 +275,7 @@ class TextColumn:
         self._table.add(self.name, self._as_text(), note)
 
     def _add_truth_values(self) -> bool:
-        """Add the column if its only texts are true and false; return whether it was added."""
+        """Add the column if it contains only the texts true and false; return whether it was added."""
         known = ~self.is_missing
         if not known.any() or known.sum() > 8:
             return False
@@ -287,7 +287,7 @@ class TextColumn:
         return True
 
     def _add_dates(self, notes: list[str]) -> bool:
-        """Add the column if its cells are unambiguous dates; else add a note. Return whether it was added."""
+        """Add the column if its cells are unambiguous dates, or else a note; return whether it was added."""
         known = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
             dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
@@ -364,8 +364,8 @@ def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, pref
     decimal
         Decimal mark selected by the user.
     prefers_comma
-        Whether points are ambiguous if no column has evidence. Programs with a decimal comma separate cells
-        by semicolons.
+        Whether points are ambiguous if no column has evidence, as in files with semicolons, which programs
+        with a decimal comma write.
     """
     if decimal is not None:
         marks, doubted = [decimal], []

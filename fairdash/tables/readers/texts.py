@@ -1,6 +1,6 @@
 """Columns of text cells, stored in pyarrow, which is fast for millions of rows, or in plain Python.
 
-Both give the same results (`tests/data/test_packed.py`).
+Both forms give the same results (`tests/data/test_packed.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Mask = np.ndarray
 
 
 class Texts(Protocol):
-    """Distinct cells of a column, m in order of appearance; masks have the shape (m,)."""
+    """The m distinct cells of a column in order of appearance; masks have the shape (m,)."""
 
     @classmethod
     def of(cls, texts: list[str]) -> Self:
@@ -54,11 +54,11 @@ class Texts(Protocol):
         """Return numbers, with NaN outside the mask `known`, in which all texts must be numbers."""
 
     def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
-        """Return the cells of all rows, with NaN for texts outside the mask `known`."""
+        """Return the cells of all rows, with NaN for texts that are not in the mask `known`."""
 
 
 def texts_of(cells: Sequence[str]) -> Any:
-    """Convert part of a column's cells to the form for :func:`distinct`."""
+    """Convert a part of a column's cells to the form that :func:`distinct` accepts."""
     if not has("pyarrow"):
         return cells
     import pyarrow as pa
@@ -76,7 +76,7 @@ def joined(parts: Sequence[Any]) -> Any:
 
 
 def distinct(cells: Any) -> tuple[np.ndarray, Texts]:
-    """Return each cell's index among the distinct cells, (n,), and these; `cells` may be a pyarrow array."""
+    """Return each cell's index, (n,), in the distinct cells, and these; `cells` may be a pyarrow array."""
     if has("pyarrow"):
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -116,8 +116,8 @@ class ArrowTexts:
         return str(self._texts[place].as_py())
 
     def to_list(self) -> list[str]:
-        found: list[str] = self._texts.to_pylist()
-        return found
+        texts: list[str] = self._texts.to_pylist()
+        return texts
 
     def trimmed(self) -> ArrowTexts:
         import pyarrow.compute as pc
@@ -151,8 +151,8 @@ class ArrowTexts:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        found: np.ndarray = pc.cast(self._known(known), pa.float64()).to_numpy(zero_copy_only=False)
-        return found
+        numbers: np.ndarray = pc.cast(self._known(known), pa.float64()).to_numpy(zero_copy_only=False)
+        return numbers
 
     def column(self, codes: np.ndarray, known: Mask) -> pd.Series:
         import pyarrow as pa
@@ -167,7 +167,7 @@ class ArrowTexts:
 
 
 class PythonTexts:
-    """Distinct texts as a list."""
+    """Distinct texts, stored as a Python list."""
 
     def __init__(self, texts: list[str]) -> None:
         self._texts = texts

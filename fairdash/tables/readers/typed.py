@@ -1,4 +1,4 @@
-"""Reader of Parquet files that checks the footer's counts first, and names the nested columns left out."""
+"""Reader of Parquet files, which first checks the footer's counts, and names the nested columns left out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_parquet(
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read a Parquet file after a check of the counts in its footer.
 
-    In addition to the file's missing cells, only texts that the user selects count as missing.
+    Missing cells are those of the file, and texts that the user selects.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def read_parquet(
     except ReadingError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-        # A lack of memory does not mean that the file is damaged.
+        # A lack of memory is reported as such, because it does not mean that the file is damaged.
         if is_out_of_memory(error):
             raise
         raise ReadingError.of(
@@ -61,7 +61,7 @@ def read_parquet(
 def _parquet(
     content: bytes, options: ReadingOptions, columns: Collection[str] | None
 ) -> tuple[pa.Table | None, pa.Schema, int]:
-    """Return the table of readable columns, if there are any, the schema of all columns, and the rows."""
+    """Return the table of readable columns, if any, the schema of all columns, and the number of rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -78,7 +78,7 @@ def _parquet(
     plain = _plain(schema)
     if not plain:
         return None, schema, footer.num_rows
-    # Texts stay dictionary-encoded, so a long text in every row is stored once.
+    # Texts stay dictionary-encoded, so that a long text in every row is stored once.
     coded = [schema.names[k] for k in plain if pa.types.is_string(schema.field(k).type)]
     file = pq.ParquetFile(io.BytesIO(content), read_dictionary=coded)
     # Flat columns are selected by their path, because a dot in a name would mean a nested column. Repeated
@@ -95,7 +95,7 @@ def _parquet(
 
 
 def _unpacked_size(footer: pq.FileMetaData, columns: Collection[str] | None) -> int:
-    """Return the unpacked size in bytes of these columns, or of all, according to the footer."""
+    """Return the unpacked size in bytes of these columns, or of all columns, according to the footer."""
     groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
     if columns is None:
         return sum(group.total_byte_size for group in groups)
@@ -137,13 +137,13 @@ def _finished(
         )
     if n_rows == 0:
         raise no_rows()
-    kept = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
-    table = TableBuilder([cells.column_names[k] for k in kept], np.arange(1, n_rows + 1), options)
+    places = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
+    table = TableBuilder([cells.column_names[k] for k in places], np.arange(1, n_rows + 1), options)
     nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not readable(one)]
     table.leave_out(nested, "their cells are neither numbers nor text, such as lists or records")
-    if len(kept) < cells.num_columns:
+    if len(places) < cells.num_columns:
         table.notes.append("The numbers of the rows, which pandas wrote beside the columns, are left out.")
-    for name, k in zip(table.names, kept, strict=True):
+    for name, k in zip(table.names, places, strict=True):
         add_arrow(table, name, cells.column(k))
     table.count_missing()
     return table.finish(PARQUET)

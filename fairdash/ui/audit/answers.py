@@ -1,4 +1,4 @@
-"""Audit results: the verdict and its figure on the first screen, then each question."""
+"""Audit results: the verdict with a figure at the top of the page, then each question."""
 
 from __future__ import annotations
 
@@ -45,20 +45,20 @@ from fairdash.views.reports.fronts import Front, nearest_points
 
 KEY = Keys(__file__)
 
-#: Audits in the list.
-_MOST = 20
+#: Maximum number of audits in the list.
+_MAX_LISTED = 20
 _ICONS = {"below": ":material/check_circle:", "above": ":material/error:", "undecided": ":material/help:"}
 
 
 def show_audit(audit: AuditJob) -> None:
-    """Show the selected audit: its progress, or its result."""
+    """Show the selected audit: its progress or, at the end, its result."""
     status = audit.status
     if status.state == DONE:
         with st.skeleton(height=PICTURES):
             whole = audit.read_result()
-        whole, result = _beside_earlier(audit, whole, choose_attribute(whole))
+        whole, result = _with_changes_since(audit, whole, choose_attribute(whole))
         show_result(result, whole, title=audit.spec.source.title, audit=audit)
-        # A crossing is not a column, so a repair along it is impossible.
+        # A crossing is not a column, so no repair along a crossing is possible.
         if result.plan.columns.sensitive in (whole.plan.columns.sensitive, *whole.plan.columns.also):
             _show_repair(audit, result)
     else:
@@ -87,16 +87,16 @@ def show_result(
     Parameters
     ----------
     title
-        Name of the table.
+        Name of the audited table.
     audit
-        The job, if there is one.
+        Job of the audit; None for the example.
     """
     _show_first_screen(result, whole, title)
     st.subheader("All answers", anchor=False)
     for question, title, blocks in answers_of(result):
         with st.expander(safe(title)):
             _show_answer(blocks, result)
-            # A front can only be compared with a price that is a column.
+            # Only a price that is a column of the table can be compared with a front.
             if audit is not None and audit.spec.model is None and question == 8:
                 _show_alternatives(audit, result.plan.columns)
     if result.since is not None:
@@ -106,7 +106,7 @@ def show_result(
 
 
 def _show_repair(audit: AuditJob, result: AuditResult) -> None:
-    """Repair the price along the attribute shown, by one click, with figures and a zip for download."""
+    """Offer a repair of the price along the selected attribute, with figures and a zip for download."""
     sensitive = result.plan.columns.sensitive
 
     def show(job: RepairJob) -> None:
@@ -145,10 +145,10 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
     with words:
         if result.units_remark:
             st.warning(safe(result.units_remark))
-        said = result.headline
+        headline = result.headline
         if whole.others:
-            said = f"Along “{columns.sensitive}”: {IN_SHORT[result.verdict]}"
-        _show_verdict(result, said)
+            headline = f"Along “{columns.sensitive}”: {IN_SHORT[result.verdict]}"
+        _show_verdict(result, headline)
         rows = f"{result.n:,} rows" + ("" if columns.groups is None else f" of {result.n_units:,} policies")
         st.caption(
             f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {rows}. "
@@ -171,7 +171,7 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
 
 
 def _show_answer(blocks: list[Block], result: AuditResult) -> None:
-    # The picture of the first screen is not repeated.
+    # The figure at the top of the page is not repeated.
     first = CRITERIA[result.plan.criterion].picture
     show_blocks((each for each in blocks if not (isinstance(each, Chart) and each.name == first)), KEY)
 
@@ -179,7 +179,7 @@ def _show_answer(blocks: list[Block], result: AuditResult) -> None:
 def choose_attribute(result: AuditResult) -> AuditResult:
     """Show the verdict for all attributes and crossings, and return the result along the selected one.
 
-    With one attribute, nothing is shown and the result is returned.
+    If there is only one attribute, the function shows nothing and returns the result.
     """
     along = result.along
     if len(along) == 1:
@@ -202,8 +202,8 @@ def _show_verdict(result: AuditResult, headline: str) -> None:
 
 
 def show_earlier() -> None:
-    """List earlier audits, each with a button to open it; nothing if there are none."""
-    audits = finished_audits(owner=current_owner())[:_MOST]
+    """List earlier audits, each with a button that opens the audit; show nothing without audits."""
+    audits = finished_audits(owner=current_owner())[:_MAX_LISTED]
     if not audits:
         return
     st.subheader("Your audits", anchor=False)
@@ -218,10 +218,10 @@ def show_earlier() -> None:
         )
 
 
-def _beside_earlier(
+def _with_changes_since(
     audit: AuditJob, whole: AuditResult, result: AuditResult
 ) -> tuple[AuditResult, AuditResult]:
-    """Return both results with the changes since an audit that the user chooses."""
+    """Return both results, with the changes since an earlier audit that the user chooses."""
     name = result.plan.columns.sensitive
     earlier = {
         each.id: each
@@ -232,7 +232,7 @@ def _beside_earlier(
         return whole, result
     chosen = st.selectbox(
         "What has changed since",
-        [None, *list(earlier)[:_MOST]],
+        [None, *list(earlier)[:_MAX_LISTED]],
         format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
         key=KEY("since", audit.id),
         help="Each curve is relative to its own mean price, so a uniform rise of all prices is not drift.",
@@ -254,12 +254,12 @@ def _named(audit: AuditJob) -> str:
 
 
 def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
-    """The nearest points of a front trained on the audited table, or the way to train one.
+    """Show the nearest points of a front trained on the audited table, or a link to train one.
 
     Parameters
     ----------
     columns
-        Columns of the audit, with the sensitive attribute shown.
+        Columns of the audit for the selected sensitive attribute.
     """
     st.markdown("**Less discriminatory alternatives: the nearest points of a front trained on this table**")
     source = audit.spec.source
@@ -303,20 +303,20 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
 
 
 def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
-    """The newest finished run on this table with the audit's roles, or the run that produced the price."""
+    """Return the newest finished run on this table with the audit's roles, or the run that made the price."""
     owner = current_owner()
-    asked = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
+    of_audit = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
     for run in list_runs(owner=owner).runs:
         if run.available_result == RESULT and _table_of(run.spec.source) == _table_of(source):
             roles = roles_of(run.spec.source)
-            seen = (roles.prediction, roles.target, roles.weight, roles.rate)
-            if asked == seen and columns.sensitive in roles.sensitive:
+            of_run = (roles.prediction, roles.target, roles.weight, roles.rate)
+            if of_audit == of_run and columns.sensitive in roles.sensitive:
                 return run
     for name in source.made_from if isinstance(source, UploadSource) else ():
         try:
             run = Run(name, owner=owner)
         except RunError:
-            # The address may hold a file's hash, or a run that was deleted.
+            # The address may contain a file's hash, or a deleted run.
             continue
         if run.available_result == RESULT and columns.sensitive in roles_of(run.spec.source).sensitive:
             return run
@@ -324,7 +324,7 @@ def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
 
 
 def _table_of(source: DatasetSource) -> tuple[object, ...]:
-    """Identity of a table, independent of its columns' roles."""
+    """Return the identity of a table, which does not depend on its columns' roles."""
     if isinstance(source, UploadSource):
         return source.sha256, source.reading
     assert isinstance(source, CatalogueSource)
@@ -341,7 +341,7 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
         table = source.table()
         source_now = replace(source, roles=roles_of_audit(roles_of(source), columns, table))
         if columns.outcome in columns.totals and (table[columns.outcome] < 0).any():
-            # The values as the audit used them.
+            # The run uses the same values as the audit.
             source_now = replace(
                 source_now, fixes=with_fix(source_now.fixes, Fix(AS_THEY_ARE, columns.outcome))
             )
@@ -351,17 +351,17 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
 
 
 def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles:
-    """Return the audit's columns as roles of a run; other roles of the table stay."""
+    """Return the audit's columns as roles of a run, with all other roles of the table."""
     names = [str(name) for name in table]
-    # A model's price is not a column.
+    # The price of a model is not a column of the table.
     price = columns.price if columns.price in names else None
     target = next(
         name
         for name in (columns.outcome, price, roles.target, *roles.features, *names)
         if name and name != columns.sensitive
     )
-    taken = {target, price, columns.exposure, columns.groups, columns.candidate, columns.expected_cost}
-    taken |= {columns.sensitive, *columns.also}
+    with_role = {target, price, columns.exposure, columns.groups, columns.candidate, columns.expected_cost}
+    with_role |= {columns.sensitive, *columns.also}
     return replace(
         roles,
         target=target,
@@ -370,5 +370,5 @@ def roles_of_audit(roles: Roles, columns: Columns, table: pd.DataFrame) -> Roles
         weight=columns.exposure,
         group=columns.groups,
         rate=columns.outcome in columns.totals,
-        features=tuple(name for name in columns.features or roles.features if name not in taken),
+        features=tuple(name for name in columns.features or roles.features if name not in with_role),
     )

@@ -1,4 +1,4 @@
-"""Filing document: select a rule, and enter the texts that only the user can write."""
+"""Filing document: the user selects a rule, and enters the texts that only the user can write."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY = Keys(__file__)
 
 
 def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
-    """Select a template, fill in the blanks and download the documents; a stored audit keeps the texts."""
+    """Ask for a template and for the user's texts, which a stored audit stores, and offer the documents."""
     row = result.origin.get("model", {}).get("customer")
     with st.expander("Document to file, with a rule’s headings"):
         rule = TEMPLATES[
@@ -68,7 +68,7 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
 
 
 def _offer(result: AuditResult, make: Callable[[], bytes], label: str, name: str) -> None:
-    """Offer a document as HTML and as PDF."""
+    """Offer a document for download as HTML and as PDF."""
     download_file(make, label=f"{label} (HTML)", name=f"{name}.html", mime="text/html", key=KEY("html", name))
     download_file(
         lambda: as_pdf(make(), result.origin),
@@ -92,7 +92,7 @@ def _made(result: AuditResult, template: str, answers: dict[str, str]) -> bytes:
 
 
 def _earlier_answers(audit: AuditJob | None) -> dict[str, str]:
-    """Return the texts of this audit; if it has none, those of the owner's latest audit that has any."""
+    """Return the texts of this audit or, if it has none, the texts of the owner's latest audit with texts."""
     if audit is None:
         return {}
     try:

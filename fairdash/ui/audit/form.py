@@ -44,15 +44,15 @@ KEY = Keys(__file__)
 _LINKS = {"auto": "as the file says", "identity": "the price", "log": "its logarithm"}
 #: Roles of columns that a model of a price does not need.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
-#: Session key of the data that were in use before the user chose a table of their own.
+#: Session key of the data that were in use before the user asked to audit an own table.
 _OWN = KEY("own")
-#: The policies of the example, and simulated ones that are there without a connection.
+#: Data sets with prices: the policies of the example, and simulated policies, which need no connection.
 MOTOR = CatalogueSource(dataset="motor_tariff")
 SIMULATED = CatalogueSource(dataset="portfolio")
 
 
 def show_example() -> None:
-    """Show ways to start your own audit, and the example's answers."""
+    """Show ways to start an audit, and the answers of the example audit."""
     with st.container(horizontal=True, vertical_alignment="center"):
         _offer_own_table("Audit a table of your own")
         is_here = CATALOGUE["motor"].is_local()
@@ -74,38 +74,38 @@ def show_example() -> None:
 
 
 def wants_own_table() -> bool:
-    """Return whether the user asked to audit their own table, and has not chosen other data since."""
-    return bool(st.session_state.get(_OWN, "") == _in_use())
+    """Return whether the user asked to audit a table, and has not chosen other data since."""
+    return bool(st.session_state.get(_OWN, "") == _id_of_data_in_use())
 
 
 def _offer_own_table(label: str) -> None:
     def ask() -> None:
-        st.session_state[_OWN] = _in_use()
+        st.session_state[_OWN] = _id_of_data_in_use()
 
     st.button(label, key=KEY("own-table"), icon=":material/upload_file:", on_click=ask)
 
 
-def _in_use() -> str | None:
-    """Name of the data set in use; None for none."""
+def _id_of_data_in_use() -> str | None:
+    """Return the id of the data in use; None without data."""
     return st.session_state.get(Address.DATASET)
 
 
 def show_own_table() -> None:
-    """Ask for a file, and audit a price of its table; only price and attribute must be chosen."""
+    """Ask for a file, and audit a price in its table; the user must choose only price and attribute."""
     st.page_link(page("data"), label="Choose a built-in table instead", icon=":material/table:")
-    found = ask_for_table(None)
-    if found is None:
+    table = ask_for_table(None)
+    if table is None:
         return
-    upload, reading, frame = found
-    given, _ = suggestion_of(frame, table=f"{upload.sha256} {reading}")
+    upload, reading, frame = table
+    suggestion, _ = suggestion_of(frame, table=f"{upload.sha256} {reading}")
     begin = Roles(
-        target=given.target or "",
-        sensitive=given.sensitive,
-        features=given.features,
-        weight=given.weight,
-        prediction=given.prediction,
-        group=given.group,
-        rate=given.rate,
+        target=suggestion.target or "",
+        sensitive=suggestion.sensitive,
+        features=suggestion.features,
+        weight=suggestion.weight,
+        prediction=suggestion.prediction,
+        group=suggestion.group,
+        rate=suggestion.rate,
     )
     show_form(
         UploadSource(sha256=upload.sha256, name=upload.name, roles=begin, reading=reading), frame, begin
@@ -128,7 +128,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
     model = _ask_for_model(source, frame, roles)
     price = MODEL_PRICE if model != {} else None
     columns = _ask_for_columns(source.id, frame, roles, price=price, is_new=is_new)
-    asked = _ask_for_plan(columns)
+    options = _ask_for_plan(columns)
     st.caption("The audit fixes criterion and threshold before it computes any result.")
     label, is_missing = "Audit this price", columns is None or model is None
     if is_missing:
@@ -137,7 +137,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         assert columns is not None
         assert model is not None
         try:
-            plan = AuditPlan.of(columns, **asked)
+            plan = AuditPlan.of(columns, **options)
             if is_new:
                 source = replace(source, roles=roles_of_audit(roles, columns, frame))
                 choose_source(source)
@@ -149,8 +149,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> dict[str, Any] | None:
-    """Return a model and its options, as an audit takes them: empty for a column, None without its file."""
-    # The model's file has the table's retention period, which the user has chosen; a built-in table has none.
+    """Return the audit's options for a model: empty if the price is a column, None without the file."""
+    # Models are only offered for uploaded tables, whose retention period also applies to the model's file.
     if not isinstance(source, UploadSource) or not st.toggle("Audit a model's file", key=KEY("model")):
         return {}
     file = st.file_uploader(
@@ -169,7 +169,7 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
         file = about = None
     columns, output = _ask_for_inputs(source, names, roles, about)
     left, right = st.columns(2)
-    given = {
+    options = {
         "check_column": ask(
             left, ModelFile, "check_column", options=[None, *names], key=KEY("check-column", source.id)
         ),
@@ -187,13 +187,13 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
     }
     if file is None:
         return None
-    inputs = [each for each in columns if each != given["check_column"]]
-    return {"model": file.getvalue(), "model_columns": inputs, "model_output": output, **given}
+    inputs = [each for each in columns if each != options["check_column"]]
+    return {"model": file.getvalue(), "model_columns": inputs, "model_output": output, **options}
 
 
 @st.cache_data(show_spinner="Opening the model", max_entries=20)
 def _about_model(content: bytes) -> dict[str, Any]:
-    """Describe a model's file; errors are those of the command."""
+    """Describe a model's file, with the errors of ``fairdash audit``."""
     model = ForeignModel(content_of(content))
     model.close()
     return model.about
@@ -214,13 +214,13 @@ def _ask_for_inputs(
         output = ask(
             st.container(), ModelFile, "model_output", options=outputs, key=KEY("model-output", source.id)
         )
-    # The name of a term begins with the name of its column.
+    # A term's name begins with a column's name, so the columns of terms are found by name.
     has_terms = all(each["type"] == "term" for each in inputs)
     if inputs and (has_terms or set(listed) <= set(names)):
         of = "the columns of these terms" if has_terms else "these columns"
         st.caption(safe(f"The model takes {of} by name: {', '.join(listed)}."))
         return [], output
-    # Prices, claims and exposure are not inputs, and neither is the attribute, unless the user says so.
+    # Prices, claims, exposure and the sensitive attribute are inputs only if the user selects them.
     left_out = {*roles.sensitive, roles.prediction, roles.target, roles.weight}
     left_out |= {name for name in names if not _NO_INPUT.isdisjoint(meanings_of(name))}
     columns = ask(
@@ -235,8 +235,8 @@ def _ask_for_inputs(
 
 
 def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
-    """Ask for the plan's options besides the columns, three per row, and return them."""
-    asked = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
+    """Ask for the options of the plan except columns, three in a row, and return the answers."""
+    options = {name: each for name, each in options_of(AuditPlan).items() if each.metadata["label"]}
     places = chain((st.container() for _ in range(3)), cycle(st.columns(3)))
     return {
         name: ask(
@@ -246,22 +246,22 @@ def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
             key=KEY("option", name),
             disabled=bool(needs := each.metadata["needs"]) and not (columns and columns.of(needs)),
         )
-        for place, (name, each) in zip(places, asked.items(), strict=False)
+        for place, (name, each) in zip(places, options.items(), strict=False)
     }
 
 
 def _ask_for_columns(
     table: str, frame: pd.DataFrame, roles: Roles, *, price: str | None, is_new: bool
 ) -> Columns | None:
-    """Roles of the columns; None while price or sensitive attribute is missing.
+    """Ask for the roles of the columns; return None while price or sensitive attribute is missing.
 
-    The price of a model needs no column.
+    If a model computes the price, no column is the price.
 
-    In a new table no features are chosen yet.
+    A new table has no selected features yet.
     """
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
-    # Only the sensitive attribute may have classes.
+    # Only for the sensitive attribute may a column have classes.
     of_classes = columns_of_classes(frame, table=table)
     sensitive_ones = [name for name in names if name in numbers or name in of_classes]
     taken: list[str | None] = []
@@ -293,21 +293,21 @@ def _ask_for_columns(
     sensitive = one(places[0], "sensitive", next(iter(roles.sensitive), None), sensitive_ones)
     outcome = one(places[1], "outcome", roles.target)
     exposure = one(places[2], "exposure", roles.weight)
-    given, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
-    parts, use_parts = given.parts_of_price, KEY("parts", table, column)
+    suggestion, _ = suggestion_of(frame, table=table, target=outcome, prediction=column)
+    parts, use_parts = suggestion.parts_of_price, KEY("parts", table, column)
     left_out = () if st.session_state.get(use_parts) else parts
     with st.expander("Legitimate factors, policy, expected cost, a second price"):
         left, right = st.columns(2)
         amounts = [column, outcome, one(left, "expected_cost", None), one(right, "candidate", None)]
         taken.extend(several(right, "also", free(sensitive_ones)))
-        groups = one(left, "groups", roles.group or given.group, names)
+        groups = one(left, "groups", roles.group or suggestion.group, names)
         controls = several(right, "controls", free(names))
         classes = [name for name in numbers if name not in taken or name == sensitive]
         probabilities = several(left, "probabilities", classes)
         others = [name for name in names if name not in probabilities]
         known = one(right, "known_class", None, others, disabled=not probabilities)
         chosen_roles["known_class"] = known if probabilities else None
-        begin = (*given.features, *parts) if is_new else roles.features
+        begin = (*suggestion.features, *parts) if is_new else roles.features
         features = several(
             st.container(),
             "features",
@@ -320,9 +320,9 @@ def _ask_for_columns(
         levels = [name for name in dict.fromkeys((*controls, *features)) if name not in numbers]
         one(st.container(), "coverage", None, levels, key=KEY("coverage", table, *levels, *taken))
     if parts:
-        _say_parts(given.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
-    if given.policies is not None and groups in (None, given.group):
-        words = f"**{safe(given.group)}** names {given.policies.in_words()}."
+        _show_parts_of_price(suggestion.left_out[parts[0]], len(parts), used=not left_out, key=use_parts)
+    if suggestion.policies is not None and groups in (None, suggestion.group):
+        words = f"**{safe(suggestion.group)}** names {suggestion.policies.in_words()}."
         if groups is None:
             st.warning(f"{words} Choose it as the policy: the rows of one policy are not independent.")
         else:
@@ -331,8 +331,8 @@ def _ask_for_columns(
     return None if chosen_roles["price"] is None or sensitive is None else Columns(**chosen_roles)
 
 
-def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
-    """Report that columns are parts of the price, with a button that uses them or leaves them out."""
+def _show_parts_of_price(why: str, count: int, *, used: bool, key: str) -> None:
+    """State that columns are parts of the price, with a button that includes or excludes these columns."""
     columns = counted(count, "column")
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
@@ -348,9 +348,9 @@ def _say_parts(why: str, count: int, *, used: bool, key: str) -> None:
 
 
 def _price_in(numbers: list[str], roles: Roles) -> str:
-    """Return the column that is most likely the price, by its role or else by its header.
+    """Return the column that is most likely the price, according to its role or else its header.
 
-    If no header does, the target may be a price, as in the household scenario.
+    If no header means a price, the target may be a price, as in the household scenario.
     """
     if roles.prediction is not None:
         return roles.prediction
@@ -367,15 +367,15 @@ def _price_in(numbers: list[str], roles: Roles) -> str:
 def _ask_for_totals(
     frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
 ) -> list[str]:
-    """Choose the amounts that are totals over the exposure, to be divided by it."""
-    there = [name for name in amounts if name is not None]
-    if exposure is None or not there:
+    """Ask which amounts are totals over the exposure, which the audit divides by the exposure."""
+    named = [name for name in amounts if name is not None]
+    if exposure is None or not named:
         return []
     return st.multiselect(
         f"Columns with totals over “{safe(exposure)}”. The audit divides them by it and treats all others "
         "as amounts per unit",
-        there,
-        default=[name for name in there if looks_like_total(frame[name])],
+        named,
+        default=[name for name in named if looks_like_total(frame[name])],
         placeholder="None",
-        key=KEY("totals", table, exposure, *there),
+        key=KEY("totals", table, exposure, *named),
     )

@@ -1,4 +1,4 @@
-"""Select a table: a data set of the catalogue, with its options and download, or a file."""
+"""Selection of a table: a data set of the catalogue, with options and download, or a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UPLOAD = "upload"
 
 
 def current_source() -> DatasetSource:
-    """Load the data set named by the address or session; if it is gone, say so and use the default."""
+    """Return the data source in the address or session; if it is gone, show why and return the default."""
     try:
         return chosen_source()
     except FairdashError as error:
@@ -38,7 +38,7 @@ def current_source() -> DatasetSource:
 
 
 def ask_for_data(current: DatasetSource) -> DatasetSource | None:
-    """Show the controls: a data set of the catalogue or an upload, and column roles."""
+    """Show the controls for a data set of the catalogue or an upload, and for column roles."""
     begin = current.dataset if isinstance(current, CatalogueSource) else UPLOAD
     choice = st.segmented_control(
         "Table",
@@ -106,7 +106,7 @@ def ask_for_option(
 
 
 def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
-    """Download the data set on request; return whether it is available."""
+    """Offer the download of a data set; return whether the data set is available."""
     st.info(f"This data set is not on this machine yet ({entry.size}).")
     if not st.button("Download it from its publisher", type="primary", icon=":material/download:"):
         return False
@@ -121,7 +121,7 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
 
 
 def bring(entry: CatalogueEntry) -> None:
-    """Explain how to obtain the data set, or import it here and rerun the page."""
+    """Explain how to obtain the data set's file, and offer its import, which reruns the page."""
     st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
     file = st.file_uploader("Or choose the file here", type="csv", key=KEY("brought", entry.id))
     if file is not None:
@@ -130,7 +130,7 @@ def bring(entry: CatalogueEntry) -> None:
 
 
 def show_heading(data: Dataset, source: DatasetSource) -> None:
-    """Show title, rows and roles, with links to the trade-off, to training and to the audit."""
+    """Show title, number of rows and roles, with links to the pages Trade-off, Train and Audit."""
     heading, buttons = st.columns([3, 1], vertical_alignment="center")
     heading.subheader(safe(data.title), anchor=False)
     heading.caption(
@@ -149,7 +149,7 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
         if st.button("Audit a price in this table", icon=":material/fact_check:", width="stretch"):
             choose_audit(None)
             go_to("audit", address={Address.DATASET.value: source.id})
-    # The user will probably start a preview next, and its worker needs seconds to start.
+    # The user will probably start a preview next, whose worker needs seconds to start.
     prepare()
 
 

@@ -1,4 +1,4 @@
-"""Show the content of a table: figures, notes, proxies of the sensitive attribute, and columns."""
+"""Content of a table on the Data page: figures, notes, proxies of the sensitive attribute, and columns."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ ROWS_SHOWN = 8
 
 
 def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
-    said: tuple[str, ...] = ()
+    reading_notes: tuple[str, ...] = ()
     left_out: set[str] = set()
     if isinstance(source, UploadSource):
         left_out = {*source.roles.features} - {*dataset.roles.features}
-        said = upload_of(source.sha256, source.name, source.reading)[1].sentences()
-    st.caption("  \n".join(safe(note) for note in dataset.notes if note not in said))
+        reading_notes = upload_of(source.sha256, source.name, source.reading)[1].sentences()
+    st.caption("  \n".join(safe(note) for note in dataset.notes if note not in reading_notes))
     with st.skeleton(height=PICTURES):
         remarks, support, profile, ways = summary_of(source)
     for remark in remarks:
@@ -88,7 +88,7 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
 
 
 def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
-    """Choose the sensitive column of the figures and the ranking, if there are several."""
+    """Ask for the sensitive column of the figures and the ranking, if the data set has several."""
     first, *others = dataset.roles.sensitive
     if not others:
         return first
@@ -104,12 +104,12 @@ def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
 
 
 def show_link(dataset: Dataset, sensitive: str) -> None:
-    """Show the dependence of the target on a sensitive column, in a sentence and a picture."""
+    """Show the dependence of the target on a sensitive column as a sentence and a figure."""
     target, (value, p_value, n) = dataset.roles.target, link_of(dataset, sensitive)
-    told = "depends on" if p_value <= ALPHA else "shows no detectable link with"
+    verb = "depends on" if p_value <= ALPHA else "shows no detectable link with"
     sample = f" on {n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
     weighted = "" if dataset.weight is None else "; rows are weighted by exposure"
-    names = f"**{safe(dataset.called(target))} {told} {safe(dataset.called(sensitive))}**"
+    names = f"**{safe(dataset.called(target))} {verb} {safe(dataset.called(sensitive))}**"
     headers = [f"{name}: column {column}" for column, name in dataset.names.items()]
     st.markdown(
         f"{names}: {safe(REGISTRY[DEFAULT_MEASURE].symbol)} {number(value)} (joint test of several "
@@ -140,11 +140,11 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
 
 
 def on_all_rows(link: RankLink) -> str:
-    """Rank correlation on all rows, and the weakest that they would detect, if a sample can't show a link."""
-    told = "more than" if abs(link.value) > link.stays_within else "not more than"
+    """State the rank correlation on all rows, and the weakest detectable one, if the sample shows no link."""
+    order = "more than" if abs(link.value) > link.stays_within else "not more than"
     return (
         f"A weak link may not show on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank correlation "
-        f"is {number(link.value)}, {told} the limit of {number(link.stays_within)} under independence. With "
+        f"is {number(link.value)}, {order} the limit of {number(link.stays_within)} under independence. With "
         f"so many rows, the weakest rank correlation that a test detects is about {number(link.smallest)}. "
         "Rank correlation detects only links that rise throughout or fall throughout."
     )
@@ -173,7 +173,7 @@ def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataF
 
 
 def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
-    """Show features that predict a sensitive attribute, computed in the background with a progress bar."""
+    """Show the features that predict a sensitive attribute, after a background job with a progress bar."""
     st.subheader(f"Which features predict {safe(name)}?", anchor=False)
 
     def draw(tables: Tables) -> None:
@@ -207,7 +207,7 @@ def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None)
 
 
 def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str:
-    """State how many features are proxies, the strongest one, and the joint result."""
+    """State the number of proxies, the strongest proxy, and the joint result."""
     features = ranking.features
     carriers = features[features["p_corrected"] <= 0.05]
     name, n = safe(called or ranking.sensitive), len(features)
@@ -228,5 +228,5 @@ def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str
     else:
         together = " Together they predict it no better than chance."
     copies = features.loc[features["is_copy"], "feature"]
-    told = f" **{name} can be recovered from {', '.join(map(safe, copies))}.**" if len(copies) else ""
-    return first + together + told + sample
+    on_copies = f" **{name} can be recovered from {', '.join(map(safe, copies))}.**" if len(copies) else ""
+    return first + together + on_copies + sample

@@ -1,4 +1,4 @@
-"""Choose the roles of columns, and apply fixes for a table's problems."""
+"""Selection of column roles, and fixes for the problems of a table."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: s
 
 
 def data_or_fixes(source: DatasetSource) -> Dataset | None:
-    """Return the data set; None if there are problems, which are then shown with their fixes."""
+    """Return the data set; if there are problems, show them with their fixes, and return None."""
     try:
         return dataset_of(source)
     except DataError as error:
@@ -61,13 +61,13 @@ def data_or_fixes(source: DatasetSource) -> Dataset | None:
 
 
 def agree(fix: Fix) -> None:
-    """Add a fix for the current table; of two that exclude each other, the last one counts."""
+    """Add a fix for the current table, which replaces a fix that it excludes."""
     state = st.session_state[FIXES]
     st.session_state[state] = with_fix(st.session_state[state], fix)
 
 
 def agree_for(key: str, fix: Fix) -> None:
-    """Add a fix for the table with this key, which need not have been shown yet."""
+    """Add a fix for the table with this key, even if the page has not shown the table yet."""
     state = fixes_key(key)
     st.session_state[state] = with_fix(st.session_state.get(state, ()), fix)
 
@@ -83,7 +83,7 @@ def fixes_key(key: str) -> str:
 
 NO_COLUMN = "None"
 EVERY_ROW_ALIKE = "None: all rows have equal weight"
-#: Roles of one column, or none: the name in Roles, the title, the label for none, and help.
+#: Roles of at most one column: name in Roles, title, label for no column, and help.
 PARTS = (
     (
         "weight",
@@ -112,21 +112,21 @@ PARTS = (
         "A year or a date. The Train page can then test on the latest rows.",
     ),
 )
-#: This number of columns that reveal the target get a sentence and a button each.
+#: Maximum number of columns that reveal the target and have a sentence and a button.
 MAX_SAID = 8
-#: Letters of a display name, at most.
+#: Maximum number of characters of a display name.
 MAX_CHARACTERS = 60
 
 
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
-    """Return the roles of the columns; None while target or sensitive column is missing.
+    """Ask for the roles of the columns; return None while target or sensitive column is missing.
 
     `key` identifies the columns, for which choices are stored; `table` also identifies their cells.
     """
     columns = list(frame.columns)
     suggested, offered = suggestion_of(frame, table=table)
     begin = suggested if known is None else known
-    # Keys of the chosen kind of target and of its number of clicks, which resets dependent widgets.
+    # Session keys of the chosen kind of target, and of its number of clicks, which resets dependent widgets.
     target_widget, state = KEY("target", key), KEY("priced", key)
     wanted, clicks = cast(tuple[PricingTarget | None, int], st.session_state.get(state, (None, 0)))
 
@@ -161,8 +161,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         help="Predictions must not depend on these either. No model uses them.",
         key=KEY("further", key, new_target, new_sensitive),
     )
-    # The choice holds until the user chooses another target, or a recipe contains one, which the user then
-    # edits.
+    # A choice is valid until the user chooses another target, or until a recipe with another target is
+    # edited.
     priced = wanted if wanted is not None and wanted.target == new_target else None
     if known and priced and (known.target, known.weight) == (priced.target, priced.weight):
         st.session_state[state] = None, clicks
@@ -173,13 +173,13 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     if priced is not None:
         single["weight"] = priced.weight
     if begin.prediction is None and begin.target != new_target:
-        # A premium is the price of claims, or the target itself, so another target has another price.
+        # A premium is the target, or the price of the target's claims, so it depends on the target.
         single["prediction"] = given.prediction
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
         taken: list[str | None] = [new_target, new_sensitive, *further]
         places = st.columns(3)
         for k, (part, title, none, about) in enumerate(PARTS):
-            # "None" is an option of its own: a selectbox that begins with a choice can't be cleared.
+            # "None" is a separate option, because a selectbox with an initial choice can't be cleared.
             others = [column for column in columns if column not in taken]
             value = single[part]
             name = places[k % 3].selectbox(
@@ -209,7 +209,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             exposure=new_weight,
             price=charged,
             group=single["group"],
-            # All columns, so that nothing is searched again when the user removes one.
+            # The check covers all columns, so that it need not run again when the user removes a column.
             columns=tuple(column for column in others if column in given.features or column in chosen),
         )
     say_what_tells_the_target(others, chosen, given=given, check=check, key=key)
@@ -234,7 +234,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
 
 
 def say_policies(policies: Policies, *, group: str | None) -> None:
-    """State that rows belong to policies, and whether they count as such."""
+    """State that rows belong to policies, and whether each policy counts as one unit."""
     words = f"**{safe(policies.column)}** names {policies.in_words()}."
     if group is None:
         st.warning(f"{words} Choose it as the group: the rows of one policy are not independent.")
@@ -245,7 +245,7 @@ def say_policies(policies: Policies, *, group: str | None) -> None:
 def ask_for_rate(
     frame: pd.DataFrame, target: str, exposure: str, *, begin: bool, key: str, clicks: int
 ) -> bool:
-    """Ask whether the target is divided by the exposure, if it can be."""
+    """Ask whether the target is divided by the exposure, if a division makes sense."""
     if not can_be_rate(frame[target]):
         return False
     return st.checkbox(
@@ -270,13 +270,13 @@ def ask_for_features(
     known
         Roles of the current recipe, if there is one.
     given, former
-        Suggestions for the current target, and for that of the recipe.
+        Suggestions for the current target, and for the target of the recipe.
     key
-        Identifies the table.
+        Text that identifies the table.
     """
-    decided: dict[str, bool] = st.session_state.setdefault(_decided(key), {})
+    decided: dict[str, bool] = st.session_state.setdefault(_decisions_key(key), {})
     begin = {column: begins(column, known, given=given, former=former) for column in others}
-    widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks(key), 0))
+    widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks_key(key), 0))
     if widget not in st.session_state:
         st.session_state[widget] = [column for column in others if decided.get(column, begin[column])]
     chosen = st.multiselect("Features the model may use", others, key=widget)
@@ -289,12 +289,12 @@ def ask_for_features(
 
 
 def begins(column: str, known: Roles | None, *, given: Suggestion, former: Suggestion) -> bool:
-    """Return whether a column is initially a feature, by the recipe or else by suggestion."""
+    """Return whether a column is initially a feature, according to the recipe or else to the suggestion."""
     suggested = column in given.features
     if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
         return suggested
     in_recipe = column in known.features
-    # Suggested roles in the recipe follow the suggestion; roles that the user chose stay.
+    # Roles of the recipe that were suggestions follow the new suggestion; roles that the user chose stay.
     return in_recipe if in_recipe != (column in former.features) else suggested
 
 
@@ -306,7 +306,7 @@ def say_what_tells_the_target(
     check: DataCheck | None,
     key: str,
 ) -> None:
-    """List columns that certainly or possibly reveal the target, or hold codes, each with its button."""
+    """List columns that certainly or possibly reveal the target, or contain codes, each with a button."""
     reasons = {column: given.left_out[column] for column in given.to_be_said if column in others}
     of = dict.fromkeys(given.parts_of_price, "gives the price away")
     of |= dict.fromkeys(given.known_with_target, "gives the target away")
@@ -317,7 +317,7 @@ def say_what_tells_the_target(
         elif each.level == CERTAIN and each.column in chosen:
             reasons.setdefault(each.column, each.sentence)
             of.setdefault(each.column, f"gives the {each.of} away")
-    # The used and the unused columns of one sum have a button each.
+    # The used columns of a sum share a button, and so do the unused columns.
     lines = [
         (names, why, used)
         for used in (True, False)
@@ -325,16 +325,16 @@ def say_what_tells_the_target(
     ]
     for names, why, used in lines[:MAX_SAID]:
         is_so = of.get(names[0], "is used as a number") if used else "is left out"
-        _say(names, f"{is_so}: {safe(why)}", used=used, key=key)
+        _show_leak(names, f"{is_so}: {safe(why)}", used=used, key=key)
     for column, why in list(suspect.items())[:MAX_SAID]:
-        _say([column], f"looks too good to be true: {why}", used=True, key=key)
+        _show_leak([column], f"looks too good to be true: {why}", used=True, key=key)
     unsaid = max(len(lines) - MAX_SAID, 0) + max(len(suspect) - MAX_SAID, 0)
     if unsaid:
         more = counted(unsaid, "more column")
         st.caption(f"{more} may reveal the target, or hold codes. They are listed among the features.")
 
 
-def _say(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:
+def _show_leak(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:
     sentence, button = st.columns([3, 1], vertical_alignment="center")
     say = sentence.warning if used else sentence.caption
     names, them = safe(columns[0]), safe(columns[0])
@@ -351,18 +351,18 @@ def _say(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:
 
 
 def decide(columns: Sequence[str], use: bool, key: str) -> None:
-    """Include or exclude columns, regardless of the suggestion."""
-    st.session_state[_decided(key)].update(dict.fromkeys(columns, use))
-    st.session_state[_clicks(key)] = st.session_state.get(_clicks(key), 0) + 1
+    """Record that the user includes or excludes columns, whatever the suggestion."""
+    st.session_state[_decisions_key(key)].update(dict.fromkeys(columns, use))
+    st.session_state[_clicks_key(key)] = st.session_state.get(_clicks_key(key), 0) + 1
 
 
-def _decided(key: str) -> str:
-    """Session key of the user's decisions against the suggestion, a map of columns to their use."""
+def _decisions_key(key: str) -> str:
+    """Session key of the user's decisions against the suggestion, a map from columns to true or false."""
     return KEY("decided", key)
 
 
-def _clicks(key: str) -> str:
-    """Session key of the number of decisions by a button: the widget then starts again."""
+def _clicks_key(key: str) -> str:
+    """Session key of the number of decisions by a button, each of which resets the widget."""
     return KEY("clicks", key)
 
 
@@ -397,9 +397,9 @@ def ask_for_names(
     Parameters
     ----------
     known
-        Names given before.
+        Display names that the user entered before.
     preset
-        Names from the data set.
+        Display names of the data set.
     key
         Key of the table.
     """

@@ -1,4 +1,4 @@
-"""Upload a file and choose its term, reading options and roles."""
+"""Upload of a file, with its retention period, reading options and roles."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from fairdash.utils.text import counted, megabytes
 
 KEY = Keys(__file__)
 
-#: The session's own files, by hash, and how many of them were deleted.
+#: Session keys of the files that the session uploaded, by hash, and of the number of deleted files.
 UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
-#: Days to keep a file; None: until it is deleted.
+#: Retention periods of a file in days; None means until the user deletes the file.
 TERMS = [1, 7, 30, 365, None]
 LIMITS = (
     f"The file stays on this machine. Limits: {MAX_FILE // 10**6} MB, packed and unpacked, "
@@ -63,7 +63,7 @@ FILE_TYPES = [
 
 
 def ask_for_table(known: UploadSource | None) -> tuple[Upload, ReadingOptions, pd.DataFrame] | None:
-    """Ask for a file and how to read it, and return its table; None while there is none."""
+    """Ask for a file and reading options, and return the table; None while there is no table."""
     upload = ask_for_file(known)
     if upload is None:
         return None
@@ -97,9 +97,9 @@ def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
 
 
 def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport] | None:
-    """Return the table and how it was read; None if a fix is needed first, which is then offered.
+    """Return the table and its reading report; if the table needs a fix first, offer it, and return None.
 
-    ReadingError if no click can help.
+    A problem without a fix raises a ReadingError.
     """
     place = st.empty()
 
@@ -108,9 +108,9 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
 
     try:
         with heard_by(show):
-            found = upload_of(upload.sha256, upload.name, reading)
+            table = upload_of(upload.sha256, upload.name, reading)
         place.empty()
-        return found
+        return table
     except ReadingError as error:
         place.empty()
         if not all(problem.fixes for problem in error.problems):
@@ -125,7 +125,7 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
 
 
 def ask_for_file(known: UploadSource | None) -> Upload | None:
-    """Ask for a new file, or one uploaded in this session or named by the address."""
+    """Ask for a new file, or for a file that was uploaded in this session or is named by the address."""
     owner = current_owner()
     file = st.file_uploader(
         "A table: CSV, Excel, Parquet, R (.rda), SAS, Stata or SPSS, compressed or not",
@@ -142,7 +142,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
         mine_kept = {each.sha256: each for each in list_uploads(owner=owner) if each.sha256 in mine}
         upload = mine_kept.get(digest)
         if upload is None and digest in mine:
-            # If another window has deleted the file, this window must not restore it.
+            # If another window has deleted the file, this window must not store it again.
             _forget(digest)
             show_problems(no_longer_kept())
         elif upload is None:
@@ -152,14 +152,14 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
         if known is not None and known.sha256 not in mine:
             mine.append(known.sha256)
         # Without sign-in, many people share "local", so a session lists only the files that it has uploaded.
-        kept = [each for each in list_uploads(owner=owner) if signs_in() or each.sha256 in mine]
-        if known is not None and known.sha256 not in [each.sha256 for each in kept]:
+        uploads = [each for each in list_uploads(owner=owner) if signs_in() or each.sha256 in mine]
+        if known is not None and known.sha256 not in [each.sha256 for each in uploads]:
             show_problems(no_longer_kept())
-        if kept:
-            digests = [each.sha256 for each in kept]
+        if uploads:
+            digests = [each.sha256 for each in uploads]
             upload = st.selectbox(
                 "or a file you uploaded before",
-                kept,
+                uploads,
                 index=digests.index(known.sha256) if known and known.sha256 in digests else None,
                 format_func=lambda each: f"{each.name}, {each.kept_at:%d %b %Y, %H:%M} UTC",
                 placeholder="Choose a file",
@@ -170,7 +170,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
 
 
 def ask_how_long(upload: Upload) -> None:
-    """Choose the term of the file; a button deletes it now."""
+    """Ask for the retention period of the file, and offer a button that deletes the file."""
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     terms = TERMS if upload.keep_days in TERMS else [upload.keep_days, *TERMS]
     days = left.selectbox(
@@ -195,7 +195,7 @@ def ask_how_long(upload: Upload) -> None:
 
 
 def what_is_deleted(made: DerivedFiles) -> str:
-    """List, in a sentence, the results that are deleted with the file."""
+    """Return a sentence that lists the results that are deleted with the file."""
     parts = [counted(len(found), kind.label) for kind, found in made.jobs.items() if found]
     also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
     stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
@@ -206,7 +206,7 @@ def what_is_deleted(made: DerivedFiles) -> str:
 
 
 def delete_file(upload: Upload) -> None:
-    """Delete a file, and everything derived from it, from disk, memory and this session."""
+    """Delete a file, and all results derived from it, from disk, memory and this session."""
     with plain_errors():
         try:
             delete_made_from(upload.sha256, owner=current_owner())
@@ -225,7 +225,7 @@ def _forget(digest: str) -> None:
 
 FOUND = "as found"
 NO_MARK = "none"
-#: Options of reading a text: name, title and choices.
+#: Options for reading a text file: name, title and choices.
 OF_TEXT: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
     ("encoding", "Encoding", {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}),
     (
@@ -238,7 +238,7 @@ OF_TEXT: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
 
 
 def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
-    """Ask for reading options; the choices depend on the format of the file."""
+    """Ask for reading options, which depend on the format of the file."""
     kind, sheets = contents_of(upload.sha256)
     key = upload.sha256
     chosen: dict[str, Any] = {}

@@ -1,1 +1,1 @@
-"""Components of the Paper page, which shows only results read from disk."""
+"""Components of the Paper page, which computes nothing and shows stored results."""

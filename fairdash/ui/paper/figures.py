@@ -1,4 +1,4 @@
-"""Figures of the Paper page, drawn from our results, with their bearing on the paper's statements."""
+"""Figures of the Paper page, drawn from our results, and what they mean for the paper's statements."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ NETWORKS = {
 
 
 def show_part() -> None:
-    """The control and the selected part."""
+    """Show the control, and the part of the page that it selects."""
     offered = {name: title for name, (_, title) in _PARTS.items()}
     part = choose("Part", offered, name=Address.PART, key=KEY("part"), hidden_label=True)
     _PARTS[part][0]()
 
 
 def show_fig1() -> None:
-    """χ² and HGR of normal distributions, and whether estimates are above or below the true values."""
+    """Show χ² and HGR of normal distributions, and whether estimates are above or below the true values."""
     result = read_result("fig1")
     values = result.tables["values"]
     st.markdown(judged("fig1")["answer"])
@@ -71,16 +71,16 @@ def show_fig1() -> None:
 
 
 def show_fig2() -> None:
-    """HGR against noise, and the paper's statements on it."""
+    """Show HGR against noise, and the paper's statements on noise."""
     result = read_result("fig2")
     networks = choose("HGR_NN", NETWORKS, name=Address.NETWORKS, key=KEY("networks"))
     values, exact, options = result.tables["values"], result.tables["exact"], result.options
-    found = result.tables["statements"].query("networks == @networks")
+    statements = result.tables["statements"].query("networks == @networks")
     st.markdown(
-        f"**{found['holds'].sum()} of the paper's {len(found)} statements on Fig. 2 hold in our "
+        f"**{statements['holds'].sum()} of the paper's {len(statements)} statements on Fig. 2 hold in our "
         f"data**, with HGR_NN {NETWORKS[networks]}."
     )
-    for one in found.itertuples():
+    for one in statements.itertuples():
         mark = ":green-badge[holds]" if one.holds else ":orange-badge[does not hold]"
         st.markdown(f"{mark} *“{one.quote}”* {one.finding}")
     way = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
@@ -103,7 +103,7 @@ def show_fig2() -> None:
 
 
 def show_fig3() -> None:
-    """The networks, and their values and gradients after each epoch."""
+    """Show the networks, and their values and gradients after each epoch."""
     result = read_result("fig3")
     flow = result.tables["flow"]
     epoch = st.select_slider(
@@ -134,7 +134,7 @@ def show_fig3() -> None:
 
 
 def show_fig4() -> None:
-    """Household prices by age, and what fairness costs there."""
+    """Show household prices by age, and the cost of fairness for them."""
     left, right = st.columns([1, 1.4])
     objective = choose(
         "Objective",
@@ -188,7 +188,7 @@ def show_fig4() -> None:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table as texts."""
+    """Return a table in which all cells are texts."""
 
     def texts(name: str) -> pd.Series:
         return table[name].map(lambda value: "–" if math.isnan(value) else f"{value:z.3f}")
@@ -211,19 +211,19 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share(value: float) -> str:
-    """Return a change in per cent; never "-0 %"."""
+    """Format a change in per cent, without the sign of "-0 %"."""
     return "–" if math.isnan(value) else f"{round(value, 2) + 0.0:+.0%}"
 
 
 def about(result: StudyResult) -> None:
-    """Origin of the figures in one line, and the command that reproduces them."""
+    """Show the origin of the figures in one line, and the command that reproduces them."""
     st.caption(
         f"Seed {result.seed}; {duration(result.seconds)} of processor time on {result.machine}; torch "
         f"{result.versions['torch']}. Reproduce it in a checkout of fairdash: `{result.command}`"
     )
 
 
-#: Results by name: the function that shows each, and its title; several data sets have a Table 1.
+#: Results by name, with a function that shows the result, and a title; several data sets have a Table 1.
 _PARTS = {
     "table1": (show_table1, "Table 1: real data"),
     "household": (show_fig4, "Fig. 4: household prices"),

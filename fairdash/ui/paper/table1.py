@@ -1,4 +1,4 @@
-"""Table 1 of the paper: its values, ours scored as the paper did, and ours corrected."""
+"""Table 1 of the paper: the paper's values, our values scored like the paper's, and our corrected values."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from fairdash.views.figures.theme import REFERENCE, STANDARD, faded
 KEY = Keys(__file__)
 
 PAPER, OURS, CORRECTED, FLOOR = "the paper", "ours, their way", "ours, cross-fitted", "its floor"
-#: Our error as a share of a constant prediction's.
+#: Header for our error as a share of the error of a constant prediction.
 SHARE = "MSE ÷ constant’s"
 
 
 def show_in_short() -> None:
-    """Show one sentence, and the score of each comparable data set."""
+    """Show a sentence, and the score on each comparable data set."""
     texts = judged("table1")
     st.markdown(texts["sentence"])
     for score, equal in texts["scores"]:
@@ -48,9 +48,7 @@ def show_in_short() -> None:
 
 
 def show_table1() -> None:
-    """Show Table 1 for one of the data sets: the answer, the table by objective, missed cells, and
-    provenance.
-    """
+    """Show Table 1 for a data set: the answer, the table by objective, missed cells, and provenance."""
     offered = {name: title_of(name) for name in table1_names()}
     name = choose("Data", offered, name=Address.DATA, key=KEY("data"))
     result, texts = read_result(f"table1_{name}"), judged(f"table1_{name}")
@@ -68,12 +66,12 @@ def show_table1() -> None:
     show_origin(result, name)
 
 
-#: Measures in each chart: on a scale from 0 to 1, and on one of powers. On a phone one is below the other.
+#: Measures in each of two charts, which have a scale from 0 to 1, and a logarithmic scale.
 _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fairquant"))
 
 
 def show_dots(values: pd.DataFrame) -> None:
-    """Show the paper's values and ours, scored the same way, in two pictures side by side."""
+    """Show the paper's values and ours, scored in the same way, in two charts side by side."""
     methods = {each: method_title(each).replace(" network", "") for each in values["method"].unique()}
     for place, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
         with place:
@@ -100,7 +98,7 @@ def show_dots(values: pd.DataFrame) -> None:
 
 
 def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
-    """Describe the dots in words: our Fair HGR, the paper's, and the floor."""
+    """Describe the dots in words: our value of Fair HGR, the paper's value, and the floor."""
     rows = values[(values["method"] == "hgr_nn") & values["measure"].isin(measures)]
     parts = [
         f"{column_title(str(row.measure))} {row.ours:.3f}, paper {row.paper:.3f}" for row in rows.itertuples()
@@ -109,7 +107,7 @@ def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
 
 
 def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
-    """Show every cell; comparable cells state whether they are above or below the paper's."""
+    """Show every cell; a comparable cell states whether our value is above or below the paper's."""
     is_comparable = bool(texts["missed"])
     lines, colours = rows(cells, constant=texts["constant"], is_comparable=is_comparable)
     styled = lines.style.apply(lambda _: colours, axis=None)
@@ -147,14 +145,14 @@ def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
 def rows(
     cells: pd.DataFrame, *, constant: float, is_comparable: bool = True
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return texts and colours of the table: four lines per method, three for methods not in the paper.
+    """Return texts and colours of the table: four lines per method, or three if the paper lacks the method.
 
     Parameters
     ----------
     constant
         Error of a constant prediction on the test rows.
     is_comparable
-        Whether to state whether our values are above or below the paper's.
+        Whether our values can be compared with the paper's; if so, the texts state which is lower.
     """
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []
@@ -197,7 +195,7 @@ def _shade(cell: dict[Hashable, Any]) -> str:
 
 
 def show_tries(name: str) -> None:
-    """Show selection rules compared within the training rows, including those that failed."""
+    """Show the selection rules that were compared on training rows, including rules that failed."""
     study = f"rehearsal_{name}"
     if study not in committed("rehearsal_"):
         return
@@ -229,7 +227,7 @@ def show_tries(name: str) -> None:
 
 
 def show_origin(result: StudyResult, name: str) -> None:
-    """Show the provenance of the values, the command that reproduces them, and both tables as files."""
+    """Show the provenance of the values, the command that reproduces the values, and both tables as files."""
     with st.expander("How these values were computed, and how to reproduce them"):
         st.markdown(
             f"{result.options['rows']:,} rows, {result.options['features']} features, "

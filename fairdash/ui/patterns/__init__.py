@@ -1,1 +1,1 @@
-"""Components of the page on association patterns."""
+"""Components of the Patterns page on association patterns."""

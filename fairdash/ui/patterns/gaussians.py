@@ -1,4 +1,4 @@
-"""Gaussian panel: how HGR², χ² and mutual information compare along ρ, where all three are known."""
+"""Gaussian panel: HGR², χ² and mutual information along ρ, whose exact values are known."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ KEY = Keys(__file__)
 
 SEED = 0
 ROWS = (200, 500, 1000, 2000)
-#: Estimators drawn at first; the rest is a click away.
+#: Estimators that are drawn initially; the user can select others.
 SHOWN = ("hgr_spline", "hgr_nn", "chi2_kde", "mi_ksg")
-PRINTED = 0.345  # the supplement's threshold
+PRINTED = 0.345  # This is the threshold of the paper's supplement.
 
 
 def show_gaussians() -> None:
-    """Show the answer, the controls, and the figures."""
+    """Show the answer, the controls and the figures on Gaussians."""
     place = st.container()
     rho, n, base = ask_for_law()
     with place:
@@ -51,7 +51,7 @@ def show_gaussians() -> None:
 
 
 def ask_for_law() -> tuple[float, int, str]:
-    """Show the controls: ρ, rows, and the unit of mutual information."""
+    """Show controls for ρ, the number of rows, and the unit of mutual information."""
     left, middle, right = st.columns([2, 1.2, 1])
     rho = left.slider("Correlation, ρ", 0.0, 0.95, 0.6, 0.05, key=Address.RHO, bind="query-params")
     n = middle.select_slider("Rows, n", ROWS, value=2000, key=Address.ROWS, bind="query-params")
@@ -68,7 +68,7 @@ def ask_for_law() -> tuple[float, int, str]:
 
 
 def answer(rho: float, base: str) -> str:
-    """State the exact values at ρ, and their order."""
+    """State the exact values of the three measures at ρ, and the order of these values."""
     truth = gaussian(rho)
     mi = truth.mi / unit_of(base)
     square = truth.hgr**2
@@ -88,7 +88,7 @@ def answer(rho: float, base: str) -> str:
 
 
 def all_values(n: int) -> tuple[pd.DataFrame, bool]:
-    """Return every estimator along ρ, and whether the slow ones are included."""
+    """Return the values of every estimator along ρ, and whether slow estimators are included."""
     quick = gaussian_values(n, SEED)
     slow, done = so_far(slow_study(n))
     if "values" not in slow:
@@ -154,7 +154,7 @@ def show_rows(rho: float, n: int) -> None:
 
 
 def show_estimates(rho: float, n: int, base: str) -> None:
-    """Show the value of each quick estimator at this ρ, and the true value."""
+    """Show the value of each quick estimator at ρ, and the true value."""
     truth = gaussian(rho)
     exact = {"hgr": truth.hgr, "chi2": truth.chi2, "mi": truth.mi / unit_of(base)}
     rows = []
@@ -237,7 +237,7 @@ def findings(base: str) -> str:
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def gaussian_values(n: int, seed: int) -> pd.DataFrame:
-    """Return the quick estimators along ρ, as in :func:`fairdash.lab.gaussian_study`."""
+    """Return the values of quick estimators along ρ, as in :func:`fairdash.lab.gaussian_study`."""
     ids = [id for id in studied(quick=True) if target_of(id)]
     *_, last = gaussian_study(n=n, seed=seed, ids=ids, repeats=3)
     return last.tables["values"]

@@ -1,4 +1,4 @@
-"""Two parts of the Patterns page: estimators on patterns, with further panels, and Gaussians."""
+"""Two parts of the Patterns page: estimators on patterns, with further panels, and the Gaussian panel."""
 
 from __future__ import annotations
 
@@ -47,10 +47,8 @@ KEY = Keys(__file__)
 
 
 def show_part() -> None:
-    """The title with the control next to it, and the part;
-
-    in presentation mode, the control comes last, because above the title it would push the picture off the
-    screen.
+    """Show the title with the control next to it, and the selected part. In presentation mode, the control
+    comes last, because above the title it would push the picture off the screen.
     """
     if presented():
         heading = body = st.container()
@@ -65,7 +63,7 @@ def show_part() -> None:
         with body:
             show_gaussians()
     else:
-        # Explanations come with their first use, because full lines would take the picture's place.
+        # Symbols are explained in help texts, because lines of text would leave less room for the picture.
         heading.title("Which measure detects the link?", help=in_lines())
         with body:
             show_patterns()
@@ -88,7 +86,7 @@ def show_patterns() -> None:
 
 
 def show_more(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
-    """Show one control for further panels; panels that are not selected cost nothing."""
+    """Show a control for further panels; only selected panels are computed."""
     parts = {
         "Whole noise axis": lambda: show_noise_axis(scene),
         "The paper's four patterns": lambda: show_fig2(scene),
@@ -195,7 +193,7 @@ def show_power(scene: Scene) -> None:
 def _drawn(
     study: Study, figure: Callable[[Tables], go.Figure], *, needs: Sequence[str], key: str, alt: str
 ) -> Tables | None:
-    """Draw the finished part of a study, once it has the tables in `needs`; all of them at its end."""
+    """Draw a study's existing tables as soon as they include `needs`, and all tables when it ends."""
 
     def show(tables: Tables) -> None:
         if all(name in tables for name in needs):
@@ -228,7 +226,7 @@ def show_errors(tables: Tables) -> None:
 
 
 def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
-    """Select the lines and their style."""
+    """Ask for the estimators to draw, and for the style of lines."""
     ids = st.pills(
         "Estimators",
         offered,
@@ -260,7 +258,7 @@ def show_curves(scene: Scene, truth: Truth) -> None:
         "these functions. For a pattern, the exact pair is known."
     )
     u, v = scene.draw()
-    inner = slice(1, -1)  # heavy tails would send the ends of U to 0 and to infinity
+    inner = slice(1, -1)  # Heavy tails would move the ends of U to 0 and to infinity.
     exact_f = (scene.scale_u(truth.u[inner]), truth.f[inner])
     panels = (("f", exact_f, u), ("g", (scene.scale_v(truth.v), truth.g), v))
     for place, (function, exact, rows) in zip(st.columns(2), panels, strict=True):

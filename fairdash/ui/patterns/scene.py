@@ -1,6 +1,6 @@
-"""Scene panel: controls stored in the address, a sentence, a picture, and the value of every estimator.
+"""Scene panel: controls whose values are in the address, a sentence, a picture, and every estimator's value.
 
-The panel also offers scenes on which an estimator fails.
+The panel also has buttons for scenes on which an estimator fails.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ DEFAULT = Scene()
 
 
 def ask_for_scene() -> Scene | None:
-    """Show the controls; return None, and the reason, if the points form no curve."""
+    """Show the controls and return the scene; if the points form no curve, show why and return None."""
     noise = _noise_in_view()
     left, middle, formula, more = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
     pattern = ask_for_pattern(left)
@@ -98,11 +98,10 @@ def ask_for_scene() -> Scene | None:
 
 
 def _noise_in_view() -> float:
-    """Return the noise at the last release; when the page opens, the slider's stop closest to the address's
-    value.
+    """Return the noise at the slider's last release or, when the page opens, the stop closest to the address.
 
-    The session stores it, because a rerun requested before the browser knows the new address would bring back
-    the old value.
+    The session stores the noise, because a rerun that the browser requests before it has the new address
+    would restore the old value.
     """
     if Address.NOISE not in st.session_state or Address.N not in st.session_state:
         try:
@@ -118,11 +117,11 @@ def _noise_in_view() -> float:
 
 
 def ask_for_pattern(place: DeltaGenerator) -> str:
-    """Select the pattern; its id is in the address (a bound selectbox would store its title there)."""
+    """Ask for the pattern; the address stores its id (a bound selectbox would store its title)."""
     options = [*SHAPES, POINTS]
     if Address.PATTERN not in st.session_state:
-        asked = st.query_params.get(Address.PATTERN)
-        st.session_state[Address.PATTERN] = asked if asked in options else DEFAULT.pattern
+        id_in_address = st.query_params.get(Address.PATTERN)
+        st.session_state[Address.PATTERN] = id_in_address if id_in_address in options else DEFAULT.pattern
     pattern = place.selectbox(
         "Pattern",
         options,
@@ -137,7 +136,7 @@ def ask_for_pattern(place: DeltaGenerator) -> str:
 
 
 def ask_for_points() -> tuple[tuple[float, float], ...]:
-    """Edit a small table of points joined by straight lines; the address stores them."""
+    """Show an editable table of points that straight lines join; the address stores the points."""
     begin_key = KEY("points-begin")
     if begin_key not in st.session_state:
         st.session_state[begin_key] = points_from_address()
@@ -169,7 +168,7 @@ def go_to(scene: Scene) -> None:
 
 
 def show_hint(scene: Scene) -> None:
-    """Explain the scene, if it is one of the examples."""
+    """Explain the scene, if it is an example on which an estimator fails."""
     for each in SCENES:
         if each.scene == scene:
             st.info(each.look_at, icon=":material/visibility:")
@@ -207,12 +206,12 @@ def show_failures() -> None:
                 )
 
 
-#: The first estimators to be shown.
+#: Estimators that are always shown initially.
 FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 
 
 def all_estimates(scene: Scene) -> pd.DataFrame:
-    """Return the values of all estimators, including the slow ones computed so far."""
+    """Return the values of all quick estimators, and of the slow estimators that are finished."""
     quick = estimates_of(scene)
     slow, _ = so_far(slow_study(scene))
     if "readings" not in slow or slow["readings"].empty:
@@ -227,7 +226,7 @@ def slow_study(scene: Scene) -> Study:
 
 
 def answer(estimates: pd.DataFrame, truth: Truth) -> str:
-    """State the findings in sentences."""
+    """State in sentences how the estimates compare with the true value."""
     rows = estimates.to_dict("records")
     detected = {row["id"] for row in rows if is_detected(row["id"], row["value"], row["floor_q95"])}
     count = len(estimates)
@@ -247,12 +246,12 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
         [safe(short_name(id)) for id in estimates["id"] if (id in detected) is sees] for sees in (True, False)
     )
     if seeing and len(seeing) < len(blind):
-        seen = f"{len(seeing)} of {count} estimators detect the link: {', '.join(seeing)}"
+        text = f"{len(seeing)} of {count} estimators detect the link: {', '.join(seeing)}"
     else:
-        seen = f"{len(seeing)} of {count} estimators detect the link"
-        seen += f"; {', '.join(blind)} can't" if blind else ""
+        text = f"{len(seeing)} of {count} estimators detect the link"
+        text += f"; {', '.join(blind)} can't" if blind else ""
     return (
-        f"**{seen}.** The exact maximal correlation is {truth.hgr:.2f}. {safe(short_name(near))} is closest "
+        f"**{text}.** The exact maximal correlation is {truth.hgr:.2f}. {safe(short_name(near))} is closest "
         f"with {values[near]:.2f}, {safe(short_name(far))} is farthest with {values[far]:.2f}."
     )
 
@@ -265,7 +264,7 @@ def follow_slow(scene: Scene) -> None:
 
 
 def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
-    """Show the answer, and below it the stage: rows and values that follow the noise slider."""
+    """Show the answer, and below it the stage with rows and values that follow the noise slider."""
     st.markdown(answer(estimates, truth))
     show_hint(scene)
     every = st.session_state.get(Address.ESTIMATORS, False)
@@ -282,9 +281,8 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
 
 
 def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
-    """Return the estimators' values at each noise level;
-
-    at the scene's own level, `estimates`, the only level with slow estimators.
+    """Return the values of estimators at each noise level; only the scene's level, which has the values
+    `estimates`, includes slow estimators.
     """
     quick = [id for id in ids if REGISTRY[id].quick]
     along = along_noise_of(scene, quick)
@@ -298,13 +296,13 @@ def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list
 
 
 def few(scene: Scene) -> list[str]:
-    """Return the estimators shown initially: four, and those for which this scene is an example."""
+    """Return the estimators shown initially: four, and the estimators that fail on this scene."""
     told_of = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
     return [id for id in studied() if id in {*FEW, *told_of}]
 
 
 def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
-    """Return the estimators between 0 and 1, by their estimand; `exact` is the maximal correlation."""
+    """Return the estimators with values from 0 to 1, by estimand; `exact` is the maximal correlation."""
     hgr = [id for id in ids if target_of(id) == "hgr"]
     return [
         Group("Maximal correlation", hgr, exact),
@@ -336,23 +334,23 @@ def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) ->
 
 Floors = dict[str, tuple[float, float]]
 
-#: Noise levels at which floors are computed; a scene between them takes those of the nearest. The floor of an
-#: estimator that has no unit depends on the shape of V's margin only, which changes little in between.
+#: Noise levels at which floors are computed; a scene uses the floors at the nearest level. The floor of a
+#: scale-free estimator depends only on the shape of V's margin, which changes little between levels.
 FLOOR_LEVELS = (0.5, 2.0, 8.0)
-#: With more rows than this, floors are computed at one level only: they take longer, and differ less.
+#: Maximum number of rows with floors at every level: with more rows, floors take longer and differ less.
 ROWS_FOR_LEVELS = 200
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
 def _rank_floors(n: int, ties: float, seed: int) -> Floors:
-    """Floors that depend only on ranks, the same for all V without ties and for every pattern."""
+    """Return the floors that depend only on ranks: they are equal for all patterns and V without ties."""
     ids = [id for id in studied(quick=True) if REGISTRY[id].rank_based]
     return floors_of(Scene(pattern="line", noise=1.0, n=n, ties=ties, seed=seed), ids)
 
 
 @st.cache_data(max_entries=300, show_spinner=False)
 def _level_floors(scene: Scene) -> Floors:
-    """The other floors of a scene at one of the noise levels; without noise all floors, because V may have
+    """Return a scene's other floors at one of the noise levels; without noise, all floors, because V may have
     ties.
     """
     by_rank = scene.noise > 0
@@ -393,11 +391,11 @@ def along_noise_of(scene: Scene, ids: Sequence[str]) -> list[tuple[float, pd.Dat
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def _along_noise(scene: Scene, ids: tuple[str, ...]) -> list[tuple[float, pd.DataFrame]]:
-    found = along_noise(scene, ids, NOISES)
+    estimates = along_noise(scene, ids, NOISES)
     tables = []
     for k, noise in enumerate(NOISES):
         floors = _floors(replace(scene, noise=noise))
-        rows = [(id, value[k], *floors[id], published[k]) for id, (value, published) in found.items()]
+        rows = [(id, value[k], *floors[id], published[k]) for id, (value, published) in estimates.items()]
         hgr = pattern_hgr(scene.shape, noise=noise).value
         tables.append((hgr, pd.DataFrame(rows, columns=COLUMNS)))
     return tables
@@ -405,11 +403,11 @@ def _along_noise(scene: Scene, ids: tuple[str, ...]) -> list[tuple[float, pd.Dat
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def exact_of(scene: Scene) -> Truth:
-    """Return exact values for a scene."""
+    """Return the exact values of a scene's measures."""
     return truth_of(scene.shape, noise=scene.noise)
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
 def learned_of(scene: Scene) -> pd.DataFrame:
-    """Return f and g learned by the quick estimators."""
+    """Return the functions f and g that the quick estimators learned."""
     return learned_curves(scene, studied(quick=True))

@@ -1,6 +1,6 @@
-"""Comparison on the Trade-off page: controls, answer, and figures that follow the slider.
+"""Comparison on the Trade-off page: controls, answer, and figures that change with the slider.
 
-Further panels about the two points are drawn only on request.
+Further panels on the two points are drawn only on request.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KEY = Keys(__file__)
 
 
 def choose(run: Run) -> Comparison:
-    """Show the controls above the stage; return the comparison that they and the address select."""
+    """Show the controls above the stage; return the comparison that controls and address select."""
     result = result_of(run)
     plan = result.sweep
     views = views_of(result.sensitive, result.paths[plan.objective])
@@ -47,14 +47,14 @@ def choose(run: Run) -> Comparison:
             list(views),
             default=sensitive,
             required=True,
-            # Labels of these widgets are Markdown.
+            # Streamlit renders the labels of this widget as Markdown.
             format_func=lambda each: safe(result.names.get(each, each)),
             key=Address.SENSITIVE,
             bind="query-params",
             help="“×” is the dependence that the combination of two attributes adds. The slider opens where "
             "half of the chosen dependence has been removed.",
         )
-        # An address may contain an empty parameter.
+        # A parameter in the address may be empty.
         sensitive = first if sensitive is None else sensitive
     left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
     with left:
@@ -90,13 +90,13 @@ def choose(run: Run) -> Comparison:
         fronts=fronts,
         objective=objective,
         measure=measure,
-        a=_kept_point(front),
+        a=_point_a(front),
         b=ModelKey(method, lam),
     )
 
 
-def _show_kept(comparison: Comparison) -> None:
-    """Reference of the comparison, and the button that makes the chosen point the reference."""
+def _show_reference(comparison: Comparison) -> None:
+    """Show the reference of the comparison, and the button that makes the current point the reference."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
         "Compare with this point",
@@ -118,7 +118,7 @@ def _show_kept(comparison: Comparison) -> None:
 
 
 def go_to(method: str, lam: float) -> None:
-    """Move the slider, for a button's callback."""
+    """Move the slider to a point, as a button's callback."""
     st.session_state[Address.METHOD] = method
     st.query_params[Address.LAM] = f"{lam:g}"
 
@@ -131,8 +131,8 @@ def keep(point: ModelKey) -> None:
         st.query_params[Address.AGAINST] = f"{point.method}:{point.lam:g}"
 
 
-def _kept_point(front: Front) -> ModelKey:
-    """Point A: the point in the address if it exists, else the standard model."""
+def _point_a(front: Front) -> ModelKey:
+    """Return point A: the point that the address names if it exists, else the standard model."""
     try:
         return parse_point(front, st.query_params.get(Address.AGAINST, STANDARD))
     except OptionError:
@@ -149,23 +149,23 @@ def _ask_for_objective(trained_for: str) -> str:
         key=Address.OBJECTIVE,
         bind="query-params",
     )
-    # An address may contain an empty parameter.
+    # A parameter in the address may be empty.
     return str(chosen or trained_for)
 
 
 def lam_in_view(front: Front, plan: Sweep) -> float:
     """Return the weight in the address if it is on the path, else the initial weight of the page."""
-    asked = st.query_params.get(Address.LAM)
+    in_address = st.query_params.get(Address.LAM)
     stops = points_of_plan(plan, front.methods[0])
-    lam = next((stop.lam for stop in stops if f"{stop.lam:g}" == asked), None)
+    lam = next((stop.lam for stop in stops if f"{stop.lam:g}" == in_address), None)
     return front.opening if lam is None else lam
 
 
-def _show_whose(comparison: Comparison) -> None:
-    """Subject of the page, in one line."""
-    seen, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
-    line = f"{safe(comparison.title)} · {seen.meaning}"
-    if seen != trained:
+def _show_subject(comparison: Comparison) -> None:
+    """Show the subject of the page in one line."""
+    goal, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
+    line = f"{safe(comparison.title)} · {goal.meaning}"
+    if goal != trained:
         line += f" These models were trained for {trained.title.lower()}."
     columns = (comparison.target, *comparison.result.sensitive.columns)
     headers = [
@@ -177,15 +177,15 @@ def _show_whose(comparison: Comparison) -> None:
 
 
 def show_answer(comparison: Comparison) -> None:
-    """State the findings in two or three sentences, below the page's subject."""
+    """Show the findings in two or three sentences, below the subject of the page."""
     st.markdown(f"**{safe(sentences.answer(comparison))}**")
     if beside := networks_and_tariffs(comparison):
         st.markdown(safe(beside))
-    _show_whose(comparison)
+    _show_subject(comparison)
 
 
 def _show_notes(comparison: Comparison) -> None:
-    """Notes of the run."""
+    """Show the notes of the run."""
     for note in comparison.result.notes:
         st.warning(safe(note))
     if apart := apart_in_words(comparison.b.method, len(attributes_of(comparison.result.sensitive))):
@@ -193,14 +193,14 @@ def _show_notes(comparison: Comparison) -> None:
 
 
 def show_comparison(comparison: Comparison, run: Run) -> None:
-    """Show the pictures that follow the slider, references, and notes on the run."""
+    """Show the pictures that change with the slider, references, and notes on the run."""
     show_pictures(comparison, run)
-    _show_kept(comparison)
+    _show_reference(comparison)
     _show_notes(comparison)
 
 
 def show_pictures(comparison: Comparison, run: Run) -> None:
-    """Show the stage: λ, the averages, the front and four numbers that follow the slider."""
+    """Show the stage: the slider for λ, with averages, front and four numbers that change with it."""
     with st.skeleton(height=PICTURES):
         stops = stops_of(run, comparison)
     at = stops.lams.index(f"{comparison.b.lam:g}")
@@ -209,13 +209,13 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
 
     drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
-    # Height below an answer of three lines and two rows of controls.
+    # The stage's height leaves room for an answer of three lines and two rows of controls.
     show_stage(drawn, key=KEY("stage"), on_release=let_go)
-    _show_place(comparison)
+    _describe_point(comparison)
 
 
-def _show_place(comparison: Comparison) -> None:
-    """Description of the chosen point, if it is not a trained model, and of a crossing's cells."""
+def _describe_point(comparison: Comparison) -> None:
+    """Describe the selected point, unless it is a trained model, and the cells of a crossing."""
     if (cells := cells_in_view(comparison.result.sensitive, comparison.sensitive)) is not None:
         named = "; ".join(f"{k}: {name}" for k, name in enumerate(cells.names))
         st.caption(safe(f"Cells of {comparison.sensitive_called}, by their number: {named}."))
@@ -236,7 +236,7 @@ def show_panels(comparison: Comparison) -> None:
 
 
 def _averages(comparison: Comparison) -> None:
-    """Both predictions and residuals, by rank or by value."""
+    """Show the predictions and residuals of both points, by rank or by value."""
     by = st.segmented_control(
         "Groups of the sensitive attribute",
         ["by rank", "by value"],
@@ -261,9 +261,9 @@ def _distributions(comparison: Comparison) -> None:
     show_blocks(content.spread(comparison, theme=theme()), KEY)
 
 
-def _hiding(comparison: Comparison) -> None:
-    """f and g of the spline correlation, for both points."""
-    seen = comparison.objective_seen
+def _show_transformations(comparison: Comparison) -> None:
+    """Show the functions f and g of the spline correlation for both points."""
+    goal = comparison.objective_seen
     try:
         curves = {
             comparison.called(point): learned_functions(
@@ -277,9 +277,12 @@ def _hiding(comparison: Comparison) -> None:
     for column, of_sensitive, title, axis in zip(
         st.columns(2),
         (False, True),
-        (f"f: transformation of the {seen.audited}", f"g: transformation of {comparison.sensitive_called}"),
         (
-            label(seen.audited.capitalize(), comparison.unit),
+            f"f: transformation of the {goal.audited}",
+            f"g: transformation of {comparison.sensitive_called}",
+        ),
+        (
+            label(goal.audited.capitalize(), comparison.unit),
             comparison.sensitive_axis,
         ),
         strict=True,
@@ -298,7 +301,7 @@ def _hiding(comparison: Comparison) -> None:
                 alt=f"{title}, for {comparison.called(comparison.a)} and {comparison.called(comparison.b)}.",
             )
     st.caption(
-        f"Of all transformations of the {seen.audited} and {safe(comparison.sensitive_called)}, these two "
+        f"Of all transformations of the {goal.audited} and {safe(comparison.sensitive_called)}, these two "
         "have the highest correlation (HGR, by splines on the rows shown). Steep or bending parts of g "
         "show where groups differ. Near independence the curves only show noise."
     )
@@ -343,7 +346,7 @@ WISHES = ("Dependence at most …", "Cost at most …", "The knee")
 
 
 def _find_point(comparison: Comparison) -> None:
-    """Ask for a target, choose a point, report it, and offer a link to it."""
+    """Ask for a requirement, select a point that meets it, describe the point, and show a link to it."""
     path = comparison.front.validation
     if path.empty:
         st.info(
@@ -374,7 +377,7 @@ def _find_point(comparison: Comparison) -> None:
 def _choose(
     comparison: Comparison, wish: str, place: st.delta_generator.DeltaGenerator
 ) -> tuple[ModelKey, bool, str]:
-    """Return the point, whether it meets the request, and the request in words."""
+    """Return the selected point, whether it meets the requirement, and the requirement in words."""
     path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
     symbol = REGISTRY[measure].symbol
     if wish == WISHES[0]:
@@ -411,7 +414,7 @@ _PANELS: Mapping[str, Callable[[Comparison], None]] = MappingProxyType(
         "Who pays": _who_pays,
         "Averages": _averages,
         "Distributions": _distributions,
-        "Transformations": _hiding,
+        "Transformations": _show_transformations,
         "Features": _features,
         "Find the point": _find_point,
         "Both objectives": _objectives,

@@ -1,6 +1,6 @@
-"""Run on the Trade-off page: a preview that starts automatically, the holdout rows, and the log.
+"""Run on the Trade-off page: a preview that starts automatically, results on holdout rows, and the log.
 
-Downloads are here as well: a report, the model, figures, scored rows, a price to audit.
+The module also contains the downloads: a report, the model, figures, scored rows, and a price to audit.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ KEY = Keys(__file__)
 _FAULT = KEY("fault")
 
 DEFAULT_OBJECTIVE = "demographic_parity"
-#: Remaining seconds of a run from which a faster run is offered.
+#: Minimum remaining time of a run, in seconds, at which the page offers a faster run.
 LONG = 600.0
 
 
 def run_in_view() -> Run | None:
-    """Return the run in the address, else the newest on this data, else a preview that starts now.
+    """Return the run in the address, or else the newest run on this data, or else start a preview.
 
-    None if the run shown has no results yet; the page then shows its progress.
+    If the run has no results yet, show its progress and return None.
     """
     run = chosen_run()
     if run is None:
@@ -73,7 +73,7 @@ def run_in_view() -> Run | None:
 
 
 def start_quick(source: DatasetSource, objective: str) -> Run:
-    """Start a preview and the steps that follow."""
+    """Start a preview, followed by the remaining steps of the run."""
     dataset = dataset_of(source)
     plan = default_plan(dataset, objective=objective)
     columns = dataset.features.shape[1] if plan.tariff else 0
@@ -83,7 +83,7 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:
-    """Link to models trained for this objective, if the current ones were trained for another."""
+    """Show a link to models for this objective, if the current models were trained for another one."""
     spec, objective = run.spec, comparison.objective
     if objective == spec.plan.objective:
         return
@@ -105,19 +105,19 @@ def _switch(run: Run) -> None:
 
 
 def show_stage(run: Run, comparison: Comparison) -> None:
-    """Show the progress of a run with a preview; nothing once it is complete."""
+    """Show the progress of a run that has a preview; show nothing when the run is complete."""
     if run.available_result != FIRST:
         return
     if run.status.is_over:
-        st.warning(f"This is a preview: {_seen_by(comparison)}. The refined run was not finished.")
+        st.warning(f"This is a preview: {_about_preview(comparison)}. The refined run was not finished.")
         show_status(run, run.status)
         show_go_on(run)
         return
-    _follow_refining(run, _seen_by(comparison))
+    _follow_refining(run, _about_preview(comparison))
 
 
-def _seen_by(comparison: Comparison) -> str:
-    """Rows used by a preview."""
+def _about_preview(comparison: Comparison) -> str:
+    """Return a phrase on the rows, splits and noise floors of a preview."""
     if FAIR_TARIFF in comparison.plan.methods:
         rows = comparison.sample or "all rows"
         return f"tariffs from a GLM to one flat premium, on {rows}, with one split and rough noise floors"
@@ -138,11 +138,11 @@ def _follow_refining(run: Run, seen: str) -> None:
         icon=":material/hourglass_top:",
     )
     show_progress(run)
-    _offer_quicker(run)
+    _offer_faster_run(run)
 
 
-def _offer_quicker(run: Run) -> None:
-    """Offer a smaller run on the same data if a run takes long; it begins with the same preview."""
+def _offer_faster_run(run: Run) -> None:
+    """Offer a smaller run on the same data, which begins with the same preview, if a run takes long."""
     spec, status = run.spec, run.status
     left, quick = status.seconds_left, quicker(spec.plan)
     if left is None or left[0] < LONG or quick is None or run.is_cancelled():
@@ -150,7 +150,7 @@ def _offer_quicker(run: Run) -> None:
     from fairdash.evaluation.work import work_of_plan
 
     own, whole = (work_of_plan(dataset_of(spec.source), each).seconds for each in (quick, spec.plan))
-    # The run starts again, with all of its work left.
+    # The smaller run starts from the beginning, so the estimate covers all of its work.
     seconds = own / whole * sum(left) / 2 / (1 - status.fraction)
     (fair,) = (PATHS[method].title for method in quick.methods if method != STANDARD)
     if st.button(
@@ -177,13 +177,13 @@ def _show_wait(run: Run) -> None:
             choose_run(start_again(run, owner=current_owner()))
             st.rerun()
         return
-    said = "This run is still in progress. It continues if you close the page."
+    sentence = "This run is still in progress. It continues if you close the page."
     if spec.first is not None:
         what = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
         rows = "a random sample of the rows" if spec.first_share < 1 else "all rows"
         weights = counted(len(spec.first.lams), "weight")
-        said = f"A preview is being trained: {what} at {weights} of fairness, one split of {rows}."
-    st.caption(said)
+        sentence = f"A preview is being trained: {what} at {weights} of fairness, one split of {rows}."
+    st.caption(sentence)
     _wait(run)
 
 
@@ -195,7 +195,7 @@ def _wait(run: Run) -> None:
 
 
 def show_confirmation(comparison: Comparison, run: Run) -> None:
-    """Show holdout results and the button that computes them; nothing without a holdout."""
+    """Show results on the holdout, and the button that computes them; show nothing without a holdout."""
     aside = comparison.result.set_aside
     if run.available_result != RESULT or aside is None:
         return
@@ -208,9 +208,9 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
         show_problems(error)
         return
     names, times = comparison.result.names, len(openings)
-    own = opening_of(comparison, openings)
-    if own is not None:
-        first, *rest = of_opening(own, times=times, names=names)
+    opening = opening_of(comparison, openings)
+    if opening is not None:
+        first, *rest = of_opening(opening, times=times, names=names)
         st.markdown(f"**{safe(first)}**")
         st.markdown(safe(" ".join(rest)))
     elif openings:
@@ -222,7 +222,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
         )
     else:
         st.markdown(safe(not_opened(len(aside.rows))))
-    if own is None:
+    if opening is None:
         st.button(
             "Confirm on rows set aside" if not openings else "Open again for this point",
             icon=":material/lock_open:",
@@ -231,7 +231,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
             key=KEY("open"),
             help="Test the chosen point once on unused rows. Only the first test is valid, so choose first.",
         )
-    others = [each for each in openings if each != own]
+    others = [each for each in openings if each != opening]
     if others:
         with st.expander("Results for other points"):
             for paragraph in of_openings(others, names):
@@ -242,7 +242,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
 def _open(comparison: Comparison, run: Run) -> None:
     point, owner = comparison.b, current_owner()
     try:
-        # Checked again, because the run may have been deleted since the button was drawn.
+        # This check is needed because the run may have been deleted since the button was drawn.
         confirm_run(
             Run(run.id, owner=owner),
             method=point.method,
@@ -255,7 +255,7 @@ def _open(comparison: Comparison, run: Run) -> None:
 
 
 def show_history(run: Run) -> None:
-    """Show the log, collapsed, with a warning if it was altered."""
+    """Show the log of the run, collapsed, with a warning if the log was altered."""
     log = read(run.folder)
     if not log.is_whole:
         st.warning("The log of this run was changed: lines were altered or are missing.")
@@ -265,7 +265,7 @@ def show_history(run: Run) -> None:
 
 
 def show_take_away(comparison: Comparison, run: Run) -> None:
-    """Show downloads; every file is made on this machine."""
+    """Show the downloads of a run, whose files are made on this machine."""
     st.subheader("Downloads")
     report, model, pictures = st.columns(3, vertical_alignment="bottom")
     with report:
@@ -313,7 +313,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
             comparison,
             run_id=run.id,
             created=spec.created,
-            dataset=_dataset_if_there(run, owner),
+            dataset=_dataset_or_none(run, owner),
             is_preview=run.available_result == FIRST,
             openings=read_confirmations(run),
             log=read(run.folder),
@@ -326,8 +326,8 @@ def _show_report(comparison: Comparison, run: Run) -> None:
     )
 
 
-def _dataset_if_there(run: Run, owner: str) -> Dataset | None:
-    """Return the run's data; None if they were deleted or differ, so that the report omits their notes."""
+def _dataset_or_none(run: Run, owner: str) -> Dataset | None:
+    """Return the run's data, or None if they were deleted or differ; a report then omits notes on data."""
     try:
         dataset = dataset_of(run.spec.source, owner=owner)
         run.check_data(dataset)
@@ -337,7 +337,7 @@ def _dataset_if_there(run: Run, owner: str) -> Dataset | None:
 
 
 def _show_model(comparison: Comparison, run: Run) -> None:
-    """The chosen model, refitted on all rows by a separate job, with a download."""
+    """Show the selected model, refitted on all rows by a separate job, with a download."""
     point, front = comparison.b, comparison.front
     rows = front.test[(front.test["method"] == point.method) & (front.test["lam"] == point.lam)]
     rows = rows[rows["measure"].isin([front.error, *front.measures])]
@@ -380,26 +380,26 @@ def show_refit(
     show: Callable[[ModelJob], None],
     **button: Any,
 ) -> None:
-    """Show a model on all rows: a button to request it, its progress, or the model.
+    """Show the refit of a model on all rows: a button that requests it, its progress, or the result.
 
     Parameters
     ----------
     method, lam
-        Model of the run.
+        Method and weight of a model of the run.
     figures
-        Known facts about it, for its card.
+        Known facts on the model, for the model card.
     noted
-        Log entry for a request.
+        Text of the log entry for a request.
     show
-        Function that draws it when it is finished.
+        Function that shows the finished model.
     """
     owner = current_owner()
 
     def start() -> None:
         what, details = noted
         note(run.folder, what, who=owner, **details, weight=f"λ = {lam:g}")
-        asked = {"run": run.id, "method": method, "lam": lam, "figures": dict(figures)}
-        start_model(run.spec.source, comparison.refit_plan, owner=owner, **asked)
+        fields = {"run": run.id, "method": method, "lam": lam, "figures": dict(figures)}
+        start_model(run.spec.source, comparison.refit_plan, owner=owner, **fields)
 
     show_or_start(
         find_model(run=run.id, method=method, lam=lam, owner=owner),
@@ -411,15 +411,15 @@ def show_refit(
 
 
 def _price_of(comparison: Comparison) -> pd.Series:
-    """Predictions of the chosen model for test rows, by the data set's row."""
-    found = comparison.predictions(comparison.b)
-    made = price_of_test_rows(found, [split.test for split in comparison.result.splits])
+    """Return the selected model's predictions for test rows, indexed by the row of the data set."""
+    predictions = comparison.predictions(comparison.b)
+    price = price_of_test_rows(predictions, [split.test for split in comparison.result.splits])
     rows = comparison.result.rows
-    return made if rows is None else made.set_axis(np.asarray(rows)[made.index])
+    return price if rows is None else price.set_axis(np.asarray(rows)[price.index])
 
 
 def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: str, about: str) -> None:
-    """Show a button that opens the audit of a price, which `price` returns for the run's rows."""
+    """Show a button that opens an audit of the price that the function `price` returns."""
     missing = missing_data(run.spec.source)
     clicked = st.button(
         "Audit this price",

@@ -1,4 +1,4 @@
-"""Tariff for filing: its weight, its cost, a table to download, and a cap on changes."""
+"""Tariff for filing on the Trade-off page: weight, cost, tables for download, and a cap on changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KEY = Keys(__file__)
 
 
 def show_tariff(comparison: Comparison, run: Run) -> None:
-    """Show the section on tariffs, if the run has fitted any."""
+    """Show the section on tariffs, if the run has fitted tariffs."""
     baselines = comparison.front.baselines
     if baselines.empty or FAIR_TARIFF not in set(baselines["method"]):
         return
@@ -56,13 +56,13 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
     st.markdown(_answer(comparison, tariffs, lam))
 
     front = comparison.front
-    own = tariffs[(tariffs["lam"] == lam) & tariffs["measure"].isin([front.error, *front.measures])]
+    rows = tariffs[(tariffs["lam"] == lam) & tariffs["measure"].isin([front.error, *front.measures])]
     show_refit(
         comparison,
         run,
         method=FAIR_TARIFF,
         lam=lam,
-        figures=dict(zip(own["measure"], own["value"], strict=True)),
+        figures=dict(zip(rows["measure"], rows["value"], strict=True)),
         noted=("asked for a tariff", {}),
         show=lambda job: _show_fitted(comparison, run, job, lam),
         label="Fit this tariff on all rows",
@@ -74,7 +74,7 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
 
 
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
-    """Cost of this weight and remaining dependence, against the GLM."""
+    """State the cost of fairness at weight `lam`, compared with the GLM, and the remaining dependence."""
     front, measure = comparison.front, comparison.measure
     chosen, glm = (tariffs[tariffs["lam"] == each].set_index("measure") for each in (lam, 0.0))
     symbol, values, of_glm = REGISTRY[measure].symbol, chosen["value"], glm["value"]
@@ -128,7 +128,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
 
 
 def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
-    """The control and its table, if the run has an existing price."""
+    """Show the control for the cap, and the table of its cost, if the run has an existing price."""
     if PRICE not in set(comparison.front.baselines["method"]):
         return
     most = st.number_input(
@@ -164,11 +164,11 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
 
 
 def _cap_shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.DataFrame:
-    """Return the two rows in display form."""
-    # Headers are not Markdown.
+    """Return the two rows of the table as displayed texts."""
+    # Streamlit does not render table headers as Markdown.
     called = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
-    # The noise floor is in brackets after each value.
+    # The noise floor is in brackets after each gap.
     gaps = [
         f"{fixed(100 * gap, 1)} % ({fixed(100 * floor, 1)} %)"
         for gap, floor in zip(table["gap"], table["gap_floor"], strict=True)
@@ -192,12 +192,12 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
         float(table[name].loc[AFTER]) for name in ("at_lower", "at_upper", "level", "brought")
     )
     exposure = "the exposure" if comparison.result.weight is not None else "the customers"
-    held = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
+    caps = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
     audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
         "Values are means over the test rows of the splits, with noise floors in brackets. The gap is the "
         f"largest difference between average {audited}, divided by the mean premium. We first scale today's "
         f"price to the tariff's income (times {number(brought)}), so changes are relative to the general "
-        f"level. Of {exposure}, {held[0]} are capped at −{most:g} % and {held[1]} at +{most:g} %. The others "
+        f"level. Of {exposure}, {caps[0]} are capped at −{most:g} % and {caps[1]} at +{most:g} %. The others "
         f"pay the tariff times {number(level)}. Total income is the same before and after."
     )

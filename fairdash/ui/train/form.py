@@ -1,4 +1,4 @@
-"""Train form: weights, networks and schedule, and the run that it starts."""
+"""Form of the Train page: weights, networks and schedule of a run, and the start of the run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from fairdash.views.figures.data import training_curves_figure
 KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 
-#: Label for the weights that a run finds by itself.
+#: Label for weights that the pilot of a run finds.
 AUTO = "8 weights found by a pilot"
 GRIDS = {
     AUTO: (),
@@ -135,11 +135,11 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     ):
         assert advanced is not None
         try:
-            found = st.session_state[GRID] == AUTO
+            is_found = st.session_state[GRID] == AUTO
             plan = Sweep(
                 methods=(STANDARD, *methods),
-                lams=defaults.LAMS if found else numbers(lams, column="λ"),
-                find_lams=found,
+                lams=defaults.LAMS if is_found else numbers(lams, column="λ"),
+                find_lams=is_found,
                 objective=objective,
                 n_splits=n_splits,
                 split=split,
@@ -155,12 +155,12 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
 
 
 def per_exposure(dataset: Dataset) -> str:
-    """Return the suffix of the target's name if it is a rate."""
+    """Return the suffix for the name of a target that is a rate."""
     return f" ÷ {safe(str(dataset.roles.weight))}" if dataset.per_exposure else ""
 
 
 def ask_for_split(dataset: Dataset) -> str:
-    """Ask how test rows are chosen, if the data set has a group or a time."""
+    """Ask how test rows are selected, if the data set has a group or a time."""
     kinds = kinds_for(dataset)
     if len(kinds) == 1:
         return kinds[0]
@@ -182,14 +182,14 @@ def ask_for_confirmation(dataset: Dataset) -> float:
         Sweep,
         "confirmation_share",
         value=default_share(dataset.n_rows),
-        # Each table has its own default.
+        # The default depends on the table.
         key=KEY("confirmation", dataset.n_rows),
     )
     return share
 
 
 def ask_for_lams() -> str:
-    """Ask for the λ grid, as text that the form submits."""
+    """Ask for the grid of weights λ, as a text that the form submits."""
     left, right = st.columns(2)
     preset = left.selectbox(
         "Weights of fairness, λ",
@@ -215,12 +215,12 @@ def methods_for(dataset: Dataset) -> list[str]:
 
 
 def ask_for_loss(dataset: Dataset) -> str:
-    """Choose a loss that suits the target, by its id."""
+    """Ask for a loss that suits the target, and return its id."""
     y, target = dataset.target.to_numpy(), dataset.roles.target
     problems = {name: loss.target_problem(y, column=target) for name, loss in LOSSES.items()}
     suitable = [name for name, problem in problems.items() if problem is None]
     suggested, why = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
-    # Each target has its own loss, so an earlier choice does not carry over.
+    # A choice of loss for another target does not apply to this target.
     if follows(LOSS, [target, dataset.per_exposure, suitable, suggested]):
         st.session_state[LOSS] = suggested
     loss = st.selectbox(
@@ -239,7 +239,7 @@ def ask_for_loss(dataset: Dataset) -> str:
 
 
 def follows(widget: str, what: object) -> bool:
-    """Return whether the basis of a widget's default is new, or the widget was just added to the page."""
+    """Return whether the basis `what` of a widget's default has changed, or the widget is new on the page."""
     state = KEY("follows", widget)
     new = widget not in st.session_state or st.session_state.get(state) != what
     st.session_state[state] = what
@@ -257,12 +257,12 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str, Any] | None:
-    """Ask for the "advanced" options of a sweep; return None, and show why, if they are invalid."""
+    """Ask for the "advanced" options of a sweep; if they are invalid, show the reason and return None."""
     times, taken = st.session_state.get(TAKEN, (0, None))
     default = taken or default_settings(dataset, loss=loss)
 
     def key(name: str) -> str:
-        # New widgets each time, so that typed values are replaced by the ones taken over.
+        # The key changes with each transfer, so that new widgets show the transferred values.
         return KEY("field", name, times)
 
     with st.expander("Advanced: networks and schedule"):

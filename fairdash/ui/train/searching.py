@@ -1,4 +1,4 @@
-"""Searches on the Train page: two forms, progress, results, and their transfer to the training form."""
+"""Searches on the Train page: two forms, progress, results, and the transfer of results to the Train form."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
-#: Session keys of how often the form has taken settings from a search, and of the last ones.
+#: Session keys of the number of transfers of settings from a search, and of the last settings.
 TAKEN = KEY("taken-over")
-#: Session keys of the fields; the grid's choice of free weights.
+#: Session keys of the fields of the form.
 METHOD, OBJECTIVE, GRID = KEY("method"), KEY("objective"), KEY("grid")
 OWN_GRID = "My own"
 
 
 def lams_key(grid: str) -> str:
-    """Session key of the weights typed into a grid's field."""
+    """Return the session key of the weights that the user types into a grid's field."""
     return KEY("lams", grid)
 
 
 def numbers(text: str, *, column: str) -> tuple[float, ...]:
-    """Parse numbers separated by commas, semicolons or spaces; OptionError naming `column` otherwise."""
+    """Parse numbers separated by commas, semicolons or spaces; other text is an OptionError on `column`."""
     words = text.replace(",", " ").replace(";", " ").split()
     try:
         return tuple(float(word) for word in words)
@@ -72,7 +72,7 @@ _WHERE = (
 
 
 def ask_for_searches(source: DatasetSource, plan: SearchPlan) -> None:
-    """Show two collapsed forms, to search settings and to find a weight; `plan` is the current plan."""
+    """Show two collapsed forms, which search settings and find a weight; `plan` is the current plan."""
     with st.expander("Search for good settings first"):
         _ask_for_settings(source, plan)
     with st.expander("Find the weight automatically"):
@@ -146,7 +146,7 @@ def _start(source: DatasetSource, plan: Callable[[], SettingsSearch | LamSearch]
 
 
 def show_search(search: SearchJob) -> None:
-    """Show the selected search: its progress, or its result."""
+    """Show the selected search: its progress or, at the end, its result."""
     with st.container(border=True):
         try:
             _show(search)
@@ -234,12 +234,12 @@ _LAM_COLUMNS: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: Format of columns that are not means over folds.
+#: Number formats of columns that are not means over folds.
 _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "increase": "+.1%"}
 
 
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
-    """Columns under their titles; means have standard errors, and "–" marks diverged settings."""
+    """Return columns with titles, with standard errors for means, and "–" for settings that diverged."""
     shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
     st.dataframe(shown, hide_index=True, key=KEY("found"))
 
@@ -260,7 +260,7 @@ def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
 
 
 def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings) -> None:
-    """Copy settings to the form, with their method and objective."""
+    """Copy settings to the Train form, with their method and objective."""
     times, _ = st.session_state.get(TAKEN, (0, None))
     st.session_state[TAKEN] = times + 1, settings
     st.session_state[METHOD] = [plan.method]
@@ -269,7 +269,7 @@ def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings)
 
 
 def _take_lam(plan: LamSearch, lam: float) -> None:
-    """Copy a weight to the form, with its method, objective and settings."""
+    """Copy a weight to the Train form, with its method, objective and settings."""
     _take_settings(plan, plan.settings)
     st.session_state[GRID] = OWN_GRID
     st.session_state[lams_key(OWN_GRID)] = f"{lam:.4g}"

@@ -1,4 +1,4 @@
-"""Audit figures, one per table, in a registry for pages and reports."""
+"""Registry of audit figures, one per table, for pages and reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairdash.views.figures import audit_traces as traces
 from fairdash.views.figures.audit_traces import Draw
 from fairdash.views.figures.theme import HEIGHT, Theme, escaped, new_figure
 
-#: Pixels of a figure of rows besides them.
+#: Height in pixels of a figure with rows, without the rows.
 _AROUND = 150
 
 
@@ -26,15 +26,15 @@ class AuditFigure:
     Parameters
     ----------
     title, subtitle, x, y
-        Words of the figure, with the names of :attr:`Chart.names` in braces.
+        Texts of the figure, with roles of :attr:`Chart.names` in braces for column names.
     alt
         Description for readers who can't see the figure; the title precedes it.
     draw
-        Function of the empty figure, the table, the chart and the theme.
+        Function that draws into an empty figure, given the figure, the table, the chart and the theme.
     height, of_a_row
-        Pixels of the figure, or of each row if the table's rows are lines of the figure.
+        Height in pixels of the figure, or of each row if the table's rows are lines of the figure.
     rows
-        Rows to draw; all if None.
+        Maximum number of rows to draw; None for all rows.
     """
 
     title: str
@@ -49,14 +49,14 @@ class AuditFigure:
 
 
 def audit_figure(chart: Chart, *, theme: Theme) -> Picture | None:
-    """Draw a chart; None if its table has no figure or no rows."""
+    """Draw a chart; return None if the chart's table has no figure or no rows."""
     table = chart.table
     if chart.name not in FIGURES or table.empty:
         return None
     one = FIGURES[chart.name]
     known = dict(chart.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
-    # Classes have no order, and so neither a band nor rows beyond it.
+    # Classes have no order, so their figure mentions neither a band nor tails.
     of_classes = "class" in table and one.x == "{sensitive}"
     for of_numbers, instead in _OF_CLASSES.items() if of_classes else ():
         words["subtitle"] = words["subtitle"].replace(of_numbers, instead)
@@ -88,7 +88,7 @@ _A_LINE = "a line with its band."
 
 
 def _pairs_with_the_first(table: pd.DataFrame) -> pd.DataFrame:
-    """Cells of the first attribute with one other; the table has the cells of all crossings, and merged
+    """Return the cells that cross the first attribute with one other attribute, from all crossings and merged
     cells.
     """
     is_drawn = table["sensitive"] == table["sensitive"].iloc[0]
@@ -110,8 +110,8 @@ _SEGMENTS: dict[str, Any] = {
     "draw": traces.segments,
 }
 
-#: Figure of each table; a table without an entry has none. The name of a question's measures is ``measures_``
-#: and its number.
+#: Figures by table; a table without an entry has no figure. The table with a question's measures is named
+#: ``measures_`` and the number.
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(

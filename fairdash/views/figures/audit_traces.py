@@ -23,11 +23,11 @@ from fairdash.views.figures.parts import (
 )
 from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped
 
-#: Points that are the mean of all rows beyond the curve's range.
+#: Kinds of points whose value is the mean of all rows beyond the curve's range.
 TAILS = ("below", "above")
 
 
-#: Draws a table into an empty figure.
+#: Function that draws a table into an empty figure.
 Draw = Callable[[go.Figure, pd.DataFrame, Chart, Theme], object]
 
 
@@ -53,16 +53,16 @@ def gap_curve(
     ----------
     curve
         ``at``, ``value``, ``low``, ``high`` and ``kind``: "curve" or "level" within the range; "below" and
-        "above" for the mean of the rows beyond it.
+        "above" for the mean of rows outside the range.
     level
-        The mean of all rows.
+        Mean of all rows.
     max_gap
-        The threshold δ, in units of y, drawn as a strip of this width around the level. Without one, a line.
+        Threshold δ, in units of y, drawn as a strip of this width around the level; None for a line.
     """
     if max_gap is None:
         figure.add_shape(line_across(level, colour=theme.quiet))
     else:
-        # The label is placed where the curve is furthest away.
+        # The label is at the end at which the curve is further from the level.
         first, last = (abs(curve["value"].iloc[k] - level) for k in (0, -1))
         words = {"text": "a gap of this width is the threshold"}
         words["textposition"] = f"top {'left' if first > last else 'right'}"
@@ -98,7 +98,7 @@ def _points(
     symbol: str = "circle",
     hover: str = "",
 ) -> None:
-    """Means ``value`` at ``at`` with their limits ``low`` and ``high`` as bars."""
+    """Draw the means ``value`` at ``at``, with the limits ``low`` and ``high`` as bars."""
     if points.empty:
         return
     known = points[["value", "low", "high"]]
@@ -111,7 +111,7 @@ def _points(
 def intervals(
     *columns: str, at: str = "", level: float = 0.0, scale: float = 1.0, reverse: bool = False
 ) -> Draw:
-    """Draw points with intervals about a level, from columns of value, both limits, and position."""
+    """Draw points with intervals around a level, from columns with values, both limits, and positions."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
         known = {
@@ -160,7 +160,7 @@ def segments(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> 
 
 
 def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str | None = None) -> Draw:
-    """Draw one bar per row of the table, with its interval, in per cent."""
+    """Draw one bar with an interval per row of the table, in per cent."""
 
     def draw(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
         known = 100 * table[[value, "ci_low", "ci_high"]]
@@ -178,7 +178,7 @@ def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str 
 
 
 def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    """Draw one bar per class with the interval of its mean and its rows, and a line at the overall mean."""
+    """Draw a bar per class, with the interval of its mean and its rows, and a line at the overall mean."""
     known = table[["mean", "low", "high"]]
     labels = [
         f"{escaped(short(name))} · {rows:,} rows"
@@ -197,7 +197,7 @@ def classes(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) 
 
 
 def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw one line per class: its difference from all others with the interval, and its bounds."""
+    """Draw one line per class: the difference from all other classes with its interval, and the bounds."""
     labels = [escaped(short(name)) for name in table["class"]]
     known = table[["difference", "bound_low", "bound_high"]]
     for low, high, width, name in (
@@ -214,15 +214,15 @@ def by_probability(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Them
 
 
 def crossed(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    """Draw one line per group of the second attribute, with the intervals of its cells."""
+    """Draw one line per group of the second attribute, with intervals of the cells."""
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     reach = float(table["middle"].max() - table["middle"].min())
     ticks = table.drop_duplicates("band")
-    # Classes are at 0, 1, 2 …, with names and without a line, because they have no order.
+    # Classes are at 0, 1, 2 …, with names and without a line, because classes have no order.
     of_classes = set(ticks["middle"]) <= set(range(MAX_CLASSES))
     for k, ((other, group), part) in enumerate(table.groupby(["other", "group"], sort=False)):
         colour, name = colours[k % len(colours)], escaped(f"{other}: {short(group)}")
-        # Points are next to each other, so that no interval hides another.
+        # Points are drawn side by side, so that no interval hides another.
         points = part.assign(at=part["middle"] + 0.006 * reach * k)
         if not of_classes:
             figure.add_trace(line(points["at"], points["value"], name=name, colour=colour, showlegend=False))
@@ -238,7 +238,7 @@ def features(table: pd.DataFrame) -> list[str]:
 
 
 def measures(table: pd.DataFrame) -> list[str]:
-    """Names of measures: the change of the price between two points of s and its parts, or ids of others."""
+    """Return names of measures: words for the price change between two points of s and its parts, or ids."""
     parts = {"gap": "change of the price", "earned": "justified by cost", "left": "unexplained"}
     names = (each.partition("_s10") for each in table["measure"])
     named = ((parts.get(name, name.replace("_", " ")), fixed) for name, fixed, _ in names)
@@ -246,7 +246,7 @@ def measures(table: pd.DataFrame) -> list[str]:
 
 
 def surface(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw cells of price and s, coloured by cost minus price in standard errors; noise stays pale."""
+    """Draw cells of price and s, coloured by cost minus price in standard errors, so that noise is pale."""
     most = float(table["b"].abs().max()) or 1.0
     clear = table["b"].abs() > 2 * table["standard_error"]
     marker = {
@@ -295,7 +295,7 @@ def missing(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> N
 
 
 def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme) -> None:
-    """Draw the price's curve at stated reliabilities."""
+    """Draw the price's curve at each reliability."""
     colours = (theme.chosen, theme.standard, REFERENCE, OTHERS[0], OTHERS[1])
     for k, (name, part) in enumerate(table.groupby("reliability", sort=False)):
         look: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
@@ -306,7 +306,7 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: Chart, theme: Theme
 
 
 def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    """Draw the mean of each premium, and of the price, along s; distinguishable without colour."""
+    """Draw the means of each premium and of the price along s, in lines that differ without colour."""
     looks = {
         "price": ("Today's price", theme.text, "dot", "circle-open"),
         "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),
@@ -326,31 +326,31 @@ def premiums(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme)
             figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
         where = "" if of_classes else ", rows beyond, at %{x:,.4g}"
         look |= {"symbol": symbol, "showlegend": of_classes, "hover": f"{name}{where}: %{{y:,.4g}}"}
-        # For classes, the points are next to each other.
+        # For classes, the points of premiums are side by side.
         figure.add_trace(dots(points["at"] + 0.08 * (k - 2.5) * of_classes, points["value"], **look))
     figure.add_shape(line_across(chart.mean_price, colour=theme.grid, dash="solid"))
     with_legend(figure, y=-0.2, x=0)
 
 
 def differences(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    """Draw the distribution of three differences over policies: 5 to 95 %, 25 to 75 %, and the median."""
+    """Draw quantiles of three differences over policies: 5 to 95 %, 25 to 75 %, and the median."""
     quantiles = 100 * table.filter(regex=r"^q\d+$") / chart.mean_price
-    # In two lines, so that a narrow screen has room for the bars.
+    # Names have two lines, so that a narrow screen has room for the bars.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):
-        own = quantiles.iloc[k]
+        row = quantiles.iloc[k]
         look: Values = {"name": name, "hover": f"{name}: %{{x:.1f}} %"}
         for low, high, width in (("q05", "q95", 3), ("q25", "q75", 11)):
             figure.add_trace(
-                line([own[low], own[high]], [name] * 2, colour=theme.chosen, width=width, **look)
+                line([row[low], row[high]], [name] * 2, colour=theme.chosen, width=width, **look)
             )
         look |= {"colour": theme.standard, "hover": f"{name}, the median policy: %{{x:.1f}} %"}
         ring = {"line": {"color": theme.text, "width": 1}}
-        figure.add_trace(dots([own["q50"]], [name], size=11, marker=ring, **look))
+        figure.add_trace(dots([row["q50"]], [name], size=11, marker=ring, **look))
     figure.update_yaxes(autorange="reversed", ticks="", type="category")
 
 
 def two_prices(figure: go.Figure, table: pd.DataFrame, chart: Chart, theme: Theme) -> None:
-    """Draw figures of both prices as shares of the mean price, each pair joined by a line."""
+    """Draw measures of both prices as shares of the mean price, with a line between the two prices."""
     labels = measures(table)
     for label, *ends in zip(labels, 100 * table["price"], 100 * table["candidate"], strict=True):
         look: Values = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}

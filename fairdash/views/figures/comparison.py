@@ -25,14 +25,14 @@ MAX_FEATURES = 12
 def features_figure(
     importance: pd.DataFrame, *, axis: str, a_name: str, b_name: str, subtitle: str, theme: Theme
 ) -> go.Figure:
-    """Draw the features most important to at least one of two models, with a dot for each model.
+    """Draw the most important features of at least one of two models, with a dot for each model.
 
     Parameters
     ----------
     importance
         Columns ``feature``, ``a``, ``b``.
     axis
-        Meaning of the values, with their unit.
+        Meaning and unit of the values.
     """
     weight = importance[["a", "b"]].abs().max(axis=1)
     shown = importance.loc[weight.nlargest(MAX_FEATURES).index].sort_values("a")
@@ -53,7 +53,7 @@ def features_figure(
     return figure
 
 
-#: Enough for a smooth line; more only make the page heavier.
+#: Maximum number of points of a curve, which is enough for a smooth line.
 _MAX_POINTS = 150
 
 
@@ -71,18 +71,18 @@ def transformation_figure(
     Parameters
     ----------
     curves
-        Map of models to their functions f and g; first the reference, then the chosen model.
+        Map of models to functions f and g: first the reference, then the selected model.
     of_sensitive
-        Draw g over the sensitive attribute; otherwise f over predictions or residuals.
+        Whether to draw g along the sensitive attribute; if not, f is drawn along predictions or residuals.
     title, axis, subtitle
-        Plain text; the axis with its unit.
+        Texts of the figure, the axis with its unit, as plain text.
     """
     y_title = "Standard deviations from the mean"
     figure = new_figure(title=title, subtitle=subtitle, x=axis, y=y_title, theme=theme, height=340)
     looks = ((theme.standard, "dash"), (theme.chosen, "solid"))
     for (name, functions), (colour, dash) in zip(curves.items(), looks, strict=False):
         x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
-        # Sorted rows: few of different values, the ends among them.
+        # A few rows with different values, sorted, including both ends, are enough for the curve.
         first = np.unique(x, return_index=True)[1]
         places = np.linspace(0, len(first) - 1, min(_MAX_POINTS, len(first)))
         keep = first[places.round().astype(int)]
@@ -107,31 +107,31 @@ def objectives_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw both objectives side by side, one panel each: error against dependence along one path.
+    """Draw error against dependence along one path, with one panel for each of both objectives.
 
     A model has the same height in both panels.
 
     Parameters
     ----------
     test
-        Map of objectives to the means over the splits of the test rows' figures, as in
-        :attr:`fairdash.views.reports.comparison.Front.test`.
+        Map of objectives to tables of means over the splits, on test rows, as in
+        :attr:`fairdash.views.reports.fronts.Front.test`.
     measure
-        Id of the measure along x.
+        Id of the measure on the x-axis.
     method
-        Method of the path; any method for a model without a path, such as the standard model.
+        Method of the path; for a model without a path, such as the standard model, any method.
     chosen_lam
-        The marked stop.
+        Weight λ of the marked stop.
     error, error_title, unit, of_average
-        As for :func:`fairdash.views.figures.front.front_without_marks`.
+        Arguments of :func:`fairdash.views.figures.front.front_without_marks`.
     """
     words: Values = {"title": "Both objectives side by side", "subtitle": subtitle, "x": "", "y": error_title}
     figure = new_figure(**words, theme=theme)
     place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
     paths = {objective: place(frame) for objective, frame in test.items()}
     for k, (objective, frame) in enumerate(paths.items()):
-        own = method if method in set(frame["method"]) else frame["method"].iloc[0]
-        path = frame[frame["method"] == own].sort_values("lam")
+        shown = method if method in set(frame["method"]) else frame["method"].iloc[0]
+        path = frame[frame["method"] == shown].sort_values("lam")
         _panel(figure, path, k, len(test), OBJECTIVES[objective].audited, measure, chosen_lam, theme)
     errors = pd.concat([frame["y"] for frame in paths.values()])
     room = 0.12 * (float(errors.max() - errors.min()) or 1.0)
@@ -148,12 +148,12 @@ def _panel(
     chosen_lam: float,
     theme: Theme,
 ) -> None:
-    """Draw panel k: an objective's path, its noise floor, and the two models."""
+    """Draw panel k with an objective's path, the noise floor, and the two models."""
     number = str(k + 1) if k else ""
     axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
     on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
     if k:
-        # Panels share one scale, so the second one shows none.
+        # Panels share one scale, so the second panel shows no tick labels.
         shared = {"anchor": axes["xaxis"], "matches": "y", "showticklabels": False, "title": {"text": ""}}
         figure.layout[f"xaxis{number}"] = figure.layout.xaxis.to_plotly_json() | {"anchor": axes["yaxis"]}
         figure.layout[f"yaxis{number}"] = figure.layout.yaxis.to_plotly_json() | shared
@@ -197,7 +197,7 @@ def _panel(
         figure.add_trace(points)
         if is_large and len(rows):
             x, y = float(rows["x"].iloc[0]), float(rows["y"].iloc[0])
-            # The label points to the middle of the panel, and the standard model's is below it.
+            # The label extends towards the panel's middle; the standard model's label is below the point.
             is_right, is_standard = x > (low + high) / 2, symbol == "diamond"
             beside = {
                 "xanchor": "right" if is_right else "left",
@@ -207,9 +207,9 @@ def _panel(
             figure.add_annotation(note(f"<b>{label}</b>", x=x, y=y, colour=colour) | on | beside)
 
 
-#: Points of a curve between two breakpoints, because a log link makes it curved.
+#: Number of points between two breakpoints, because a log link makes the line between them curved.
 _BETWEEN = 8
-#: Share of the plot's height that the largest bar of exposure has.
+#: Height of the largest bar of exposure as a share of the plot's height.
 _BARS = 0.35
 _MISSING_LABEL = "missing"
 #: Name of the first of two tariffs.
@@ -217,7 +217,7 @@ _BEFORE = "λ = 0"
 
 
 def factors(table: pd.DataFrame) -> tuple[str, ...]:
-    """Return the factors that have a figure, in the table's order: all but interactions."""
+    """Return the factors that have a figure, all except interactions, in the order of the table."""
     mains = table[~table["kind"].isin([BASE, INTERACTION])]
     return tuple(mains["factor"].unique())
 
@@ -245,8 +245,8 @@ def factor_figure(
     Returns
     -------
     Figure
-        Curves for numbers, steps for bands, points for levels, with the exposure of the first table as bars
-        behind.
+        Figure with curves for numbers, steps for bands or points for levels, and the exposure of the first
+        table as bars in the background.
     """
     multiplies = RELATIVITY in after
     value = RELATIVITY if multiplies else "points"
@@ -255,8 +255,8 @@ def factor_figure(
     figure = new_figure(title=title, subtitle=subtitle, x="", y=value, theme=theme)
     own = _of(before, factor)
     is_curve = (own["kind"] == BREAKPOINT).any()
-    # A missing cell has no place on an axis of numbers, so its point is beside the axis.
-    beside = _beside(own["at"]) if is_curve else None
+    # A missing cell has no position on an axis of numbers, so its point is to the right of all numbers.
+    beside = _right_of(own["at"]) if is_curve else None
     places: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
     figure.add_bar(
         x=places,
@@ -289,7 +289,7 @@ def factor_figure(
         figure.update_xaxes(type="category", categoryorder="array", categoryarray=places)
     top = max(float(own["share"].max()), 1e-9) / _BARS
     figure.update_layout(
-        # Ticks of its own: those of an axis that lies over another follow the other's.
+        # This axis sets ticks, because an overlaid axis would otherwise use the ticks of the axis below.
         yaxis={"overlaying": "y2", "tickmode": "auto", "nticks": 8},
         yaxis2={"side": "right", "visible": False, "range": [0, top], "fixedrange": True},
     )
@@ -302,7 +302,7 @@ def _of(table: pd.DataFrame, factor: str) -> pd.DataFrame:
 
 
 def _labels(rows: pd.DataFrame) -> list[str]:
-    """Text below each part."""
+    """Return the text below each level or band."""
     labels = []
     for kind, level, low, high in rows[["kind", "level", "from", "to"]].itertuples(index=False):
         if kind in (LEVEL, FIXED):
@@ -310,7 +310,7 @@ def _labels(rows: pd.DataFrame) -> list[str]:
         elif kind == BAND:
             labels.append(_band(low, high))
         else:
-            # A level of the same name may exist, and plotly would merge the two.
+            # Brackets distinguish missing cells from a level of the same name, which plotly would merge.
             mark = f"({_MISSING_LABEL})"
             labels.append(mark if mark not in labels else f"{mark} ")
     return labels
@@ -333,14 +333,14 @@ def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
     return x, np.exp(y) if multiplies else y
 
 
-def _beside(at: pd.Series) -> float:
+def _right_of(at: pd.Series) -> float:
     """Return a position to the right of all breakpoints."""
     span = float(at.max() - at.min()) or 1.0
     return float(at.max()) + 0.08 * span
 
 
 def _widths(places: list[Any]) -> list[float]:
-    """Widths of bars without overlap."""
+    """Return widths of bars that do not overlap."""
     numbers = np.array(places, dtype=float)
     if len(numbers) < 2:
         return [1.0] * len(numbers)

@@ -14,7 +14,7 @@ from fairdash.utils.text import amount, p_equals, percent
 from fairdash.views.figures.parts import Values, dots, limits, line, note, short
 from fairdash.views.figures.theme import Theme, escaped, faded, new_figure
 
-#: More dots than this are a blot, and slow in the browser: a random sample is drawn instead.
+#: Maximum number of dots; more would overlap and be slow in the browser, so a random sample is drawn.
 DOTS = 1500
 
 
@@ -33,7 +33,7 @@ def distribution_figure(
     theme: Theme,
     weight: NDArray[np.float64] | None = None,
 ) -> go.Figure:
-    """Draw a column's histogram; `label` is its axis title with unit, `weight` the rows' exposure."""
+    """Draw a column's histogram; `label` is the axis title with unit, `weight` the exposure of rows."""
     mean = "mean" if weight is None else "mean by exposure"
     figure = new_figure(
         title=f"Distribution of the {role}",
@@ -66,18 +66,18 @@ def link_figure(
     theme: Theme,
     by_exposure: bool = False,
 ) -> go.Figure:
-    """Draw the target's averages by sensitive quantile with their 95 % intervals, and rows as faint dots.
+    """Draw averages of the target by sensitive quantile group, with 95 % intervals, and rows as faint dots.
 
-    The axes fit the averages. The subtitle gives the share of rows beyond them.
+    The axes fit the averages, and the subtitle gives the share of rows outside the axes.
 
     Parameters
     ----------
     s, y
-        (n,) arrays.
+        Sensitive column and target, (n,).
     profile
         Result of :func:`fairdash.evaluation.group_averages`.
     sensitive, target
-        Axis titles, with units.
+        Titles of the axes, with units.
     by_exposure
         Whether the averages are weighted by exposure, for the subtitle.
     """
@@ -110,14 +110,14 @@ def link_figure(
 
 
 def _room(rows: NDArray[np.float64], averages: pd.Series, share: float) -> tuple[float, float]:
-    """Range of the averages, extended on both sides by this share, but not beyond the rows."""
+    """Return the range of the averages, extended on both sides by `share`, but not beyond the rows."""
     low, high = float(averages.min()), float(averages.max())
     room = share * (high - low) or 0.05 * abs(high) or 1.0
     edge = 0.02 * (high - low + 2 * room)
     return max(low - room, min(rows.min(), low) - edge), min(high + room, max(rows.max(), high) + edge)
 
 
-#: Bars that fit on a page; the table beside them has all.
+#: Maximum number of bars, which fit on a page; the table next to the figure has all features.
 BARS = 20
 
 
@@ -128,7 +128,7 @@ def proxies_figure(
     theme: Theme,
     joint: float | None = None,
 ) -> go.Figure:
-    """Draw each feature's dependence on the sensitive attribute, strongest on top.
+    """Draw the dependence of each feature on the sensitive attribute, with the strongest at the top.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def proxies_figure(
     sensitive
         Name of the sensitive column.
     joint
-        The value of all features together, if known, shown as a separate bar on top.
+        Dependence on all features together, if known, shown as a separate bar at the top.
     """
     shown = features.head(BARS)
     known = "p_corrected" in shown
@@ -194,13 +194,13 @@ TITLES = {
 
 
 def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.Figure:
-    """Draw one training curve per λ over the epochs, for the fair method trained last.
+    """Draw one training curve over epochs per weight λ, for the fair method that was trained last.
 
     `figure_of` is ``"mse"`` or ``"dependence"``; `curves` has the rows of
     :class:`fairdash.training.progress.SweepProgress`, in the order of training.
     """
     title, y = TITLES[figure_of]
-    # Each stack of a method has reported its own curve; during the warm-up there is no dependence.
+    # Each stack of a method reports a separate curve, which has no dependence during the warm-up.
     curves = curves.astype({"mse": float, "dependence": float})
     curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
     fair = curves[curves["method"] != STANDARD]

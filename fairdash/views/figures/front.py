@@ -1,4 +1,4 @@
-"""Figures of the trade-off between error and dependence: the front, and the bench of methods."""
+"""Figures of the trade-off between error and dependence: the front, and the benchmark of methods."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from fairdash.views.figures.theme import OTHERS, REFERENCE, Theme, escaped, fade
 SYMBOLS = ("square", "triangle-up", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
 BEATEN = "#9aa1aa"
-#: Label of the noise floor's band, and the share of the plot's height where the band begins.
+#: Label of the band of the noise floor, and the share of the plot's height at which the band begins.
 FLOOR_NOTE = "noise floor: no link shown"
 _FLOOR_NOTE_AT = 0.01
 #: Symbols and labels of the baselines, in drawing order.
@@ -46,9 +46,9 @@ _BASELINES = {
     FAIR_TARIFF: ("cross-open", "fair tariff"),
 }
 _TITLES = {**BASELINES, FAIR_TARIFF: "Fair tariff"}
-#: Distances from the edge, as shares of the plot's height, for marks of points beyond it.
+#: Distance from the edge, as a share of the plot's height, of marks for points outside the axes.
 _EDGE = 0.045
-#: Label at the point where the chosen method's path enters the noise floor.
+#: Label at the point where the path of the selected method enters the noise floor.
 NOISE_NOTE = "beyond this point you pay for noise"
 _VALUES = "dependence %{x:.3f}<br>error %{customdata[0]}"
 
@@ -71,61 +71,61 @@ def front_without_marks(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw mean test error against dependence: trained weights as points, with lines between points that
-    differ by more than noise.
+    """Draw mean test error against dependence, with a point for each trained weight, and lines between points
+    that differ by more than noise.
 
-    The axis fits the methods' errors. Points above or below are drawn at its edge, with an arrow and their
-    error. The figure does not change while a slider moves; see :func:`with_marks`.
+    The y-axis fits the errors of methods. Points outside are drawn at the edge, with an arrow and the error.
+    The figure does not change while a slider moves; :func:`with_marks` adds the points that do.
 
     Parameters
     ----------
     test, single
-        Means over the splits and single splits of :func:`fairdash.evaluation.assess_curve`, test rows.
+        Means over the splits, and single splits, of :func:`fairdash.evaluation.assess_curve` on test rows.
     error, error_title, measure, measure_title
-        Measures along y and x, and their axis titles. The error is "rmse", in `unit`, or a share of the
-        average's.
+        Measures on the y-axis and x-axis, with axis titles. The error is "rmse", in `unit`, or a share of the
+        error of the average.
     method
-        The method shown in full, with standard errors and single splits.
+        Method that is shown in full, with standard errors and single splits.
     references
-        Means of prices that use the sensitive attribute, test rows.
+        Mean values, on test rows, of prices that use the sensitive attribute.
     baselines
-        Means of :data:`fairdash.training.baselines.BASELINES` and of tariffs, test rows.
+        Mean values, on test rows, of :data:`fairdash.training.baselines.BASELINES` and of tariffs.
     least_error
-        The smallest error of predictions that are independent of the sensitive attribute and may use it, and
-        its standard error; NaN if unknown.
+        Smallest error of predictions that may use the sensitive attribute and are independent of it, and the
+        standard error; NaN if unknown.
     noise_at
-        Dependence and error at which the method's path enters the noise floor; None if it does not.
+        Dependence and error at which the path of the method enters the noise floor; None if it does not.
     of_average
-        Error of the average for everyone; NaN if unknown.
+        Error of predicting the average for all rows; NaN if unknown.
     """
     figure = new_figure(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
     )
     place = partial(on_axes, error=error, measure=measure, unit=unit, of_average=of_average)
     trained = trained_points(test, standard_of=method)
-    told = (of_measure(trained, each) for each in ("mse" if error == "rmse" else error, measure))
-    best = pareto_efficient(*(each["value"] for each in told))
+    tables_of_paths = (of_measure(trained, each) for each in ("mse" if error == "rmse" else error, measure))
+    best = pareto_efficient(*(each["value"] for each in tables_of_paths))
     trained, test, single = map(place, (trained, test, single))
     trained = trained.assign(best=best)
     splits = single[(single["method"] == method) & (single["share"] == 0)]
-    own = test[test["method"] == method]
+    path_rows = test[test["method"] == method]
     besides = [place(each) for each in (references, baselines) if each is not None and len(each)]
-    heights = pd.concat([each["y"] for each in (test, *_ends_of_bars(own))])
+    heights = pd.concat([each["y"] for each in (test, *_ends_of_bars(path_rows))])
     axes = fit_axes(figure, pd.concat([each["x"] for each in (test, *besides)]), heights)
     words = _names_of_paths(test, theme)
     for table in besides:
-        for trace, name in _besides(table, axes, theme, unit, "GLM" if error == "deviance" else "ridge"):
+        for trace, name in _other_prices(table, axes, theme, unit, "GLM" if error == "deviance" else "ridge"):
             figure.add_trace(trace)
             words.append(name)
     if math.isfinite(least_error[0]):
         level, level_se = least_error
-        if level == _within(level, axes):
+        if level == _in_axes(level, axes):
             figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
         arrow = _arrow(level, axes)
         beside = f" ± {level_se:.2g}" if math.isfinite(level_se) and not arrow else ""
         text = f"{arrow}lowest error under independence: {with_unit(f'{level:.3g}{beside}', unit)}"
-        words.insert(0, Label(x=axes[0][1], y=_within(level, axes), text=text, colour=theme.quiet))
-    # Labels at the edge have the fewest possible places, so they are placed first, from the left.
+        words.insert(0, Label(x=axes[0][1], y=_in_axes(level, axes), text=text, colour=theme.quiet))
+    # Labels at the edge have the fewest possible positions, so they are placed first, from the left.
     words.sort(key=lambda each: each.x if each.text[0] in "↑↓" else math.inf)
     if noise_at is not None:
         words.insert(0, Label(x=noise_at[0], y=noise_at[1], text=NOISE_NOTE, colour=theme.text))
@@ -138,20 +138,20 @@ def front_without_marks(
     figure.add_traces(_splits(splits, theme))
     look = {"colour": theme.chosen, "name": PATHS[method].title, "theme": theme, "with_errors": True}
     figure.add_traces(_path(paths[method], points[method], **look))
-    # The places of labels depend on the marks.
-    path = own[["x", "y"]].to_numpy().tolist()
+    # The positions of labels depend on the marks.
+    path = path_rows[["x", "y"]].to_numpy().tolist()
     return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
 
 
 def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, theme: Theme) -> go.Figure:
-    """Add points of interest to the front.
+    """Add marked points, such as the selected one, to the front.
 
     Parameters
     ----------
     base
-        The figure of :func:`front_without_marks` as plain values, ``.to_plotly_json()``; it is not changed.
+        Figure of :func:`front_without_marks` as plain values, ``.to_plotly_json()``, which is not changed.
     marks
-        The points, hollow if they are blends.
+        Marked points, which are hollow if they are blends.
     edge
         End of the noise floor.
     """
@@ -160,10 +160,10 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     words = layout.pop("meta")
     labels = [*marks, *(Label(**each) for each in words["labels"])]
     layout["shapes"] = [*layout.get("shapes", ()), floor_rect(0, edge, theme)]
-    notes = _written(labels, axes=axes, points=words["path"], theme=theme)
+    notes = _labels_of_front(labels, axes=axes, points=words["path"], theme=theme)
     layout["annotations"] = [*layout.get("annotations", ()), *notes]
     # The figure is built in one call, because adding to a plotly figure takes several times as long.
-    return figure_of([*base["data"], *(_mark(mark, theme) for mark in marks)], layout)
+    return figure_of([*base["data"], *(_dot(mark, theme) for mark in marks)], layout)
 
 
 def runs_front_figure(
@@ -182,9 +182,9 @@ def runs_front_figure(
     Parameters
     ----------
     runs
-        For each run, its letter on the chart, its title, means over the splits of
-        :func:`fairdash.evaluation.assess_curve` on test rows, and the error of the average for everyone, NaN
-        if unknown.
+        For each run: letter on the chart, title, means over the splits of
+        :func:`fairdash.evaluation.assess_curve` on test rows, and error of predicting the average for all
+        rows, NaN if unknown.
     error, error_title, measure, measure_title, unit
         As in :func:`front_without_marks`.
     """
@@ -206,8 +206,8 @@ def runs_front_figure(
         labels.append(_label(own.iloc[-1], name, theme.text))
     table = pd.concat(shown)
     axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
-    notes = _written(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
-    # Left of the smallest edge, no run finds a link.
+    notes = _labels_of_front(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
+    # Below the smallest edge of all noise floors, no run detects a link.
     floor = floor_rect(0, float(table["edge"].min()), theme)
     return figure.update_layout(shapes=[floor], annotations=notes)
 
@@ -215,36 +215,36 @@ def runs_front_figure(
 def on_axes(
     frame: pd.DataFrame, error: str, measure: str, unit: str = "", of_average: float = math.nan
 ) -> pd.DataFrame:
-    """One row per model: a measure's figures, x and y, the error's standard error, and the error in words."""
+    """Return a row per model: values of a measure, x, y, the standard error of y, and the error in words."""
     across, errors = (of_measure(frame, each) for each in (measure, error))
     points = across.assign(x=across["value"], y=errors["value"], y_se=errors.get("se", math.nan))
     return points.assign(said=errors_in_words(points["y"], points["y_se"], unit, of_average))
 
 
 def errors_in_words(errors: pd.Series, se: pd.Series, unit: str, of_average: float) -> list[str]:
-    """Return each error with its standard error and unit, and as a share of the average's error."""
-    said = []
+    """Return each error with its standard error and unit, and as a share of the error of the average."""
+    texts = []
     for y, own in zip(errors, se, strict=True):
         beside = f" ± {number(own)}" if math.isfinite(own) else ""
         share = f" ({percent(y / of_average)} of the average's)" if of_average > 0 else ""
-        said.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
-    return said
+        texts.append(f"{escaped(with_unit(number(y) + beside, unit))}{share}")
+    return texts
 
 
-def _within(y: float, axes: Axes) -> float:
-    """Return y, or a position near the edge for a mark beyond the axes."""
+def _in_axes(y: float, axes: Axes) -> float:
+    """Return y, or a position near the edge for a mark outside the axes."""
     low, high = axes[1]
     room = _EDGE * (high - low)
     return y if low <= y <= high else low + room if y < low else high - room
 
 
 def _arrow(y: float, axes: Axes) -> str:
-    """Return the arrow before a name at the edge, which points to its mark."""
-    return "" if y == _within(y, axes) else "↑ " if y > axes[1][1] else "↓ "
+    """Return the arrow before a name at the edge, which shows the direction of a mark outside the axes."""
+    return "" if y == _in_axes(y, axes) else "↑ " if y > axes[1][1] else "↓ "
 
 
 def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the table with its errors minus and plus their standard errors."""
+    """Return the table with two rows for each error: minus and plus one standard error."""
     room = table["y_se"].fillna(0)
     return [table.assign(y=table["y"] - room), table.assign(y=table["y"] + room)]
 
@@ -254,7 +254,7 @@ def _label(row: pd.Series, text: str, colour: str) -> Label:
 
 
 def _names_of_paths(test: pd.DataFrame, theme: Theme) -> list[Label]:
-    """Each method's name at the fair end of its path."""
+    """Return a label with each method's name at the fair end of the method's path."""
     ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values("y")
     return [_label(end, PATHS[str(end["method"])].title, theme.quiet) for _, end in ends.iterrows()]
 
@@ -271,7 +271,7 @@ def _path(
     with_errors: bool = False,
     about: str = "",
 ) -> list[dict[str, Any]]:
-    """A line through points that differ by more than noise, the best trained points, and dominated points."""
+    """Return a path's traces: a line through distinct points, the best trained points, dominated points."""
     path, width = path[told_apart(path)], 2.5 if with_errors else 1.5
     traces = [
         line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
@@ -289,7 +289,7 @@ def _path(
             rows["x"],
             rows["y"],
             name=f"{name}{end}",
-            customdata=_told(rows, "lam", "n_splits", "floor", "se"),
+            customdata=_hover_values(rows, "lam", "n_splits", "floor", "se"),
             hover=f"<b>{name}, λ = %{{customdata[1]:g}}</b>{about}{end}<br>mean of %{{customdata[2]}} splits"
             "<br>dependence %{x:.3f} ± %{customdata[4]:.3f} (floor %{customdata[3]:.3f})"
             "<br>error %{customdata[0]}",
@@ -299,10 +299,10 @@ def _path(
     return traces
 
 
-def _told(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
-    """Values for hover texts: the error in words, then these columns."""
-    found: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
-    return found
+def _hover_values(rows: pd.DataFrame, *columns: str) -> list[list[Any]]:
+    """Return values for hover texts: the error in words, then the given columns."""
+    values: list[list[Any]] = rows[["said", *columns]].to_numpy(dtype=object).tolist()
+    return values
 
 
 def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
@@ -312,21 +312,21 @@ def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
     for which, colour, symbol in kinds:
         own = rows[which]
         look: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
-        look |= {"customdata": _told(own, "lam", "split"), "hover": hover}
+        look |= {"customdata": _hover_values(own, "lam", "split"), "hover": hover}
         traces.append(dots(own["x"], own["y"], name="single splits", **look))
     return traces
 
 
-def _besides(
+def _other_prices(
     table: pd.DataFrame, axes: Axes, theme: Theme, unit: str, linear: str
 ) -> Iterator[tuple[dict[str, Any], Label]]:
-    """Prices that are not connected with the methods: those that use s, baselines and tariffs."""
+    """Return the traces of prices outside the methods' paths: prices that use s, baselines and tariffs."""
     for id, rows in table.dropna(subset=["x", "y"]).sort_values("lam").groupby("method", sort=False):
         if reference := REFERENCES.get(str(id)):
             title, text, symbol, colour = reference.title, reference.label, "star", REFERENCE
         else:
             (symbol, text), title, colour = _BASELINES[str(id)], _TITLES[str(id)], theme.text
-        look: Values = {"name": title, "colour": colour, "symbol": symbol, "customdata": _told(rows)}
+        look: Values = {"name": title, "colour": colour, "symbol": symbol, "customdata": _hover_values(rows)}
         inside = rows[rows["y"].between(*axes[1])]
         if len(rows) > 1:
             strengths = [title_of(lam) if id == FAIR_TARIFF else f"strength {lam:.0%}" for lam in rows["lam"]]
@@ -335,24 +335,26 @@ def _besides(
             rows = inside if len(inside) else rows
         else:
             hover = f"<b>{title}</b><br>{_VALUES}"
-            trace = dots(rows["x"], [_within(y, axes) for y in rows["y"]], size=9, hover=hover, **look)
+            trace = dots(rows["x"], [_in_axes(y, axes) for y in rows["y"]], size=9, hover=hover, **look)
         row = rows.iloc[len(rows) // 2]
         arrow, text = _arrow(row["y"], axes), linear if id == LINEAR else text
         beside = f": {with_unit(number(row['y']), unit)}" if arrow else ""
-        place: Values = {"x": float(row["x"]), "y": _within(float(row["y"]), axes)}
+        place: Values = {"x": float(row["x"]), "y": _in_axes(float(row["y"]), axes)}
         yield trace, Label(**place, text=f"{arrow}{text}{beside}", colour=colour)
 
 
-def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
-    """Return a large dot; hollow for a blend."""
+def _dot(mark: Label, theme: Theme) -> dict[str, Any]:
+    """Return a large dot, which is hollow for a blend."""
     edge = {"width": 3, "color": mark.colour if mark.is_hollow else "white"}
     colour = theme.veil if mark.is_hollow else mark.colour
     look: Values = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}
     return dots([mark.x], [mark.y], name=escaped(mark.text), hover="", **look)
 
 
-def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) -> list[dict[str, Any]]:
-    """Text in the noise floor's band, and labels without overlaps."""
+def _labels_of_front(
+    labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme
+) -> list[dict[str, Any]]:
+    """Return the text in the band of the noise floor, and labels without overlaps."""
     below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
     floor = note(FLOOR_NOTE, x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
     width, height = Label(x=0, y=0, text=FLOOR_NOTE, colour="").extent
@@ -363,8 +365,8 @@ def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) 
 
 
 def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
-    """Fit axes from zero, or negative held-out figures, to just beyond the furthest mean, with all of y."""
-    # A corrected value is exactly 0 where nothing shows above noise; all of them may be.
+    """Fit x from 0 or the most negative value to just beyond the largest mean, and y to all values."""
+    # A value corrected for noise may be exactly 0, and all values may be 0, so the range has a minimum.
     far = float(across.max()) or 0.1
     x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)
     low, high = float(heights.min()), float(heights.max())
@@ -375,12 +377,12 @@ def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
     return axes
 
 
-#: Room for a legend of as many methods below the plot.
+#: Height in pixels, with room for the legend of all methods below the plot.
 _HEIGHT = 560
 
 
 def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Theme) -> go.Figure:
-    """Draw the front of each method on one data set, by one reading (a measure of dependence).
+    """Draw the front of each method on one data set, for one measure of dependence (called a reading).
 
     Parameters
     ----------
@@ -392,8 +394,8 @@ def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Them
     Returns
     -------
     Figure
-        Error against the level of dependence, 1 for the standard network. The default stands out, and
-        methods that need s for a price are dashed.
+        Figure of error against the level of dependence, which is 1 for the standard network. The default
+        method is emphasised, and lines of methods that need s to compute a price are dashed.
     """
     figure = new_figure(
         title=title,
@@ -404,8 +406,8 @@ def methods_figure(table: pd.DataFrame, *, title: str, reading: str, theme: Them
         height=_HEIGHT,
     )
     standard = table[table["method"] == STANDARD]
-    own = table[(table["method"] != STANDARD) & (table["comparable"].notna())]
-    for method, path in own.groupby("method", sort=False):
+    paths = table[(table["method"] != STANDARD) & (table["comparable"].notna())]
+    for method, path in paths.groupby("method", sort=False):
         path = pd.concat([standard, path.sort_values("level", ascending=False)])
         is_default, needs_s = method == DEFAULT_METHOD, bool(path["needs_s"].iloc[-1])
         figure.add_trace(

@@ -39,15 +39,15 @@ def profile_figure(
     standard, chosen
         Results of :func:`fairdash.evaluation.quantile_profile` for the reference and the chosen model.
     chosen_name, standard_name
-        Labels of their lines.
+        Labels of the two lines.
     by_value
-        Place the groups at their average value of the sensitive attribute, rather than by rank.
+        Whether groups are at their average value of the sensitive attribute instead of their rank.
     audited
         "prediction" or "residual".
     sensitive, level
         Axis titles, with units.
     reference, reference_name
-        A horizontal line: the global mean, or zero.
+        Value and label of a horizontal line: the overall mean, or 0.
     """
     name = sensitive.partition(" (")[0]
     figure = new_figure(
@@ -79,7 +79,7 @@ def profile_figure(
             "<br>%{customdata[2]:.0f} test rows",
         )
         traces.append(means)
-    # If the standard model is near the level, the lines' names are elsewhere.
+    # The label of the reference line is in the half in which the standard model is further from the line.
     away = (standard["mean"] - reference).abs().fillna(0.0).to_numpy()
     side = (1.0, "right") if away[: len(away) // 2].sum() > away[len(away) // 2 :].sum() else (0.0, "left")
     below = {"xref": "paper", "xanchor": side[1], "yanchor": "top"}
@@ -95,13 +95,13 @@ def profile_figure(
 
 
 def _mid_shares(profile: pd.DataFrame) -> pd.Series:
-    """Position of a group when all rows are ordered by the sensitive attribute, 0 to 100 %."""
+    """Return each group's position in the rows ordered by the sensitive attribute, 0 to 100 %."""
     share = profile["n"] / profile["n"].sum()
     return 100 * (share.cumsum() - share / 2)
 
 
 def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
-    """Ticks at even shares of the rows, labelled with the sensitive attribute's value there."""
+    """Return ticks at even shares of the rows, labelled with the value of the sensitive attribute."""
     shares = np.array([0, 20, 40, 60, 80, 100])
     edges = np.append(0.0, 100 * profile["n"].cumsum() / profile["n"].sum())
     values = np.interp(shares, edges, [*profile["s_low"], profile["s_high"].iloc[-1]])
@@ -110,7 +110,7 @@ def _value_ticks(profile: pd.DataFrame) -> dict[str, Any]:
 
 
 def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[str, Any]]:
-    """Return labels for the two lines where they are farthest apart, each on the outer side of its line."""
+    """Return labels for the two lines where their distance is largest, each on the outer side of its line."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
     widest = int(gap.to_numpy().argmax())
@@ -125,7 +125,7 @@ def _names_of_lines(lines: tuple, places: pd.Series, theme: Theme) -> list[dict[
     ]
 
 
-#: Height of the highest density, where 1 is the distance between two groups.
+#: Height of the highest density, as a share of the distance between two groups.
 _TALLEST = 0.85
 
 
@@ -141,14 +141,14 @@ def spread_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw one row per group of the sensitive attribute, with both models' densities on one scale.
+    """Draw one row per group of the sensitive attribute, with the densities of both models on one scale.
 
-    If a model's predictions are independent of the attribute, its shape is the same in every row.
+    If a model's predictions are independent of the attribute, its density has the same shape in every row.
 
     Parameters
     ----------
     a, b
-        Results of :func:`fairdash.evaluation.densities`, both on the same rows and grid.
+        Results of :func:`fairdash.evaluation.densities` for the two models, on the same rows and grid.
     a_name, b_name
         The models' names.
     audited
@@ -169,11 +169,11 @@ def spread_figure(
     ticks = []
     for row, group in enumerate(b["group"].unique()):
         for densities, label, colour, dash, opacity, symbol in models:
-            own = densities[densities["group"] == group]
-            first = own.iloc[0]
-            x, heights = own["x"], scale * own["density"]
+            density = densities[densities["group"] == group]
+            first = density.iloc[0]
+            x, heights = density["x"], scale * density["density"]
             if first["is_constant"]:
-                # One line as tall as the tallest curve.
+                # A constant group is a line as high as the highest curve.
                 x, heights = pd.Series([first["mean"]] * 2), pd.Series([0.0, _TALLEST])
             groups = span(first["s_low"], first["s_high"])
             about = f"<b>{escaped(label)}, {escaped(name)} {groups}</b>"
@@ -197,14 +197,14 @@ def spread_figure(
 
 
 def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float) -> float:
-    """Label both curves of the top row where they differ most, and return the height of the labels."""
+    """Label the curves of the top row where they differ most, and return the height of the labels."""
     own, other = (
         densities[densities["group"] == densities["group"].unique()[row]] for densities, *_ in models
     )
     heights = [_heights(curve, scale) for curve in (own, other)]
     gap = heights[0] - heights[1]
     places = (int(gap.argmax()), int(gap.argmin()))
-    # Two lines at one place have their names on opposite sides.
+    # If two lines coincide, their names are on opposite sides.
     sides = ("right", "left") if not gap.any() else (None, None)
     if not gap.any():
         places = (int(heights[0].argmax()),) * 2
@@ -225,7 +225,7 @@ def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float
 
 
 def _heights(own: pd.DataFrame, scale: float) -> Array:
-    """Heights over the grid, a constant group's line in its cell."""
+    """Return the heights of densities over the grid; the line of a constant group is in one cell."""
     density = own["density"].to_numpy()
     return np.where(density > 0, _TALLEST, 0.0) if own["is_constant"].iloc[0] else scale * density
 
@@ -240,7 +240,7 @@ def transfers_figure(
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Draw the change per head from model A to model B, one bar per group.
+    """Draw the change per head from model A to model B, with one bar per group.
 
     Parameters
     ----------
@@ -278,11 +278,11 @@ def transfers_figure(
         ),
     )
     figure.add_shape(line_across(0, colour=theme.quiet, dash="solid"))
-    # Space for the numbers outside the bars.
+    # The axis has space for the numbers next to the bars.
     low, high = min(float(heads.min()), 0.0), max(float(heads.max()), 0.0)
     room = 0.12 * ((high - low) or 1.0)
     figure.update_yaxes(range=[low - room, high + room])
-    # In two lines, so that they fit side by side on a phone.
+    # Labels have two lines, so that they fit side by side on a phone.
     texts = [text.replace(" to ", " to<br>") for text in ranges]
     figure.update_xaxes(tickvals=places, ticktext=texts, tickangle=0, showgrid=False, ticks="")
     return figure.update_layout(bargap=0.35)

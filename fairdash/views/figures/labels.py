@@ -1,7 +1,7 @@
-"""Place labels next to points without overlap or clipping at any chart width.
+"""Placement of labels next to points, without overlap or clipping at any chart width.
 
-The width of a chart is not known in advance. A label's distance from its point, in pixels, therefore fits all
-WIDTHS, from a phone to a wide screen.
+The width of a chart is unknown when labels are placed. A label's distance from its point, in pixels,
+therefore suits all WIDTHS, from a phone to a wide screen.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from fairdash.views.figures.theme import Theme, escaped
 Array = NDArray[np.float64]
 #: Ranges of both axes.
 Axes = tuple[tuple[float, float], tuple[float, float]]
-#: Room that is taken, in pixels: left (at each of WIDTHS), bottom, right (likewise) and top.
+#: Occupied area, in pixels: left (at each of WIDTHS), bottom, right (at each of WIDTHS) and top.
 Box = tuple[Array, float, Array, float]
-#: The same of all places that a label may have, (candidates, widths) or (candidates, 1) each.
+#: Areas of all possible positions of a label, (candidates, widths) or (candidates, 1) each.
 Edges = tuple[Array, Array, Array, Array]
 
-#: Widths of the area inside the axes, in pixels, and its height in a chart of the usual height.
+#: Widths of the area inside the axes, in pixels, and height of this area in a chart of the usual height.
 WIDTHS = np.array([255.0, 285.0, 330.0, 400.0, 460.0, 540.0, 640.0, 800.0, 1000.0])
 HEIGHT = 285.0
-#: Smallest distance between two labels, and from a label to the upper, lower and left edges.
+#: Minimum distance between two labels, and between a label and the upper, lower and left edges.
 _GAP = 3.0
-#: Width by which a label may exceed the right edge: less than the margin.
-_BEYOND = 10.0
-#: Beyond this distance a line leads from the point to its label.
+#: Maximum width by which a label may extend over the right edge, which is less than the margin.
+_MAX_OVERHANG = 10.0
+#: Distance beyond which a line connects the point and its label.
 _NEAR = 26.0
-#: Cost, in pixels of distance, to cover a point.
-_COVERED = 15.0
-#: A point with a label counts as this number of points.
-_MARKED = 4
-#: Cost of a pixel of overlap: more than any distance and all points together.
-_WRONG = 1e4
-#: Cost of a crossing of two lines: more than any distance, and less than any overlap.
-_CROSSED = 2e3
+#: Cost of covering a point, in pixels of distance.
+_COST_OF_POINT = 15.0
+#: Number of ordinary points as which a point with a label counts.
+_POINTS_OF_LABEL = 4
+#: Cost of a pixel of overlap, which exceeds the cost of any distance and of all points together.
+_COST_OF_OVERLAP = 1e4
+#: Cost of a crossing of two lines, which exceeds that of any distance, and is below that of any overlap.
+_COST_OF_CROSSING = 2e3
 _ATTEMPTS = 8
 
 
@@ -51,13 +51,13 @@ class Label:
     Parameters
     ----------
     x, y
-        The point, in the units of the axes.
+        Coordinates of the point, in the units of the axes.
     text
-        Plain text.
+        Plain text of the label.
     colour
         Colour of text and mark.
     symbol
-        Symbol of the mark; empty for a point without one. The text next to a mark is larger and bold.
+        Symbol of the mark; "" for a point without a mark. The text next to a mark is larger and bold.
     is_hollow
         Whether the mark is drawn as a ring.
     """
@@ -76,66 +76,66 @@ class Label:
 
     @property
     def extent(self) -> tuple[float, float]:
-        """Width and height in pixels, slightly generous."""
+        """Estimated width and height of the label in pixels, slightly too large."""
         return len(self.text) * self.size * (0.53 if self.symbol else 0.47) + 4, self.size * 1.3 + 4
 
 
 def placed(
     labels: Sequence[Label], *, axes: Axes, taken: Sequence[Box], points: Array, theme: Theme
 ) -> list[dict[str, Any]]:
-    """Place each label near its point, for plotly; earlier labels have priority.
+    """Return the labels as plotly annotations, each near its point; earlier labels have priority.
 
-    If there is no room for a later label, it chooses first in the next attempt, and in every other attempt
-    the longest labels follow.
+    If there is no room for a later label, this label is placed first in the next attempt, and in every second
+    attempt the longest labels follow.
 
     Parameters
     ----------
     axes
         Ranges of x and of y.
     taken
-        Areas that no label may cover.
+        Occupied areas, which no label may cover.
     points : (n, 2) array
-        Points that labels should avoid, besides their own points, in the units of the axes.
+        Further points that labels should avoid, in the units of the axes.
     """
     at = shares([(label.x, label.y) for label in labels], axes)
-    points = np.array([*shares(points, axes), *_MARKED * list(at)])
+    points = np.array([*shares(points, axes), *_POINTS_OF_LABEL * list(at)])
     edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
     alone = [_costs(own, taken, points) for own in edges]
 
-    def costs(k: int, found: Mapping[int, int], crossed: float) -> Array:
-        """Costs of a label's places, given those of the others."""
-        others = [(each, j) for each, j in found.items() if each != k]
+    def costs(k: int, positions: Mapping[int, int], crossed: float) -> Array:
+        """Return the costs of a label's possible positions, given the positions of the other labels."""
+        others = [(each, j) for each, j in positions.items() if each != k]
         beside = _overlap(edges[k], [_box_at(edges[each], j) for each, j in others])
         lines = [(at[each], j) for each, j in others if _LEADS[j]] if crossed else []
         return alone[k] + beside + crossed * _crossed(at[k], lines)
 
     best: tuple[float, dict[int, int]] = (np.inf, {})
-    # First without lines: if none cross, the nearest places are best.
-    for crossed in (0.0, _CROSSED):
+    # The first pass ignores crossings: if no lines cross, the nearest positions are best.
+    for crossed in (0.0, _COST_OF_CROSSING):
         order = list(range(len(labels)))
         for attempt in range(_ATTEMPTS):
-            found: dict[int, int] = {}
+            positions: dict[int, int] = {}
             whose = -1
-            # If lines cross, the labels that were placed first are placed again, given all others.
+            # If lines cross, labels that were placed first are placed again, given all others.
             for k in order * (2 if crossed else 1):
-                cost = costs(k, found, crossed)
-                found[k] = int(cost.argmin())
-                if cost.min() >= (crossed or _WRONG) and whose < 0:
+                cost = costs(k, positions, crossed)
+                positions[k] = int(cost.argmin())
+                if cost.min() >= (crossed or _COST_OF_OVERLAP) and whose < 0:
                     whose = k
-            each = [float(costs(k, found, _CROSSED)[found[k]]) for k in order]
+            each = [float(costs(k, positions, _COST_OF_CROSSING)[positions[k]]) for k in order]
             if sum(each) < best[0]:
-                best = (sum(each), found)
+                best = (sum(each), positions)
             if whose < 0:
                 break
             order = sorted(order, key=lambda k: -len(labels[k].text)) if attempt % 2 else order
             order = [whose, *(k for k in order if k != whose)]
-        if max(each) < _CROSSED:
+        if max(each) < _COST_OF_CROSSING:
             break
     return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]
 
 
 def shares(points: ArrayLike, axes: Axes) -> Array:
-    """Return points as shares of the axes' lengths from the lower left corner; both (n, 2)."""
+    """Return points (n, 2) as shares of the axes' lengths, measured from the lower left corner, (n, 2)."""
     low, high = np.array(axes).T
     return (np.asarray(points, dtype=float).reshape(-1, 2) - low) / (high - low)
 
@@ -152,8 +152,8 @@ def _annotation(label: Label, anchor: tuple[float, float, str, str], theme: Them
     return note(words, x=label.x, y=label.y, **look) | place | arrow | veil
 
 
-#: Offset of an anchor from its point, and which side and edge of the label stands there: near ones first,
-#: then ever further up and down.
+#: Offsets of a label's anchor from its point, and the side and edge of the label at the anchor: near
+#: positions first, then positions further up and down.
 _ACROSS, _UP = (8, 24, 44, 68, 96, 130), (12, 20, 28, 36, 46, 58, 72, 88, 106, 126, 148, 172, 198, 226, 255)
 _SIDES = ((0.0, "center"), *((dx, "left") for dx in _ACROSS), *((-dx, "right") for dx in _ACROSS))
 _ANCHORS: tuple[tuple[float, float, str, str], ...] = (
@@ -172,19 +172,19 @@ _ANCHORS: tuple[tuple[float, float, str, str], ...] = (
         for dx, xanchor in _SIDES
     ),
 )
-#: (candidates, 1): offsets, and the share of a label's width and height on the left of and below its anchor.
+#: Offsets (candidates, 1), and the shares of a label's width and height to the left of and below the anchor.
 _SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "middle": 0.5, "top": 1.0}
 _DX, _DY, _LEFT_OF, _BELOW = np.array(
     [(dx, dy, _SHARES[xanchor], _SHARES[yanchor]) for dx, dy, xanchor, yanchor in _ANCHORS], dtype=float
 ).T[:, :, None]
 
 
-#: (candidates,): whether a line leads to the label.
+#: True for candidates with a line between point and label, (candidates,).
 _LEADS = np.hypot(_DX, _DY)[:, 0] > _NEAR
 
 
 def _crossed(point: Array, lines: Sequence[tuple[Array, int]]) -> Array:
-    """Number of lines from other points to their labels that each candidate's line crosses at any width."""
+    """Return the number of lines of other labels that the line of each candidate crosses at any width."""
     x, y = point[0] * WIDTHS, point[1] * HEIGHT
     count = np.zeros(len(_LEADS))
     for other, j in lines:
@@ -197,9 +197,9 @@ def _crossed(point: Array, lines: Sequence[tuple[Array, int]]) -> Array:
 
 
 def _edges(label: Label, x: float, y: float) -> Edges:
-    """Left, bottom, right and top of all candidates: (candidates, widths) across, (candidates, 1) along.
+    """Return left, bottom, right, top of candidates: (candidates, widths) along x, (candidates, 1) along y.
 
-    `x` and `y` are the label's point as shares of the axes' lengths.
+    `x` and `y` are the coordinates of the label's point as shares of the axes' lengths.
     """
     width, height = label.extent
     left = x * WIDTHS + _DX - _LEFT_OF * width
@@ -213,25 +213,25 @@ def _box_at(edges: Edges, k: int) -> Box:
 
 
 def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
-    """Cost of places: distance, covered points, and above all overlaps and clipping, all in pixels."""
+    """Return the costs of positions in pixels: distance, covered points, and mainly overlap and clipping."""
     left, bottom, right, top = edges
-    wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _BEYOND, 0, None)
+    wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _MAX_OVERHANG, 0, None)
     wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
     x, y = (points * (1.0, HEIGHT)).T[:, :, None, None]
     within = (y > bottom - _GAP) & (y < top + _GAP)
     covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & within).sum(axis=0)
     distance = np.hypot(_DX, _DY)[:, 0]
-    cost: Array = _WRONG * wrong.max(axis=1) + distance + _COVERED * covered.max(axis=1)
+    cost: Array = _COST_OF_OVERLAP * wrong.max(axis=1) + distance + _COST_OF_POINT * covered.max(axis=1)
     return cost + _overlap(edges, taken)
 
 
 def _overlap(edges: Edges, taken: Sequence[Box]) -> Array:
-    """Largest cost of each candidate's overlap with other boxes."""
+    """Return the largest cost of each candidate's overlap with other areas."""
     left, bottom, right, top = edges
     wrong = np.zeros(left.shape)
     for o_left, o_bottom, o_right, o_top in taken:
         across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
         along = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
         wrong += np.where((across > 0) & (along > 0), 1 + np.minimum(across, along), 0.0)
-    cost: Array = _WRONG * wrong.max(axis=1)
+    cost: Array = _COST_OF_OVERLAP * wrong.max(axis=1)
     return cost

@@ -1,6 +1,6 @@
-"""Chart components: lines, dots and bands as traces, notes and reference lines as layout.
+"""Chart components: lines, dots and bands as traces; notes and reference lines as parts of the layout.
 
-All components are plain values, which plotly accepts unchanged.
+All components are plain values, such as dicts and lists, which plotly accepts unchanged.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def lists(values: ArrayLike, *, digits: int = 5) -> list[Any]:
     rounded = np.round(values, max(0, digits - int(np.floor(np.log10(span or 1.0)))))
     holed = rounded.astype(object)
     holed[np.isnan(rounded)] = None
-    found: list[Any] = holed.tolist()
-    return found
+    nested: list[Any] = holed.tolist()
+    return nested
 
 
 def plain(figure: go.Figure, *, digits: int = 9) -> Values:
-    """Return a figure as plain values, arrays as :func:`lists`, without plotly's template."""
+    """Return a figure as plain values, with arrays as :func:`lists`, without plotly's template."""
     spec = figure.to_plotly_json()
     spec["layout"].pop("template", None)
 
@@ -43,11 +43,11 @@ def plain(figure: go.Figure, *, digits: int = 9) -> Values:
             return {key: listed(each) for key, each in value.items()}
         if isinstance(value, list | tuple | np.ndarray):
             return [listed(each) for each in value]
-        # NaN and infinity have no form in JSON.
+        # JSON can't represent NaN and infinity.
         return None if isinstance(value, float) and value != value else value
 
-    found: Values = listed(spec)
-    return found
+    values: Values = listed(spec)
+    return values
 
 
 def line(
@@ -91,14 +91,14 @@ def dots(
     marker: Values | None = None,
     **more: Any,
 ) -> Values:
-    """Return separate points; `marker` as in plotly, other options as in :func:`line`."""
+    """Return separate points, with plotly's `marker` and the other options of :func:`line`."""
     look = {"color": colour, "symbol": symbol, "size": size} | (marker or {})
     trace = {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": look}
     return trace | said(hover) | more
 
 
 def said(hover: str | None) -> Values:
-    """Return the hover text of a trace, as in :func:`line`."""
+    """Return plotly's options for the hover text of a trace, as described in :func:`line`."""
     if hover is None:
         return {}
     return {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
@@ -111,7 +111,7 @@ def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **l
 
 
 def limits(value: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, **look: Any) -> Values:
-    """Return bars around points from their lower to their upper limits."""
+    """Return error bars around points, from the lower to the upper limits."""
     value, low, high = (np.asarray(each, dtype=float) for each in (value, low, high))
     return errors(high - value, below=value - low, colour=colour, **look)
 
@@ -119,16 +119,16 @@ def limits(value: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, **
 def band(
     x: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, name: str, opacity: float = 0.16
 ) -> Values:
-    """Return the area between two lines: an interval around a line of this colour."""
+    """Return the area between two lines, which shows an interval around a line of this colour."""
     x, low, high = (np.asarray(each) for each in (x, low, high))
     ring = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
     area = {"fill": "toself", "fillcolor": faded(colour, opacity), "hoverinfo": "skip", "name": name}
-    # With a mode, because plotly would draw dots on the edge of a band of few groups.
+    # The mode is set, because plotly would draw dots on the edges of a band with few groups.
     return {"type": "scatter", "mode": "lines", "line": {"width": 0}} | ring | area
 
 
 def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **place: Any) -> Values:
-    """Return text at a point, without an arrow; `place` as in plotly's annotations."""
+    """Return text at a point, without an arrow; `place` contains options of plotly's annotations."""
     plain = {"x": x, "y": y, "text": text, "showarrow": False, "font": {"color": colour, "size": size}}
     return plain | place
 

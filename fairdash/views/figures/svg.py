@@ -1,7 +1,7 @@
-"""Static SVG figures for pages and reports without scripts, drawn by matplotlib from plotly's values.
+"""Static SVG figures for pages and reports without scripts, drawn by matplotlib from plotly's figures.
 
-It supports the elements of audit figures: lines, points with error bars, areas and horizontal bars. Text
-remains text, so it can be searched.
+The module supports the elements of audit figures: lines, points with error bars, areas and horizontal bars.
+Text in a figure remains text, so readers can search it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from fairdash.views.figures.parts import plain
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Pixels and points of an inch.
+#: Pixels per inch, and points per inch.
 _PIXELS, _POINTS = 96, 72
 _WIDTH = 680
-#: Width of a letter of the axes, and of the room for their names, in pixels.
+#: Width of a letter in axis labels, and of the space for the labels, in pixels.
 _LETTER, _ROOM = 6, 580
 _DASHES = {"dash": "--", "longdash": (0, (8, 3)), "dashdot": "-.", "dot": ":"}
 _MARKERS = {"diamond": "D", "square": "s", "triangle-up": "^", "x": "x"}
@@ -31,7 +31,7 @@ _TAG = re.compile(r"<br>|</?b>")
 _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "fairdash",
-    # A column's name may hold $, which is no mathematics.
+    # A column's name may contain $, which does not begin a formula.
     "text.parse_math": False,
     "font.family": ["sans-serif"],
     "font.size": 9.0,
@@ -46,8 +46,8 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
     Parameters
     ----------
     height
-        Height in pixels; the picture is 680 wide. Names along x that do not fit side by side are rotated, and
-        the picture is higher by their length.
+        Height in pixels; the width is 680 pixels. If names along x do not fit side by side, they are rotated,
+        and the picture is higher by their length.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def svg_of(figure: go.Figure, *, height: int) -> bytes:
             _draw_trace(axes, trace, places)
         for shape in layout.get("shapes", ()):
             _draw_shape(axes, shape)
-        _dress(axes, layout, places)
+        _add_axes(axes, layout, places)
         if turned:
             axes.tick_params("x", rotation=90)
         out = io.BytesIO()
@@ -159,19 +159,19 @@ def _draw_shape(axes: Axes, shape: dict[str, Any]) -> None:
         axes.axvline(shape["x0"], **look)
 
 
-def _dress(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
-    """Titles of the axes, names instead of numbers, the grid and the legend."""
+def _add_axes(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
+    """Add axis titles, names of categories, the grid and the legend."""
     for name, set_label, axis in (
         ("xaxis", axes.set_xlabel, axes.xaxis),
         ("yaxis", axes.set_ylabel, axes.yaxis),
     ):
-        own = layout.get(name, {})
-        set_label(_words(own.get("title", {}).get("text") or ""))
-        if "tickvals" in own:
+        options = layout.get(name, {})
+        set_label(_words(options.get("title", {}).get("text") or ""))
+        if "tickvals" in options:
             axis.set_ticks(
-                np.asarray(own["tickvals"], dtype=float), [_words(each) for each in own["ticktext"]]
+                np.asarray(options["tickvals"], dtype=float), [_words(each) for each in options["ticktext"]]
             )
-        elif str(own.get("tickformat", "")).endswith("%"):
+        elif str(options.get("tickformat", "")).endswith("%"):
             axis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
         else:
             axis.set_major_formatter(lambda value, _: f"{value:,.6g}".replace("-", "−"))
@@ -188,7 +188,7 @@ def _dress(axes: Axes, layout: dict[str, Any], places: dict[str, int]) -> None:
 
 
 def _colour(text: str) -> Any:
-    """Return a colour in matplotlib's form; plotly also writes “rgba(1,2,3,0.5)”."""
+    """Return a colour in a format of matplotlib; plotly also uses “rgba(1,2,3,0.5)”."""
     if not text.startswith("rgba"):
         return text
     *rgb, opacity = (float(each) for each in text[5:-1].split(","))
@@ -196,5 +196,5 @@ def _colour(text: str) -> Any:
 
 
 def _words(text: str) -> str:
-    """Return a text without plotly's HTML."""
+    """Return a text without the HTML tags that plotly uses."""
     return html.unescape(_TAG.sub(" ", str(text))).strip()

@@ -29,15 +29,15 @@ class Theme:
     Parameters
     ----------
     text, quiet
-        Colours of text and of secondary text; both at least 4.5:1 on the page's background.
+        Colours of text and of secondary text, with a contrast of at least 4.5:1 to the background.
     grid
         Colour of grid lines.
     floor
         Fill of the noise floor's band.
     veil
-        The page's background, nearly opaque, behind a name among points.
+        Nearly opaque background colour of the page, drawn behind a name among points.
     chosen, standard
-        The two models' colours, slightly lighter on dark.
+        Colours of the two models, slightly lighter in the dark theme.
     """
 
     text: str
@@ -69,7 +69,7 @@ DARK = Theme(
 )
 
 
-#: Characters of a line of a title and of a subtitle that a phone shows, and their heights in pixels.
+#: Maximum number of characters per line of a title and of a subtitle on a phone, and line heights in pixels.
 _TITLE, _SUBTITLE = 42, 52
 _TITLE_LINE, _SUBTITLE_LINE = 21, 17
 _BREAK = "<br>"
@@ -80,8 +80,8 @@ def theme_of(*, dark: bool) -> Theme:
 
 
 def escaped(name: object) -> str:
-    """Return a name as plain text: plotly would render tags, follow links and obey U+202E."""
-    # Quotes are harmless outside of tags, and plotly would show their entities.
+    """Return a name as plain text, because plotly would render tags and links and apply U+202E."""
+    # Quotes are not escaped: they are harmless outside of tags, and plotly would show the entities.
     return html.escape(visible(str(name)), quote=False)
 
 
@@ -99,7 +99,7 @@ def in_lines(text: str, *, most: int) -> list[str]:
     """
     count = max(math.ceil(len(text) / most), 1)
     if count > 1:
-        # A number and its per cent stay together.
+        # A number and the following per cent sign stay on one line.
         text = text.replace(" %", "\N{NO-BREAK SPACE}%")
     for width in range(max(math.ceil(len(text) / count), 1), most + 1):
         lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
@@ -109,10 +109,9 @@ def in_lines(text: str, *, most: int) -> list[str]:
 
 
 def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, height: int = HEIGHT) -> go.Figure:
-    """Return an empty figure with title, subtitle and axis titles, all escaped here.
+    """Return an empty figure with title, subtitle and axis titles, which are escaped here.
 
-    Long titles take several lines, for which the figure grows, because text in a picture does not wrap by
-    itself.
+    Text in a picture does not wrap, so a long title is split into lines, and the figure is higher.
     """
     titles, subtitles = in_lines(title, most=_TITLE), in_lines(subtitle, most=_SUBTITLE)
     more = room_of(_broken(titles), _broken(subtitles))
@@ -156,7 +155,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
 
 
 def room_of(title: str, subtitle: str) -> int:
-    """Return the height, in pixels, of the titles' lines after their first."""
+    """Return the height, in pixels, of all lines of title and subtitle except the first of each."""
     return _TITLE_LINE * title.count(_BREAK) + _SUBTITLE_LINE * subtitle.count(_BREAK)
 
 
@@ -165,10 +164,10 @@ def _broken(lines: Sequence[str]) -> str:
 
 
 def figure_of(data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> go.Figure:
-    """Make a figure from plain values that plotly knows: dicts, lists, numbers and NumPy arrays.
+    """Make a figure from plain values that plotly accepts: dicts, lists, numbers and NumPy arrays.
 
-    Plotly's own validation takes ten times as long as the rest at every move of a slider;
-    `tests/views/figures` runs it.
+    The figure is not validated, because plotly's validation takes ten times as long as all other work at
+    every move of a slider; `tests/views/figures` validates figures.
     """
     import plotly.graph_objects as go
 

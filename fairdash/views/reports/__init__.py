@@ -1,1 +1,1 @@
-"""Exports for the user: tables that are safe to open."""
+"""Reports and exports of results: sentences, tables, figures and files."""

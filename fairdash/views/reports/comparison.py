@@ -35,7 +35,7 @@ from fairdash.views.reports.fronts import Front
 
 Array = NDArray[np.float64]
 
-#: Column of exported rows: the first row of the data set is 1.
+#: Header of the column with row numbers in exported rows, where the first row of the data set is 1.
 ROW = "row (from 1)"
 
 
@@ -50,13 +50,13 @@ class Comparison:
     plan
         Plan of the training.
     result, fronts
-        Result of the run, and its figures for the sensitive column shown, by objective.
+        Result of the run, and fronts for the sensitive column in view, as a map of objectives to fronts.
     objective
-        Id of the objective shown; models are trained for ``plan.objective``.
+        Id of the objective in view; models are trained for ``plan.objective``.
     measure
-        Id of the measure shown.
+        Id of the measure in view.
     a, b
-        The two points.
+        The two points that are compared.
     """
 
     title: str
@@ -70,17 +70,17 @@ class Comparison:
 
     @property
     def front(self) -> Front:
-        """Figures for the selected objective."""
+        """Front for the objective in view."""
         return self.fronts[self.objective]
 
     @property
     def sensitive(self) -> str:
-        """Sensitive column shown."""
+        """Sensitive column in view."""
         return self.front.sensitive
 
     @property
     def refit_plan(self) -> Sweep:
-        """Plan to refit a model to all rows, with tuned settings if there are any."""
+        """Plan that refits a model to all rows, with tuned settings if the run tuned them."""
         tuning = self.result.tuning
         if tuning is None:
             return self.plan
@@ -101,7 +101,7 @@ class Comparison:
 
     @property
     def sensitive_called(self) -> str:
-        """Display name of the sensitive column, the crossing or all together."""
+        """Display name of the sensitive column, of the crossing, or of all sensitive columns together."""
         if self.sensitive in self.result.sensitive:
             return self.called_column(self.sensitive)
         if self.sensitive == TOGETHER:
@@ -110,15 +110,15 @@ class Comparison:
 
     @property
     def values_called(self) -> str:
-        """Display name of the attribute shown: the sensitive column, or cells of a crossing."""
+        """Display name of the attribute in view: the sensitive column, or the cells of a crossing."""
         is_cell = self.sensitive not in self.result.sensitive
         return f"{self.sensitive_called}, cell" if is_cell else self.sensitive_called
 
     @cached_property
     def classes_called(self) -> str:
-        """Display name of the attribute to whose classes the column belongs, or an empty string.
+        """Display name of the attribute, if the sensitive column is one of its classes, or an empty string.
 
-        The verdict covers all of its classes at once.
+        The verdict covers all classes of the attribute at once.
         """
         for name, columns in attributes_of(self.result.sensitive).items():
             if len(columns) > 1 and self.sensitive in columns:
@@ -140,7 +140,7 @@ class Comparison:
 
     @property
     def sensitive_axis(self) -> str:
-        """Name and unit of the sensitive column, as an axis title."""
+        """Display name and unit of the sensitive column, as an axis title."""
         return label(self.values_called, self.sensitive_unit)
 
     @property
@@ -150,19 +150,19 @@ class Comparison:
 
     @property
     def rows_and_splits(self) -> str:
-        """Rows and splits, for a chart's subtitle."""
+        """Numbers of rows and splits in words, for a chart's subtitle."""
         splits = SPLITS[self.plan.split].mean_of(len(self.result.splits))
         return f"{len(self.result.splits[0].test):,} test rows{self._of_sample}, {splits}"
 
     @property
     def subtitle_of_first_split(self) -> str:
-        """Rows and objective, for the subtitle of a chart of one split."""
+        """Number of rows and objective in words, for the subtitle of a chart of one split."""
         rows = f"{len(self.result.splits[0].test):,} test rows{self._of_sample} of the first split"
         return f"{rows}; {self.objective_seen.title.lower()}"
 
     @property
     def sample(self) -> str:
-        """Rows used, if not all: "5,000 of 678,013 rows, drawn at random"."""
+        """Phrase on a sample of rows, if one was drawn: "5,000 of 678,013 rows, drawn at random"."""
         drawn_from = self.result.drawn_from
         if drawn_from is None:
             return ""
@@ -174,7 +174,7 @@ class Comparison:
 
     @property
     def target_mean(self) -> float:
-        """Average of the target, by exposure where rows have one."""
+        """Average of the target, weighted by exposure if there is one."""
         return float(np.average(self.result.target, weights=self.result.weight))
 
     @cached_property
@@ -182,16 +182,16 @@ class Comparison:
         return values_of(self.result.sensitive, self.sensitive)
 
     def called(self, point: ModelKey) -> str:
-        """Return the short name of A or B, with its method if the methods differ."""
+        """Return the short name of point A or B, with the method if both points' methods differ."""
         differ = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
         return point.title if differ else point.name
 
     def mean(self, measure: str, point: ModelKey) -> float:
-        """Return a measure's mean over the splits, on test rows."""
+        """Return the mean of a measure over the splits, on test rows."""
         return self.front.figure(measure, point).value
 
     def shown(self, measure: str, point: ModelKey) -> str:
-        """Return a measure's mean with the digits that its standard error supports."""
+        """Format the mean of a measure with the digits that its standard error supports."""
         figure = self.front.figure(measure, point)
         return number(figure.value, error=figure.se)
 
@@ -201,13 +201,13 @@ class Comparison:
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
     def edge(self, point: ModelKey) -> float:
-        """Return the largest mean without a link at 5 %; see :mod:`fairdash.evaluation.verdict`."""
+        """Return the largest mean at which a 5 % test finds no link (:mod:`fairdash.evaluation.verdict`)."""
         return self.front.figure(self.measure, point).edge
 
     def has_link(self, point: ModelKey) -> bool:
-        """Return the verdict: whether one test of several measures detects a link with the sensitive column.
+        """Return the verdict: whether the omnibus test detects a link with the sensitive column.
 
-        If no test was run, the measure that is shown decides.
+        If the run has no omnibus test, the measure in view decides.
         """
         p_value = self.verdict_p(point)
         if np.isnan(p_value):
@@ -219,9 +219,9 @@ class Comparison:
         return self.front.figure(VERDICT, point).p
 
     def found_by(self, point: ModelKey) -> tuple[str, float, float] | None:
-        """Return the test's measure with the strongest evidence, its mean over the splits and its limit.
+        """Return the test's measure with the strongest evidence, with its mean over the splits and its limit.
 
-        None without a test.
+        The result is None without a test.
         """
         verdict = self.front.figure(VERDICT, point)
         if np.isnan(verdict.by):
@@ -234,7 +234,7 @@ class Comparison:
 
     @property
     def noise_begins(self) -> ModelKey | None:
-        """First trained point of B's method at which neither verdict nor measure in view finds a link."""
+        """First trained point of B's method at which neither verdict nor measure in view shows a link."""
         front, method = self.front, self.b.method
         own = trained_points(front.rows(self.measure), standard_of=method)
         lams = own.loc[own["method"] == method, "lam"].sort_values()
@@ -243,13 +243,13 @@ class Comparison:
         return next((each for each in within if not self.has_link(each)), None)
 
     def error_in_words(self, point: ModelKey) -> str:
-        """Return the error in the target's unit for squared error, otherwise as a share of the average's."""
+        """Format the error, in the target's unit for squared error, else as a share of the average's."""
         if self.front.error != "mse":
             return self.shown(self.front.error, point)
         return with_unit(number(self.mean("rmse", point)), self.unit)
 
     def curve_point(self, point: ModelKey) -> ModelKey:
-        """Return the trained weights between which a point lies."""
+        """Return the point as a blend of the two trained weights next to it."""
         stops = points_of_plan(self.plan, point.method) if point.method in self.plan.methods else ()
         return next((stop for stop in stops if stop == point), THE_STANDARD)
 
@@ -266,7 +266,7 @@ class Comparison:
         return {}
 
     def profile(self, point: ModelKey, *, objective: str | None = None) -> pd.DataFrame:
-        """Return averages of predictions or residuals, by the objective, per quantile of the column."""
+        """Return averages of predictions or residuals (as the objective requires) by group of the column."""
         key = point, objective or self.objective
         if key not in self._profiles:
             self._profiles[key] = self._profile(*key)
@@ -278,8 +278,8 @@ class Comparison:
 
     def _profile(self, point: ModelKey, objective: str) -> pd.DataFrame:
         predictions = self.predictions(point)
-        seen = OBJECTIVES[objective]
-        values = seen.audit(np.stack(list(predictions.values())), self.result.target)
+        of_objective = OBJECTIVES[objective]
+        values = of_objective.audit(np.stack(list(predictions.values())), self.result.target)
         splits = [self.result.splits[j] for j in predictions]
         result, groups = self.result, self.front.groups
         return quantile_profile(
@@ -288,7 +288,7 @@ class Comparison:
 
     @cached_property
     def moved(self) -> pd.DataFrame:
-        """Return the change of predictions from A to B by group of the column shown."""
+        """Return the change of predictions from A to B by group of the column in view."""
         return transfers_by_group(
             self.predictions(self.a),
             self.predictions(self.b),
@@ -310,13 +310,13 @@ class Comparison:
         return float(np.mean(changes))
 
     def spreads(self) -> dict[ModelKey, pd.DataFrame]:
-        """Return densities by thirds of the column, for the objective, on the first split's test rows."""
-        seen = {point: self.audited_of_first_split(point) for point in (self.a, self.b)}
-        grid = common_grid(*(u for u, _ in seen.values()))
-        return {point: densities(u, s, grid=grid) for point, (u, s) in seen.items()}
+        """Return densities of predictions or residuals by thirds of the column, on one split's test rows."""
+        audited = {point: self.audited_of_first_split(point) for point in (self.a, self.b)}
+        grid = common_grid(*(u for u, _ in audited.values()))
+        return {point: densities(u, s, grid=grid) for point, (u, s) in audited.items()}
 
     def audited_of_first_split(self, point: ModelKey) -> tuple[Array, Array]:
-        """Return U and s on the test rows of the first split that has this point."""
+        """Return predictions or residuals, and s, on the test rows of the first split that has this point."""
         split, y_pred = next(iter(self.predictions(point).items()))
         rows = self.result.splits[split].test
         return np.asarray(self.objective_seen.audit(y_pred[rows], self.result.target[rows])), self.s[rows]
@@ -324,8 +324,8 @@ class Comparison:
     def importance(self, kind: str = "importance") -> pd.DataFrame | None:
         """Return ``importance`` or ``reliance`` of features for A and B, at the nearest trained weights.
 
-        Columns ``feature``, ``a``, ``b``, means over the splits; None if the run did not measure them. See
-        :func:`fairdash.training.importance.permutation_importance`.
+        The columns ``feature``, ``a`` and ``b`` contain means over the splits. The result is None if the run
+        did not measure them (:func:`fairdash.training.importance.permutation_importance`).
         """
         if self.result.importance is None:
             return None
@@ -335,12 +335,12 @@ class Comparison:
             lam = curve_point.high if curve_point.share >= 0.5 else curve_point.low
             method = STANDARD if lam == 0 else point.method
             table = self.result.importance
-            own = table[(table["method"] == method) & (table["lam"] == lam)]
-            columns[name] = own.groupby("feature", sort=False)[kind].mean()
+            rows = table[(table["method"] == method) & (table["lam"] == lam)]
+            columns[name] = rows.groupby("feature", sort=False)[kind].mean()
         return pd.DataFrame(columns).reset_index()
 
     def scored(self) -> pd.DataFrame:
-        """Return each split's test rows with both points' predictions."""
+        """Return the test rows of each split with the predictions of both points."""
         a, b = self.predictions(self.a), self.predictions(self.b)
         names = {self.a.title: a, self.b.title: b}
         numbers = np.arange(len(self.result.target)) if self.result.rows is None else self.result.rows
@@ -359,9 +359,9 @@ class Comparison:
         return pd.concat(parts, ignore_index=True)
 
     def is_worse_than_both_ends(self) -> bool:
-        """Return whether B is a blend that shows more dependence than both its trained neighbours.
+        """Return whether B is a blend with more dependence than both adjacent trained models.
 
-        Its error is never larger: see :func:`fairdash.evaluation.tradeoff_curve`.
+        The error of a blend is never larger (:func:`fairdash.evaluation.tradeoff_curve`).
         """
         blend = self.curve_point(self.b)
         if blend.is_trained:

@@ -1,6 +1,6 @@
 """Content of the comparison page and report: figures with tables, findings, facts and limits.
 
-All content is plain text in blocks (:mod:`fairdash.views.blocks`); the caller escapes it.
+All content is plain text in blocks (:mod:`fairdash.views.blocks`), which the caller escapes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fairdash.views.reports.sentences import named, nothing_learned, of_values
 
 
 def has_groups(comparison: Comparison) -> bool:
-    """Return whether every split has the test rows of a group; a report shows only these groups."""
+    """Return whether every split has enough test rows for groups; otherwise, a report shows no groups."""
     return min(len(split.test) for split in comparison.result.splits) >= ROWS_PER_GROUP
 
 
@@ -49,7 +49,7 @@ def who_pays(comparison: Comparison, *, theme: Theme) -> list[Block]:
 
 
 def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
-    """Return predictions and residuals, assessed side by side."""
+    """Return a figure and sentence on the dependence of predictions and of residuals."""
     trained_for = OBJECTIVES[comparison.plan.objective].title.lower()
     return [
         pictures.objectives(comparison, theme=theme),
@@ -60,7 +60,7 @@ def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
 
 
 def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") -> list[Block]:
-    """Return the most important features; nothing if a run has not measured them."""
+    """Return a figure of the most important features; nothing if the run did not measure importance."""
     picture = pictures.features(comparison, kind=kind, theme=theme)
     if picture is None:
         return []
@@ -73,7 +73,7 @@ def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") ->
 
 
 def measures(comparison: Comparison) -> dict[str, str]:
-    """Explain each measure with figures, by name."""
+    """Return a map of the measures in the report to explanations."""
     entries = [REGISTRY[id] for id in comparison.front.measures]
     return {
         tables.in_full(each): f"0 means: {each.zero}. 1 means: {each.one}. It misleads in this case: "
@@ -83,7 +83,7 @@ def measures(comparison: Comparison) -> dict[str, str]:
 
 
 def summary(comparison: Comparison) -> list[str]:
-    """State the finding in plain sentences, with every number from the comparison."""
+    """State the findings of the comparison in plain sentences."""
     if nothing := nothing_learned(comparison):
         return [nothing]
     parts = [sentences.dependence(comparison)]
@@ -107,7 +107,7 @@ def summary(comparison: Comparison) -> list[str]:
 
 
 def of_points(comparison: Comparison) -> list[str]:
-    """Describe A and B."""
+    """Describe points A and B."""
     lines = []
     for letter, point in (("A", comparison.a), ("B", comparison.b)):
         kind = "trained" if comparison.curve_point(point).is_trained else blended(comparison, point)
@@ -118,7 +118,7 @@ def of_points(comparison: Comparison) -> list[str]:
 
 
 def unsaid(comparison: Comparison) -> list[str]:
-    """List the limits of these numbers, as far as they follow from the numbers."""
+    """List the limits of the results that follow from the numbers."""
     seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
     blind = f"{symbol} misses some links"
@@ -145,7 +145,7 @@ def unsaid(comparison: Comparison) -> list[str]:
 
 
 def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str]:
-    """List the data and its column roles."""
+    """Return facts on the data and the roles of columns."""
     result, target, sensitive = comparison.result, comparison.target, comparison.sensitive
     parts = [f"{len(rows):,} {part}" for part, rows in result.splits[0].parts.items()]
     if result.set_aside is not None:
@@ -172,16 +172,16 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str
             else f"{roles.group}, with {dataset.group.nunique():,} groups: {together}",
             "Time": roles.time or "",
             f"Features ({len(roles.features)})": ", ".join(roles.features),
-            "Columns that give the target away": _on_leaks(dataset),
+            "Columns that give the target away": _leak_findings(dataset),
             "Changes to the table before training": " ".join(dataset.notes),
         }
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def _on_leaks(dataset: Dataset) -> str:
-    """Findings of the leak check on the features; the notes list columns that it left out."""
+def _leak_findings(dataset: Dataset) -> str:
+    """Return the findings of the leak check on features; the data's notes list the columns left out."""
     roles = dataset.roles
-    found = check_data(
+    check = check_data(
         dataset.table(),
         target=roles.target,
         sensitive=roles.sensitive,
@@ -190,11 +190,11 @@ def _on_leaks(dataset: Dataset) -> str:
         group=roles.group,
         columns=roles.features,
     )
-    return " ".join(found.sentences())
+    return " ".join(check.sentences())
 
 
 def training_facts(comparison: Comparison) -> dict[str, str]:
-    """List the settings of the training."""
+    """Return facts on the settings of the training."""
     plan, result = comparison.plan, comparison.result
     objective, settings, kind = OBJECTIVES[plan.objective], plan.settings, SPLITS[plan.split]
     held_out = "none was set aside"
@@ -208,15 +208,15 @@ def training_facts(comparison: Comparison) -> dict[str, str]:
         "Validation rows": held_out,
         "Loss": settings.loss_function.title,
         "Settings": "; ".join(f"{name}: {_setting(value)}" for name, value in to_plain(settings).items()),
-        **_tuned(comparison),
+        **_tuned_settings(comparison),
         "Seed": f"{plan.random_state} (splits, initial weights, mini-batches)",
         "Trained on": f"{TITLES.get(result.device, result.device)}, in {result.seconds:.0f} s",
         "Trained with": ", ".join(" ".join(each) for each in result.versions.items()) or "not kept",
     }
 
 
-def _tuned(comparison: Comparison) -> dict[str, str]:
-    """Settings chosen on validation rows, if any; they replace those given."""
+def _tuned_settings(comparison: Comparison) -> dict[str, str]:
+    """Return the settings that were selected on validation rows, if any, in place of the plan's settings."""
     tuning = comparison.result.tuning
     if tuning is None:
         return {}
@@ -232,7 +232,7 @@ def versions_of_report() -> dict[str, str]:
 
 
 def limits(comparison: Comparison) -> list[str]:
-    """Return general notes on the numbers."""
+    """Return general notes on the limits of the numbers."""
     sentences = {
         "All figures come from test rows, to which no model was fitted.": True,
         "A dependence value means little without its noise floor: the same estimator on the same rows with "
@@ -263,7 +263,7 @@ def limits(comparison: Comparison) -> list[str]:
 
 
 def blended(comparison: Comparison, point: ModelKey) -> str:
-    """Describe the blend at a point: the shares of two trained models."""
+    """Describe a blend by the shares of two trained models."""
     place = comparison.curve_point(point)
     rest = "the standard model" if place.low == 0 else f"the one at λ = {place.low:g}"
     share = percent(place.share, decimals=0)

@@ -1,4 +1,4 @@
-"""Fronts of one run, and of several runs that are comparable."""
+"""Fronts of one run, and of several comparable runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from fairdash.training.settings import OBJECTIVES
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import few, label
 
-#: Measure of error to what it is, as an axis title.
+#: Axis titles by measure of error.
 ERROR_TITLES: Mapping[str, str] = MappingProxyType(
     {
         "mse": "Test error (MSE ÷ the average's)",
@@ -42,12 +42,12 @@ ERROR_TITLES: Mapping[str, str] = MappingProxyType(
 )
 
 
-#: Points that are shown beside an existing price.
+#: Maximum number of points that are shown next to an existing price.
 MOST = 3
-#: A number and its standard error, NaN where there is none.
+#: Number and its standard error, NaN if unknown.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
-#: Row of the references with the lowest error under independence.
+#: Query for the row of the references with the lowest error under independence.
 WHOLE_BARYCENTRE = "method == 'barycentre' and lam == 1"
 
 
@@ -59,39 +59,39 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
 
 
 def least_error_of(references: pd.DataFrame, error: str) -> Estimate:
-    """Error of the barycentre at full strength, from the references' means; :data:`UNKNOWN` without one."""
+    """Return the error of the barycentre at full strength; :data:`UNKNOWN` if `references` do not have it."""
     whole = of_measure(references, error).query(WHOLE_BARYCENTRE)
     return (float(whole["value"].iloc[0]), float(whole["se"].iloc[0])) if len(whole) else UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)
 class Front:
-    """Figures of a run's paths for one objective and sensitive column.
+    """Results of a run's paths for one objective and sensitive column.
 
     Parameters
     ----------
     objective, sensitive
-        Id of the objective, and the sensitive column, a crossing or all together
+        Id of the objective, and name of the sensitive column, of a crossing, or of all columns together
         (:func:`fairdash.evaluation.crossed_cells.views_of`).
     test, validation
         Means over the splits with standard errors, one row per method, stop and measure
         (:func:`fairdash.evaluation.summarise_splits`); `validation` may be empty.
     single
-        Test figures of every split.
+        Values on the test rows of each split.
     references
-        Means of the references' test figures, empty if there are none for this objective.
+        Means of the references on test rows; empty if this objective has no references.
     price
-        Smallest increase of the error under exact independence, in units of ``mse``, and its standard error;
-        NaN if unknown.
+        Smallest increase of the error that exact independence requires, in units of ``mse``, and its standard
+        error; NaN if unknown.
     least_error
-        Estimated smallest ``mse`` of independent predictions, and its standard error; NaN if unknown.
+        Estimate of the smallest ``mse`` of independent predictions, and its standard error; NaN if unknown.
     baselines
-        Means of the baselines' test figures.
+        Means of the baselines on test rows.
     tariffs
-        Test and validation figures of every split's tariffs in a run of networks; empty if there are none.
+        Test and validation values of the tariffs of each split in a run of networks; empty without tariffs.
     groups, fifths
-        (n,) each row's quantile group of the sensitive column, up to 20 and up to 5 groups, each with at
-        least 20 test rows of every split; see :func:`fairdash.evaluation.merged_groups`.
+        Quantile group of the sensitive column of each row, (n,), with up to 20 and up to 5 groups, each of
+        which has at least 20 test rows in every split (:func:`fairdash.evaluation.merged_groups`).
     """
 
     objective: str
@@ -109,7 +109,7 @@ class Front:
 
     @classmethod
     def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
-        """Make a front from a run's result."""
+        """Make a front from the result of a run."""
         summarise = partial(summarise_splits, test_to_train=result.test_to_train)
         column = views_of(result.sensitive, result.paths[objective]).get(sensitive, sensitive)
         path = of_sensitive(result.paths[objective], column)
@@ -143,31 +143,31 @@ class Front:
 
     @property
     def measures(self) -> list[str]:
-        """Ids of the measures with figures."""
+        """Ids of the measures that the front contains."""
         return [id for id in REGISTRY if id in self._measured]
 
     @property
     def default_measure(self) -> str:
-        """Measure shown by default."""
+        """Id of the measure shown by default."""
         return DEFAULT_MEASURE if DEFAULT_MEASURE in self._measured else self.measures[0]
 
     @property
     def error(self) -> str:
-        """Measure of the prediction error: the training loss."""
+        """Id of the measure of prediction error, which is the training loss."""
         return "deviance" if "deviance" in self._measured else "mse"
 
     @property
     def error_title(self) -> str:
-        """Axis title of `error`."""
+        """Axis title of the prediction error."""
         return ERROR_TITLES[self.error]
 
     @property
     def error_shown(self) -> str:
-        """Measure of the error in charts and sentences; in the target's unit for squared error."""
+        """Id of the error in charts and sentences, which is in the target's unit for squared error."""
         return "rmse" if self.error == "mse" else self.error
 
     def axis_of_error(self, unit: str) -> dict[str, Any]:
-        """Measure of the error in charts, its axis title and its unit."""
+        """Return the id of the error in charts, its axis title and its unit."""
         if self.error != "mse":
             return {"error": self.error, "error_title": self.error_title, "unit": ""}
         return {"error": "rmse", "error_title": label("Test error, RMSE", unit), "unit": unit}
@@ -178,20 +178,20 @@ class Front:
 
     @cached_property
     def error_of_mean(self) -> float:
-        """Error of the training average on the test rows; NaN if not known."""
+        """Error of predicting the training average, on the test rows; NaN if unknown."""
         return self._of_mean(self.error)
 
     @cached_property
     def rmse_of_mean(self) -> float:
-        """Root mean squared error of the training average, in the target's unit; NaN for another loss."""
+        """Root mean squared error of the training average, in the target's unit; NaN for other losses."""
         return self._of_mean("rmse") if self.error == "mse" else math.nan
 
     def _of_mean(self, error: str) -> float:
-        own = of_measure(self.baselines, error)
-        return float(own.loc[own["method"] == MEAN, "value"].iloc[0]) if len(own) else math.nan
+        means = of_measure(self.baselines, error)
+        return float(means.loc[means["method"] == MEAN, "value"].iloc[0]) if len(means) else math.nan
 
     def rows(self, measure: str) -> pd.DataFrame:
-        """Return the test figures of a measure or error, one row per method and stop."""
+        """Return the test values of a measure or error, one row per method and stop."""
         if measure not in self._tables:
             self._tables[measure] = of_measure(self.test, measure)
         return self._tables[measure]
@@ -201,10 +201,10 @@ class Front:
         return {}
 
     def figure(self, measure: str, point: ModelKey) -> Figure:
-        """Return the test figures of a measure at a point; NaN if it was not measured."""
+        """Return the test values of a measure at a point; NaN if the measure was not computed."""
         if measure not in self._measured:
             return Figure(math.nan)
-        # Every path contains the standard model.
+        # The standard model is part of every path, so any method has its values.
         value = self._figures.get((measure, point.method, point.lam))
         value = value or self._figures.get((measure, None, point.lam))
         if value is None:
@@ -213,36 +213,36 @@ class Front:
 
     @cached_property
     def opening(self) -> float:
-        """Initial λ, at which half of the dependence above the floor is removed.
+        """Initial weight λ, which removes half of the dependence above the floor.
 
-        It is computed from the means of the first method on validation rows, by the default measure. A
-        trained weight in the middle third between the standard model and the floor is preferred; otherwise it
-        is the nearest stop. Without validation rows, or without dependence to reduce, it is the middle
-        trained weight, counting 0.
+        The weight is computed from means of the first method on validation rows, for the default measure. It
+        is a trained weight if there is one in the middle third between the standard model and the floor,
+        otherwise the nearest stop. Without validation rows, or without dependence to reduce, it is the middle
+        one of the trained weights, including 0.
         """
         measure, method = self.default_measure, self.methods[0]
         if len(self.validation):
             rows = of_measure(self.validation, measure)
             rows = rows[rows["method"] == method].sort_values("lam")
-            # Floors are of test rows only; the numbers of rows are similar.
+            # Only test rows have floors, which suit validation rows, because the numbers of rows are similar.
             top, floor = rows["value"].iloc[0], self.rows(measure)["floor"].mean()
             if top > floor:
-                gone = (top - rows["value"]) / (top - floor)
-                is_middle = (rows["share"] == 0) & gone.between(1 / 3, 2 / 3)
+                removed = (top - rows["value"]) / (top - floor)
+                is_middle = (rows["share"] == 0) & removed.between(1 / 3, 2 / 3)
                 stops = rows[is_middle] if is_middle.any() else rows
-                return float(stops["lam"].loc[(gone[stops.index] - 0.5).abs().idxmin()])
+                return float(stops["lam"].loc[(removed[stops.index] - 0.5).abs().idxmin()])
         stops = self.rows(measure)
         trained = stops.loc[(stops["method"] == method) & (stops["share"] == 0), "lam"]
         return float(trained.sort_values().iloc[len(trained) // 2])
 
     @cached_property
     def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
-        """Charts without the selected points, as plain values, cached with the front."""
+        """Cache of charts without the selected points, as plain values."""
         return {}
 
     @cached_property
     def _figures(self) -> dict[tuple[str, str | None, float], Figure]:
-        """Map of measure, method and λ to the first figure that has them; the method None matches any."""
+        """Map of measure, method and λ to the first matching values; the method None matches any method."""
         figures: dict[tuple[str, str | None, float], Figure] = {}
         keys = zip(self.test["measure"], self.test["method"], self.test["lam"], strict=True)
         for (measure, method, lam), figure in zip(keys, figures_of(self.test), strict=True):
@@ -252,38 +252,38 @@ class Front:
 
 
 def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
-    """Return the fronts of one sensitive column by objective."""
+    """Return the fronts of one sensitive column, as a map of objectives to fronts."""
     return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
 
 
 def parse_point(front: Front, text: str) -> ModelKey:
-    """Parse ``"standard"``, or a method and a weight such as ``"hgr_nn:0.5"``, into a point.
+    """Return the point that a text such as ``"standard"``, or ``"hgr_nn:0.5"`` (method and weight), names.
 
     Raises
     ------
     OptionError
-        The front has no such point.
+        The front does not have this point.
     """
-    asked = ModelKey.parse(text)
-    point = asked if text == STANDARD else point_of(front, asked.method, asked.lam)
+    key = ModelKey.parse(text)
+    point = key if text == STANDARD else point_of(front, key.method, key.lam)
     return THE_STANDARD if point.is_standard else point
 
 
 def point_of(front: Front, method: str, lam: float) -> ModelKey:
-    """Return the point of a method's path at this weight, equal to six digits.
+    """Return the point of a method's path at this weight, which may differ after six digits.
 
     Raises
     ------
     OptionError
-        The front has no such point.
+        The front does not have this point.
     """
     get_entry({id: id for id in front.methods}, method, option="method")
     stops = front.rows(front.error)
-    there = stops.loc[stops["method"] == method, "lam"]
-    found = [ModelKey(method, float(each)) for each in there if f"{each:g}" == f"{lam:g}"]
-    if found:
-        return found[0]
-    nearest = sorted(there, key=lambda each: abs(each - lam))[:3]
+    lams = stops.loc[stops["method"] == method, "lam"]
+    points = [ModelKey(method, float(each)) for each in lams if f"{each:g}" == f"{lam:g}"]
+    if points:
+        return points[0]
+    nearest = sorted(lams, key=lambda each: abs(each - lam))[:3]
     raise OptionError.of(
         f"The path has no point at λ = {lam:g}",
         f"The nearest are {', '.join(f'{each:g}' for each in sorted(nearest))}.",
@@ -297,10 +297,10 @@ def nearest_points(front: Front) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row for the price, then one row per point, the nearest first: method, lam, error, error_se,
-        dependence, dependence_se, floor, as means over the splits. Distances are measured after scaling the
-        ranges of error and dependence, including the price's, to 1. If the run's data had no existing price,
-        points from one end of the front to the other, in the order of λ.
+        One row for the price, then one row per point, nearest first, with means over the splits: method, lam,
+        error, error_se, dependence, dependence_se, floor. Distances are measured after scaling the ranges of
+        error and dependence, including the price's, to 1. If the run's data had no existing price, points
+        from one end of the front to the other, in the order of λ.
     """
     price = front.baselines[front.baselines["method"] == PRICE]
     error, own = (
@@ -312,8 +312,8 @@ def nearest_points(front: Front) -> pd.DataFrame:
     if price.empty:
         ordered = table.sort_values("lam", kind="stable", ignore_index=True)
         return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MOST + 1).round().astype(int))]
-    seen = table[["error", "dependence"]].to_numpy(dtype=float)
-    distance = np.hypot(*((seen - seen[0]) / np.maximum(np.ptp(seen, axis=0), 1e-300)).T)
+    places = table[["error", "dependence"]].to_numpy(dtype=float)
+    distance = np.hypot(*((places - places[0]) / np.maximum(np.ptp(places, axis=0), 1e-300)).T)
     return table.iloc[np.argsort(distance, kind="stable")[: MOST + 1]].reset_index(drop=True)
 
 
@@ -324,11 +324,11 @@ class ComparedRun:
     Parameters
     ----------
     letter
-        Name on the chart.
+        Name of the run on the chart.
     title
-        Name beside the chart.
+        Name of the run next to the chart.
     data
-        What tells its data, with their rows and features, from others.
+        Identity of the run's data, including rows and features.
     result
         Result of the run.
     """
@@ -340,40 +340,40 @@ class ComparedRun:
 
 
 def differences(runs: Sequence[ComparedRun]) -> str:
-    """Explain why these runs can't share a front, in one sentence; empty if they can."""
+    """Explain in a sentence why these runs can't share a chart of fronts; "" if they can."""
     kinds = {
         "target": [each.result.target_name for each in runs],
         "sensitive columns": [" and ".join(each.result.sensitive.columns) for each in runs],
         "objective": [OBJECTIVES[each.result.objective].title for each in runs],
         "loss": [each.result.sweep.settings.loss for each in runs],
     }
-    found = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
-    if not found:
+    parts = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
+    if not parts:
         return ""
-    return f"These runs can't be shown on one front, because they differ in {' and in '.join(found)}."
+    return f"These runs can't be shown on one front, because they differ in {' and in '.join(parts)}."
 
 
 def remarks(runs: Sequence[ComparedRun]) -> list[str]:
-    """Return notes on comparing runs on one front."""
-    said = []
+    """Return notes on the comparison of runs in one chart."""
+    notes = []
     if len({each.data for each in runs}) > 1:
-        said.append("The runs use different data, or different rows or features of the same data.")
+        notes.append("The runs use different data, or different rows or features of the same data.")
     if len({(each.result.sweep.n_splits, each.result.sweep.random_state) for each in runs}) > 1:
-        said.append(
+        notes.append(
             "They are evaluated on different test rows, so differences within the standard errors may be "
             "chance."
         )
-    return said
+    return notes
 
 
 def shared_measures(fronts: Sequence[Front]) -> list[str]:
-    """Return the ids of the measures that all fronts have, the first front's default first."""
+    """Return the ids of the measures that all fronts have, beginning with the first front's default."""
     shared = [id for id in fronts[0].measures if all(id in each.measures for each in fronts)]
     return sorted(shared, key=lambda id: id != fronts[0].default_measure)
 
 
 def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: str) -> pd.DataFrame:
-    """Return every trained model of every run: means over the splits, on test rows."""
+    """Return a table of all trained models of all runs, with means over the splits on test rows."""
     parts = []
     symbol = REGISTRY[measure].symbol
     for run, front in zip(runs, fronts, strict=True):

@@ -1,6 +1,6 @@
-"""Committed results of the bench: methods of fair training at equal dependence, on public and simulated sets.
+"""Committed results of the benchmark: methods of fair training at equal dependence, on several data sets.
 
-``python -m benchmarks.methods`` writes them to ``methods.csv`` in the same folder.
+``python -m benchmarks.methods`` writes the results to ``methods.csv`` in this module's folder.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ TITLES |= {name + JOINT: f"{title}, jointly" for name, title in TITLES.items()}
 
 @cache
 def read_methods() -> pd.DataFrame:
-    """Return the table, one row per data set, method, reading and level, with an additional column of
-    ``comparable`` errors.
+    """Return the table, one row per data set, method, reading (measure of dependence) and level, with an
+    additional column of ``comparable`` errors.
 
-    These are NaN if a level isn't reached in every split. For a method measured on fewer splits than the
-    others, it is the default's error plus the difference on the shared splits.
+    Comparable errors are NaN if a method does not reach a level in every split. For a method with fewer
+    splits than the others, it is the default method's error plus the difference on the shared splits.
     """
     table = pd.read_csv(RESULTS)
     # A class of somebody else is “module:Class”.
-    own = table["method"].str.partition(":")[2].str.lower()
-    table["method"] = own.where(own != "", table["method"])
+    class_names = table["method"].str.partition(":")[2].str.lower()
+    table["method"] = class_names.where(class_names != "", table["method"])
     keys = ["data", "reading", "level"]
     default = table[table["method"] == DEFAULT_METHOD].set_index(keys)["error"]
     beside = table.join(default.rename("default"), on=keys)["default"] + table["more"]
@@ -41,11 +41,11 @@ def read_methods() -> pd.DataFrame:
 
 
 def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
-    """Return the mean rank of each method by error, one column per level, in the order of their mean.
+    """Return the mean rank of each method by error, one column per level, sorted by the overall mean.
 
-    It covers the sets with one sensitive attribute, or with `several`, and the readings by which the standard
-    network shows dependence. Methods that don't reach a level share the last ranks. Methods that need s for a
-    price are left out.
+    Ranks cover the data sets with one sensitive attribute, or with `several`, and the readings in which the
+    standard network has dependence. Methods that don't reach a level share the last ranks. Methods that need
+    s to compute a price are left out.
     """
     joint = table["reading"].str.endswith(JOINT)
     is_several = table["data"].isin(table.loc[joint, "data"])
@@ -62,7 +62,7 @@ def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
 
 
 def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the row with the smallest error of each set at half the gap, without s for a price."""
+    """Return the row with the smallest error at half the gap for each data set; no method may need s."""
     joint = set(table.loc[table["reading"] == GAP + JOINT, "data"])
     readings = table["data"].map(lambda name: GAP + JOINT if name in joint else GAP)
     half = table[(table["reading"] == readings) & (table["level"] == 0.5) & ~table["needs_s"]]
@@ -72,14 +72,14 @@ def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
 
 def summary(table: pd.DataFrame) -> list[str]:
     """Return sentences that compare the default method with the others."""
-    made = []
+    sentences = []
     for several, words in ((False, "one sensitive attribute"), (True, "several")):
         ranks = mean_ranks(table, several=several)
         if DEFAULT_METHOD not in ranks.index:
             continue
         place = list(ranks.index).index(DEFAULT_METHOD) + 1
         lowest = ", ".join(f"{ranks[level].idxmin()} at {100 * level:.0f} %" for level in LEVELS)
-        made.append(
+        sentences.append(
             f"On the sets with {words}, the default, {DEFAULT_METHOD}, has place {place} of {len(ranks)} by "
             "mean rank among the methods that need no s for a price. The methods with the lowest mean ranks "
             f"are {lowest}."
@@ -90,22 +90,22 @@ def summary(table: pd.DataFrame) -> list[str]:
     free = below[~below["needs_s"]]
     best = best_at_half(table)
     worse = int((best["more_high"] < 0).sum())
-    made.append(
+    sentences.append(
         f"At half the gap, the default's error exceeds the smallest error by more than chance on {worse} of "
         f"the {len(best)} sets with a link. The table gives the number of splits for each interval."
     )
-    made.append(
+    sentences.append(
         f"An interval compares another method's error with the default's on the same splits in {len(known)} "
         f"cases. It lies above 0 in {len(above)} and below 0 in {len(below)}, on {sets} "
         f"({len(free)} of these need no s for a price). By chance about one in twenty would exclude 0."
     )
-    return made
+    return sentences
 
 
 def missing(table: pd.DataFrame) -> dict[str, str]:
-    """Map each method without results on some data set to the reason."""
+    """Return a map of methods without results on some data set to reasons."""
     joint = set(table.loc[table["reading"].str.endswith(JOINT), "data"])
-    found = {}
+    reasons = {}
     for name in (*PATHS, *RIVALS):
         left = [data for data, own in table.groupby("data", sort=False) if name not in set(own["method"])]
         if name == STANDARD or not left:
@@ -113,31 +113,31 @@ def missing(table: pd.DataFrame) -> dict[str, str]:
         one = name in RIVALS and not RIVALS[name].multivariate
         one |= name in PATHS and not PATHS[name].multivariate
         if name == FAIR_TARIFF:
-            found[name] = "it models only claims and premiums"
+            reasons[name] = "it models only claims and premiums"
         elif one and set(left) <= joint:
-            found[name] = "it accepts only one attribute"
+            reasons[name] = "it accepts only one attribute"
         elif name == "ccdcov" and not set(left) & joint:
-            found[name] = "with one attribute it equals jdcov"
+            reasons[name] = "with one attribute it equals jdcov"
         else:
-            found[name] = f"not measured on {', '.join(map(str, left))}, because of the computing time"
-    return found
+            reasons[name] = f"not measured on {', '.join(map(str, left))}, because of the computing time"
+    return reasons
 
 
 def cell(row: pd.Series) -> str:
-    """Write an error with half its interval, or the reason why there is none."""
+    """Format an error with the half-width of its interval, or the reason why there is no error."""
     if not row["linked"]:
         return "no link"
     if row["reached"] == 0:
         return "not reached"
-    said = f"{row['error']:.3f}"
+    text = f"{row['error']:.3f}"
     if pd.notna(row["error_low"]):
-        said += f" ± {row['error_high'] - row['error']:.3f}"
-    said += " ↑" if row["more_low"] > 0 else " ↓" if row["more_high"] < 0 else ""
-    return said if row["reached"] == row["splits"] else f"{said} [{row['reached']} of {row['splits']}]"
+        text += f" ± {row['error_high'] - row['error']:.3f}"
+    text += " ↑" if row["more_low"] > 0 else " ↓" if row["more_high"] < 0 else ""
+    return text if row["reached"] == row["splits"] else f"{text} [{row['reached']} of {row['splits']}]"
 
 
 def errors_of(table: pd.DataFrame, data: str) -> pd.DataFrame:
-    """Return the errors of one data set as text: one row per method, one column per reading and level."""
+    """Return the errors on one data set as texts: one row per method, one column per reading and level."""
     own = table[table["data"] == data]
     columns = [
         (reading, level) for reading in (*MEASURES, GAP) for level in LEVELS if reading in set(own["reading"])

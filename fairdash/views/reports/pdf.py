@@ -1,4 +1,4 @@
-"""Print a document without scripts as a tagged PDF, with the hashes of its sources on every page."""
+"""Printing of a document without scripts as a tagged PDF, with the hashes of its sources on every page."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fairdash.errors import MissingPackageError
 from fairdash.storage import sha256
 
 _HASHED = {"sha256": "input file", "rows_sha256": "cells used"}
-#: Small type for long lines of hashes. Only tables that fill a page are broken. WeasyPrint applies the
-#: document's own style over this one, unless it is marked important.
+#: Additional style: long lines of hashes are in small type, and only tables that fill a page may break. The
+#: style is marked important, because WeasyPrint otherwise prefers the document's style.
 _STYLE = """table:has(tr:nth-child(25)) {{ break-inside: auto !important; }}
 @page {{
   margin-bottom: 20mm !important;
@@ -21,20 +21,20 @@ _STYLE = """table:has(tr:nth-child(25)) {{ break-inside: auto !important; }}
 
 
 def as_pdf(document: bytes, origin: Mapping[str, Any]) -> bytes:
-    """Print HTML as PDF/UA-1: tagged, with its language and title; the same input gives the same bytes.
+    """Print HTML as PDF/UA-1, tagged, with language and title; the same input gives the same bytes.
 
     Parameters
     ----------
     document
-        HTML that needs no script and nothing from elsewhere, such as a filing.
+        HTML that needs no script and loads no other files, such as a filing.
     origin
-        Origin of the audited table (:attr:`fairdash.auditing.result.Findings.origin`), whose hashes stand at
-        the foot of each page beside the document's own.
+        Origin of the audited table (:attr:`fairdash.auditing.result.Findings.origin`), whose hashes are at
+        the foot of each page, with the document's hash.
 
     Raises
     ------
     MissingPackageError
-        See :func:`printer`.
+        As :func:`printer`.
     """
     weasyprint = printer()
     hashes = {f"SHA-256, {title}": origin[name] for name, title in _HASHED.items() if origin.get(name)}
@@ -47,12 +47,12 @@ def as_pdf(document: bytes, origin: Mapping[str, Any]) -> bytes:
 
 
 def printer() -> Any:
-    """Return WeasyPrint; what would compute first asks for it before.
+    """Return WeasyPrint; functions call this before long computations.
 
     Raises
     ------
     MissingPackageError
-        WeasyPrint, or the library pango that it draws text with, is not installed.
+        WeasyPrint, or the library pango, with which WeasyPrint draws text, is not installed.
     """
     try:
         import weasyprint

@@ -1,4 +1,4 @@
-"""Figures of a comparison for the page and the report, each with its text."""
+"""Figures of a comparison for the page and the report, each with a description."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairdash.views.reports import sentences
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Front, least_error_of
 
-#: Colour of a stored point A; the standard model has its own colour.
+#: Colour of point A if the user chose it; the standard model has a separate colour.
 KEPT = OTHERS[0]
 #: Descriptions of the two ways to compute a feature's importance.
 _FEATURE_AXES = {
@@ -60,7 +60,7 @@ def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: b
 
 
 def front(comparison: Comparison, *, theme: Theme) -> Picture:
-    """Return the front: all methods, prices beside them, noise floor and both points, with their figures."""
+    """Return the front: all methods, other prices, the noise floor, and both points with their values."""
     front, symbol = comparison.front, REGISTRY[comparison.measure].symbol
     method = comparison.b.method if comparison.b.method in front.methods else front.methods[0]
     noise = replace(comparison, b=ModelKey(method, 0.0)).noise_begins
@@ -81,14 +81,14 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
     if not comparison.b.is_standard:
         marks.append(_mark(comparison, comparison.b, f"chosen: {comparison.b.name}", theme.chosen, "circle"))
     edge = comparison.edge(comparison.b)
-    said = [
+    descriptions = [
         f"{point.title} (error {comparison.error_in_words(point)}, "
         f"{symbol} {comparison.shown(comparison.measure, point)})"
         for point in comparison.points
     ]
     alt = (
         f"Test error against {symbol}, a point for each trained model of "
-        f"{counted(len(front.methods), 'method')}. Marked: {' and '.join(said)}. "
+        f"{counted(len(front.methods), 'method')}. Marked: {' and '.join(descriptions)}. "
         f"Noise floor up to {number(edge)}."
     )
     if noise is not None:
@@ -97,7 +97,7 @@ def front(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def _place(comparison: Comparison, point: ModelKey) -> tuple[float, float]:
-    """Dependence and error of a point, as the front draws them."""
+    """Return dependence and error of a point, as drawn on the front."""
     return comparison.mean(comparison.measure, point), comparison.mean(comparison.front.error_shown, point)
 
 
@@ -108,7 +108,7 @@ def _mark(comparison: Comparison, point: ModelKey, text: str, colour: str, symbo
 
 
 def _front_without_marks(front: Front, *, unit: str, **view: Any) -> Mapping[str, Any]:
-    # Building the figure takes several times as long as adding marks, which a page does for every point.
+    # The figure is cached, because building it takes several times as long as adding marks for each point.
     key = tuple(view.values())
     if key not in front.drawn:
         least_error = UNKNOWN
@@ -138,7 +138,7 @@ def spread(comparison: Comparison, *, theme: Theme) -> Picture:
         sensitive=comparison.sensitive_axis,
         level=label(audited.capitalize(), comparison.unit),
         subtitle=comparison.subtitle_of_first_split,
-        **_two(comparison, theme),
+        **_names_and_theme(comparison, theme),
     )
     alt = (
         f"Densities of the {audited} in the low, middle and high third of {comparison.sensitive_called}, "
@@ -154,7 +154,7 @@ def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
         sensitive=comparison.sensitive_axis,
         unit=comparison.unit,
         subtitle=comparison.rows_and_splits,
-        **_two(comparison, theme) | {"theme": theme},
+        **_names_and_theme(comparison, theme) | {"theme": theme},
     )
     alt = f"Bars: change of the average prediction by group of {comparison.sensitive_called}."
     return Picture("transfers", figure, f"{alt} {sentences.who_pays(comparison)}".strip())
@@ -180,7 +180,7 @@ def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
 
 
 def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | None:
-    """Return the features of A and B by ``"reliance"`` or ``"importance"``; None if not measured."""
+    """Return the features of A and B by ``"reliance"`` or ``"importance"``, or None if not measured."""
     table = comparison.importance(kind)
     if table is None:
         return None
@@ -189,14 +189,14 @@ def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | No
         table,
         axis=label(title, comparison.unit) if kind == "reliance" else title,
         subtitle=comparison.rows_and_splits,
-        **_two(comparison, theme),
+        **_names_and_theme(comparison, theme),
     )
     alt = f"{title} among the test rows, by feature: {comparison.a.title} and {comparison.b.title}."
     return Picture("features", figure, alt)
 
 
-def _two(comparison: Comparison, theme: Theme) -> dict[str, Any]:
-    """Names of A and B, and the theme with A's colour."""
+def _names_and_theme(comparison: Comparison, theme: Theme) -> dict[str, Any]:
+    """Return the names of A and B, and the theme with A's colour."""
     names = {"a_name": comparison.called(comparison.a), "b_name": comparison.called(comparison.b)}
     return names | {"theme": _of_two(comparison, theme)}
 

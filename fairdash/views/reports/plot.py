@@ -1,4 +1,4 @@
-"""Plot results of :func:`fairdash.sweep` in a notebook with the app's plotly figures.
+"""Plots of the results of :func:`fairdash.sweep` in a notebook, with the app's plotly figures.
 
 Each function returns a ``plotly.graph_objects.Figure``: show it, or save it with ``figure.write_html``.
 """
@@ -44,7 +44,7 @@ def front(
     references: ReferenceResult | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Plot test error against dependence: a point per trained model, and the noise floor.
+    """Plot test error against dependence, with a point per trained model, and the noise floor.
 
     Parameters
     ----------
@@ -54,21 +54,21 @@ def front(
         Data set of the sweep. If given, the figure includes the benchmarks of every run (the average, a ridge
         or GLM, boosted trees, an existing price) on the same splits.
     measure
-        Measure on the x-axis; by default the sweep's first.
+        Id of the measure on the x-axis; by default the first measure of the sweep.
     method
-        Method drawn in full, with standard errors and single splits; by default the first fair one.
+        Method drawn in full, with standard errors and single splits; by default the first fair method.
     sensitive
-        Sensitive column, if the sweep had several; by default all jointly, or the first if no measure of the
-        sweep takes several.
+        Sensitive column, if the sweep had several. By default the plot shows all columns jointly, or the
+        first column if no measure of the sweep accepts several columns.
     references
-        Result of :func:`fairdash.references` with the same splits, drawn separately.
+        Result of :func:`fairdash.references` with the same splits, which is drawn separately.
     dark
-        Use colours for a dark page.
+        Whether to use colours for a dark page.
 
     Raises
     ------
     OptionError
-        The sweep has no such measure, method or sensitive column, or no standard model to compare with.
+        The sweep lacks this measure, method or sensitive column, or has no standard model for comparison.
     """
     if STANDARD not in set(result.frame["method"]):
         raise OptionError.of(
@@ -89,9 +89,9 @@ def front(
         seen_front = seen.front
     prices = seen_front.references.iloc[:0]
     if references is not None:
-        own = references.figures[references.figures["part"] == "test"]
-        own = of_sensitive(own, first if sensitive is None else sensitive)
-        prices = summarise_splits(own, test_to_train=result.test_to_train)
+        test = references.figures[references.figures["part"] == "test"]
+        test = of_sensitive(test, first if sensitive is None else sensitive)
+        prices = summarise_splits(test, test_to_train=result.test_to_train)
     benchmarks = seen_front.baselines if dataset is not None else seen_front.baselines.iloc[:0]
     drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
     measured = {id: id for id in drawn.measures}
@@ -109,25 +109,25 @@ def profile(
     by_value: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """Plot average predictions, or residuals, by quantile group of the sensitive column: fair and standard.
+    """Plot average predictions, or residuals, of a fair and the standard model by sensitive quantile group.
 
     Parameters
     ----------
     result
         Result of :func:`fairdash.sweep`.
     method, lam
-        Model to draw; by default the first fair method at the middle of its weights.
+        Method and weight of the model; by default the first fair method, at the middle one of its weights.
     sensitive
-        Sensitive column; by default the first.
+        Name of the sensitive column; by default the first one.
     by_value
-        Place groups at their average value of the sensitive column instead of by rank.
+        Whether groups are at their average value of the sensitive column instead of their rank.
     dark
-        Use colours for a dark page.
+        Whether to use colours for a dark page.
 
     Raises
     ------
     OptionError
-        There is no such model or sensitive column.
+        The sweep lacks this model or sensitive column.
     """
     comparison = _compared(result, method, lam, sensitive)
     theme = theme_of(dark=dark)
@@ -142,29 +142,29 @@ def transfers(
     sensitive: str | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Plot the change per head from the standard model to a fair one, by group of the sensitive column.
+    """Plot the change per head from the standard model to a fair model, by group of the sensitive column.
 
-    See :func:`profile` for parameters and errors.
+    Parameters and errors are those of :func:`profile`.
     """
     comparison = _compared(result, method, lam, sensitive)
     return pictures.transfers(comparison, theme=theme_of(dark=dark)).figure
 
 
 def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = False) -> go.Figure:
-    """Plot the target against a sensitive column before any model: rows as dots, group averages as a line.
+    """Plot the target against a sensitive column, with rows as dots and group averages as a line.
 
     Parameters
     ----------
     dataset
     sensitive
-        Sensitive column; by default the first.
+        Name of the sensitive column; by default the first one.
     dark
-        Use colours for a dark page.
+        Whether to use colours for a dark page.
 
     Raises
     ------
     OptionError
-        There is no such sensitive column.
+        The data set has no such sensitive column.
     """
     column = _sensitive(dataset.roles.sensitive, sensitive)
     y, s = dataset.target.to_numpy(dtype=float), dataset.sensitive[column].to_numpy(dtype=float)
@@ -183,14 +183,14 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
 def _compared(
     result: SweepResult, method: str | None, lam: float | None, sensitive: str | None
 ) -> Comparison:
-    """A model of the sweep against the standard one, by default of the first fair method and column."""
+    """Return the comparison of a model, by default of the first fair method, with the standard model."""
     fair = {each: each for each in result.sweep.methods if each != STANDARD} or {STANDARD: STANDARD}
     method = get_entry(fair, next(iter(fair)) if method is None else method, option="method")
     trained = result.members.loc[result.members["method"] == method, "lam"]
     lams = {f"{each:g}": float(each) for each in sorted({0.0, *trained} if lam == 0 else {*trained})}
     chosen = list(lams)[len(lams) // 2] if lam is None else f"{lam:g}"
     if result.paths[result.objective].empty:
-        # The standard model alone has no path.
+        # A sweep with only the standard model has no path, so its blends are made here.
         paths = {objective: frame.assign(share=0.0) for objective, frame in result.frames.items()}
         result = replace(result, paths=paths)
     fronts = fronts_of(result, sensitive=_sensitive(map(str, result.sensitive.columns), sensitive))
@@ -207,14 +207,14 @@ def _compared(
 
 
 def _of_all_columns(tables: Mapping[str, pd.DataFrame], name: str) -> dict[str, pd.DataFrame]:
-    """Return the figures of all sensitive columns together, under the name of one column."""
+    """Return the results for all sensitive columns together, under the name of one column."""
     figures = {}
     for objective, table in tables.items():
-        own = table[table["column"] == ""]
-        figures[objective] = own.assign(column=np.where(own["measure"].isin(ERRORS), "", name))
+        joint = table[table["column"] == ""]
+        figures[objective] = joint.assign(column=np.where(joint["measure"].isin(ERRORS), "", name))
     return figures
 
 
 def _sensitive(columns: Iterable[str], column: str | None) -> str:
-    there = {each: each for each in columns}
-    return get_entry(there, next(iter(there)) if column is None else column, option="sensitive column")
+    names = {each: each for each in columns}
+    return get_entry(names, next(iter(names)) if column is None else column, option="sensitive column")

@@ -1,4 +1,4 @@
-"""Export a comparison as one HTML file that opens anywhere, prints well and loads nothing online."""
+"""Export of a comparison as one HTML file, which opens in any browser and loads nothing online."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ def render_report(
 ) -> bytes:
     """Render the report of a comparison.
 
-    The same comparison gives the same bytes: the only times in it are the run's own.
+    The same comparison gives the same bytes, because the report contains only the run's times.
 
     Parameters
     ----------
     comparison
         Points A and B of a run.
     run_id, created
-        The run's id, and when it was asked for, ISO 8601.
+        Id of the run, and time at which it was requested, in ISO 8601.
     dataset
-        The data that the run was trained on, for the list of features and the notes; they are left out
-        without it.
+        Data on which the run was trained, for the list of features and the notes; without data, the report
+        leaves both out.
     is_preview
-        Whether the run has more to come, which the report then says.
+        Whether the run is unfinished, which the report then states.
     openings
-        Results on the holdout rows, from :func:`fairdash.runs.confirmations.read_confirmations`.
+        Results on holdout rows, from :func:`fairdash.runs.confirmations.read_confirmations`.
     log
         Log of the run, from :func:`fairdash.storage.log.read`.
 
     Returns
     -------
     bytes
-        An HTML document in UTF-8, about 5 MB, most of it plotly.js.
+        HTML document in UTF-8 of about 5 MB, most of which is plotly.js.
     """
     title, seen = f"The cost of fairness: {comparison.title}", comparison.objective_seen
     sample = f"{comparison.sample}; " if comparison.sample else ""
@@ -81,7 +81,7 @@ def render_report(
 
 
 def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> list[Block]:
-    """Return the blocks before the slider."""
+    """Return the blocks above the slider of the report."""
     return [
         *chapter("Confirmation on rows set aside", *sentences.of_rows_set_aside(comparison, openings)),
         *chapter("Limits of these results", content.unsaid(comparison)),
@@ -90,7 +90,7 @@ def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> l
 
 
 def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log) -> list[Block]:
-    """Return the blocks after the slider; groups only if every split has enough rows."""
+    """Return the blocks below the slider of the report, with groups only if every split has enough rows."""
     front = comparison.front
     concerned: list[Block] = ["A split has fewer than 20 test rows, too few to show any group."]
     if content.has_groups(comparison):
@@ -128,7 +128,7 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
 
 
 def _moving(comparison: Comparison) -> list[Block]:
-    """Return the stage of the trade-off page, which moves λ without a server; nothing without groups."""
+    """Return the stage of the Trade-off page, whose slider works without a server; nothing without groups."""
     if not content.has_groups(comparison) or comparison.is_of_one_point:
         return []
     stops = stops_of(comparison)

@@ -1,4 +1,4 @@
-"""Sentences of a report, and the statistical limits of a run."""
+"""Sentences on a comparison for pages and reports, including the statistical limits of a run."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from fairdash.utils.text import counted, error_change, number, p_equals, signed,
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import mean_over_splits
 
-#: A gain or link counts as visible if its z is at least this.
+#: Minimum z at which a gain or link counts as visible.
 Z = 3.0
-#: Quantile for one-sided 95 % bounds, and the smallest z that counts as a sign.
+#: Quantile for one-sided 95 % bounds, and minimum z that counts as an indication.
 _POSSIBLE, _SIGN = 1.645, 0.5
 
 
 def shows_nothing(comparison: Comparison) -> bool:
-    """Return whether a price's front would lie inside the noise: nothing was gained, or there is
-    no link to lose."""
+    """Return whether the front is within the noise: the model does not beat the average, or has no link to
+    reduce."""
     gain = comparison.result.gain
     if comparison.front.error != "deviance":
         return False
@@ -38,7 +38,7 @@ def shows_nothing(comparison: Comparison) -> bool:
 
 
 def rows_that_would(comparison: Comparison) -> str:
-    """Estimate the rows needed to detect the gain or the link, and name the assumption."""
+    """State an estimate of the rows needed to detect the gain or the link, with the assumption."""
     gain, result = comparison.result.gain, comparison.result
     n_rows, what = len(result.target), "gain"
     if gain is not None and not gain.is_beyond_noise:
@@ -48,39 +48,41 @@ def rows_that_would(comparison: Comparison) -> str:
         if np.isnan(p):
             return ""
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
-        # No estimate of needed rows goes beyond this number.
+        # Tests use at most this number of rows, so the estimate takes no more into account.
         n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
-    return f"{_needed(z, n_rows, what)} No curve is drawn, because all of it would be within the noise."
+    return (
+        f"{_rows_sentence(z, n_rows, what)} No curve is drawn, because all of it would be within the noise."
+    )
 
 
-def _needed(z: float, n_rows: int, what: str) -> str:
-    """State the number of rows for z = 3; z grows with the root of the rows."""
+def _rows_sentence(z: float, n_rows: int, what: str) -> str:
+    """State the number of rows for z = 3, given that z grows with the square root of the number of rows."""
     if z >= _SIGN:
         return (
             f"If the {what} is as large as these {n_rows:,} rows suggest (z = {z:.1f}), about "
-            f"{_about(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}, as z grows with the square root "
+            f"{_round(n_rows * (Z / z) ** 2)} rows would show it (z = {Z:g}, as z grows with the square root "
             "of the rows)."
         )
     possible = max(z + _POSSIBLE, _SIGN)
     return (
         f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). With 95 % confidence the {what} is "
-        f"so small that showing it would take at least {_about(n_rows * (Z / possible) ** 2)} rows (z = "
+        f"so small that showing it would take at least {_round(n_rows * (Z / possible) ** 2)} rows (z = "
         f"{Z:g}, as z grows with the square root of the rows)."
     )
 
 
-def _about(rows: float) -> str:
-    """Two digits are more than it deserves."""
+def _round(rows: float) -> str:
+    """Format a rough number of rows with one or two significant digits."""
     return f"{float(f'{rows:.2g}'):,.0f}"
 
 
 def networks_and_tariffs(comparison: Comparison) -> str:
-    """Compare the best network with an equally fair tariff; empty without tariffs.
+    """Compare the best network with an equally fair tariff in words; "" without tariffs.
 
-    The tariff lies halfway along the range of dependence that both reach. The network has the least error
-    among networks that are no more dependent. Validation rows decide both choices. The figures come from
-    test rows: the paired difference over the splits, with a Student interval that uses the standard error
-    of Nadeau and Bengio.
+    The tariff is in the middle of the range of dependence that networks and tariffs both reach. The network
+    has the smallest error among networks with no more dependence. Validation rows decide both choices. The
+    results are from test rows: the paired difference over the splits, with a Student interval that uses the
+    standard error of Nadeau and Bengio.
     """
     from scipy.stats import t as student
 
@@ -91,7 +93,7 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     of_tariffs = of_measure(tariffs[tariffs["part"] == "validation"], measure)
     on_validation = of_tariffs.groupby("lam")["value"].mean()
     networks = of_measure(front.validation, measure)["value"]
-    # If both have models: halfway between the ends of their ranges.
+    # The target is the middle of the range of dependence that networks and tariffs share.
     most, least = min(on_validation.max(), networks.max()), max(on_validation.min(), networks.min())
     middle = (most + least) / 2
     lam = float((on_validation - middle).abs().idxmin())
@@ -118,7 +120,7 @@ def networks_and_tariffs(comparison: Comparison) -> str:
     )
 
 
-#: Changes of a prediction below half a per cent of the average count as none.
+#: Maximum change of a prediction, as a share of the average, that counts as no change.
 HARDLY = 0.005
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -134,15 +136,15 @@ def answer(comparison: Comparison) -> str:
 
 
 def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
-    """Return a sentence about the dependence at a point, B by default.
+    """Return a sentence on the dependence at a point, by default B.
 
-    The claim is that of one test of several measures, averaged over the splits, at the 5 % level
-    (:mod:`fairdash.evaluation.verdict`); in runs from versions without it, the test of the measure in view.
+    The sentence states the result of the omnibus test, averaged over the splits, at the 5 % level
+    (:mod:`fairdash.evaluation.verdict`), or, without an omnibus test, of the test of the measure in view.
     """
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
     figures = f"({_evidence(comparison, point)})"
-    # One test covers all classes of an attribute.
+    # The omnibus test covers all classes of an attribute.
     of_classes = "" if math.isnan(comparison.verdict_p(point)) else comparison.classes_called
     s = of_classes or comparison.sensitive_called
     name = comparison.called(point)
@@ -162,9 +164,9 @@ def dependence(comparison: Comparison, point: ModelKey | None = None) -> str:
 
 
 def _evidence(comparison: Comparison, point: ModelKey) -> str:
-    """Return the test's p-value, and the value and edge of a measure that agrees with it, if any.
+    """Return the test's p-value, and the value and edge of a measure that agrees with the test, if any.
 
-    That is the measure in view; where it does not show the link by itself, the one that does is named first.
+    If the measure in view does not show a link by itself, the sentence first names a measure that does.
     """
     p, edge = comparison.verdict_p(point), comparison.edge(point)
     symbol, shown = REGISTRY[comparison.measure].symbol, comparison.shown(comparison.measure, point)
@@ -193,7 +195,7 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
 
 
 def verdict_in_short(comparison: Comparison) -> str:
-    """State the verdict at B in a few words, with its number."""
+    """State the verdict at B in a few words, with its p-value or value."""
     begin = "link found" if comparison.has_link(comparison.b) else "no link found"
     p = comparison.verdict_p(comparison.b)
     if math.isnan(p):
@@ -203,7 +205,7 @@ def verdict_in_short(comparison: Comparison) -> str:
 
 
 def how_the_verdict_is_made(comparison: Comparison) -> str:
-    """Explain the verdict at B."""
+    """Explain how the verdict at B is computed."""
     if math.isnan(comparison.verdict_p(comparison.b)):
         return (
             "We average the measure over the splits, and a permutation test at the 5 % level decides "
@@ -219,7 +221,7 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
 
 
 def cost(comparison: Comparison) -> str:
-    """Return a sentence about the change of error from A to B."""
+    """Return a sentence on the change of the error from A to B."""
     if comparison.is_of_one_point:
         return ""
     lost = comparison.mean(comparison.front.error, comparison.b) >= comparison.front.error_of_mean
@@ -229,7 +231,7 @@ def cost(comparison: Comparison) -> str:
 
 
 def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
-    """State the change of the test error between two points, in the target's unit or as a deviance."""
+    """State the change in test error between two points, in the target's unit or as a deviance."""
     front = comparison.front
     if front.error == "mse":
         before, after = (comparison.mean("rmse", point) for point in (a, b))
@@ -243,11 +245,11 @@ def error_between(comparison: Comparison, a: ModelKey, b: ModelKey) -> str:
 
 
 def who_pays(comparison: Comparison) -> str:
-    """Return a sentence about the groups whose predictions rise and fall most from A to B."""
+    """Return a sentence on the groups whose predictions rise and fall most from A to B."""
     if comparison.is_of_one_point:
         return ""
     moved = comparison.moved
-    # The target's overall level is the scale for “small”.
+    # A change is small relative to the overall level of the target.
     little = HARDLY * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
     per_head = moved["per_head"].to_numpy()
     up, down = moved.iloc[per_head.argmax()], moved.iloc[per_head.argmin()]
@@ -269,7 +271,7 @@ def named(point: ModelKey) -> str:
 
 
 def level(comparison: Comparison) -> str:
-    """Return a sentence about the change of the sum of predictions from A to B."""
+    """Return a sentence on the change of the sum of predictions from A to B."""
     moved = comparison.moved
     total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
     if abs(total) < HARDLY * abs(before):
@@ -281,26 +283,26 @@ def level(comparison: Comparison) -> str:
 
 
 def both_objectives(comparison: Comparison) -> str:
-    """Return a sentence about the dependence of predictions and residuals at B, and the standard model."""
+    """Return a sentence on the dependence of predictions and residuals at B, and for the standard model."""
     symbol = REGISTRY[comparison.measure].symbol
     parts = []
     for objective, front in comparison.fronts.items():
         standard = front.figure(comparison.measure, ModelKey(comparison.b.method, 0.0)).value
-        own = front.figure(comparison.measure, comparison.b)
-        value = own.value
+        values = front.figure(comparison.measure, comparison.b)
+        value = values.value
         step = "falls" if value < standard else "grows"
         moves = f"{step} from {number(standard)} to" if number(value) != number(standard) else "stays at"
-        floor = " (within the noise floor)" if value <= own.edge else ""
+        floor = " (within the noise floor)" if value <= values.edge else ""
         parts.append(f"{symbol} of the {OBJECTIVES[objective].audited} {moves} {number(value)}{floor}")
     return f"From the standard model to {comparison.called(comparison.b)}: " + ", ".join(parts) + "."
 
 
 def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached: bool) -> str:
-    """Sentence about the point found for a goal on validation rows, and its figures on test rows."""
+    """Return a sentence on the point selected for a goal on validation rows, with its values on test rows."""
     measure = comparison.measure
     symbol = REGISTRY[measure].symbol
     rows = of_measure(comparison.front.validation, measure)
-    own = rows[(rows["method"] == point.method) & (rows["lam"] == point.lam)].iloc[0]
+    row = rows[(rows["method"] == point.method) & (rows["lam"] == point.lam)].iloc[0]
     begin = (
         f"For {goal}: {point.title}"
         if is_reached
@@ -308,13 +310,13 @@ def of_choice(comparison: Comparison, point: ModelKey, goal: str, *, is_reached:
     )
     return (
         f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)}, and on validation rows "
-        f"{number(float(own['value']))}. Compared with the standard model, "
+        f"{number(float(row['value']))}. Compared with the standard model, "
         f"{error_between(comparison, THE_STANDARD, point)}."
     )
 
 
 def _short(value: float) -> str:
-    """Return an amount in a sentence: two digits, and no more than whole numbers need."""
+    """Format an amount in a sentence with two significant digits, or as a whole number."""
     decimals = max(1 - math.floor(math.log10(value)), 0) if value > 0 else 0
     return f"{value:,.{min(decimals, 10)}f}"
 
@@ -324,67 +326,67 @@ def _the(comparison: Comparison, point: ModelKey) -> str:
 
 
 def nothing_learned(comparison: Comparison) -> str:
-    """Sentence saying that the standard model is no better than the average; empty if it is better."""
+    """Return a sentence if the standard model is no better than the average; "" if it is better."""
     gain = comparison.result.gain
     if gain is None or gain.is_beyond_noise:
         return ""
     error = number(gain.error, error=gain.error_se)
     yet = " yet" if comparison.sample else ""
-    said = (
+    text = (
         f"Nothing was learned{yet}: on test rows, the standard model predicts {comparison.target} no better "
         f"than the average does (its error is {error} times that of the average, ± {number(gain.error_se)})."
     )
     if comparison.sample:
-        # A sample of claims can't show more; all rows follow.
-        return f"{said} This preview used {comparison.sample}. The whole run may show the cost of fairness."
+        # A preview's sample of claims may be too small, and the complete run uses all rows.
+        return f"{text} This preview used {comparison.sample}. The whole run may show the cost of fairness."
     if comparison.front.error == "deviance":
-        return f"{said} {rows_that_would(comparison)}"
+        return f"{text} {rows_that_would(comparison)}"
     return (
-        f"{said} Nothing below therefore measures the cost of fairness. More rows, other features, or a "
+        f"{text} Nothing below therefore measures the cost of fairness. More rows, other features, or a "
         "target per unit of exposure may change that."
     )
 
 
 def of_values(comparison: Comparison) -> list[str]:
-    """Explain how the measure's values are estimated, where that needs words."""
+    """Explain how values of the measure are estimated, if this requires an explanation."""
     entry = REGISTRY[comparison.measure]
     return [f"{entry.symbol} is {WAYS[entry.recorded]}."] if entry.recorded else []
 
 
-def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _NONE) -> list[str]:
-    """Sentences about one opening: its verdict, its validity and its figures.
+def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = _NONE) -> list[str]:
+    """Return sentences on one use of the holdout: verdict, validity and values.
 
     Parameters
     ----------
     times
         Number of uses of the holdout so far.
     names
-        Sensitive column to its name for people, for those that have one.
+        Map of sensitive columns to display names, where these exist.
     """
-    what = f"the {OBJECTIVES[found.objective].audited}"
-    columns = " or ".join(names.get(link.column, link.column) for link in found.links)
-    link = f"{'a' if found.finds_link else 'no'} link is found between {what} and {columns}"
-    where = f"On {counted(found.n, 'row')} set aside from the start, {named(found.point)}"
-    if found.is_first:
-        verdict = "not confirmed" if found.finds_link else "confirmed"
-        lines = [f"{where}: {verdict}, {link} (one test, {p_equals(found.p_value)})."]
+    what = f"the {OBJECTIVES[opening.objective].audited}"
+    columns = " or ".join(names.get(link.column, link.column) for link in opening.links)
+    link = f"{'a' if opening.finds_link else 'no'} link is found between {what} and {columns}"
+    where = f"On {counted(opening.n, 'row')} set aside from the start, {named(opening.point)}"
+    if opening.is_first:
+        verdict = "not confirmed" if opening.finds_link else "confirmed"
+        lines = [f"{where}: {verdict}, {link} (one test, {p_equals(opening.p_value)})."]
     else:
         lines = [
-            f"{where}: {link} ({p_equals(found.p_value)}). This does not confirm the choice, because these "
-            f"rows had already been used for another point (opening number {found.number})."
+            f"{where}: {link} ({p_equals(opening.p_value)}). This does not confirm the choice, because these "
+            f"rows had already been used for another point (opening number {opening.number})."
         ]
     figures = [
-        f"{REGISTRY[found.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
+        f"{REGISTRY[opening.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
         f"(noise floor {number(each.floor)}; independence stays below {number(each.floor_q95)} in 95 % of "
         "cases)"
-        for each in found.links
+        for each in opening.links
     ]
     figures.append(
-        f"error {number(100 * found.error)} % of that of these rows' own average (standard model: "
-        f"{number(100 * found.error_of_standard)} %)"
+        f"error {number(100 * opening.error)} % of that of these rows' own average (standard model: "
+        f"{number(100 * opening.error_of_standard)} %)"
     )
     lines.append(f"There, {'; '.join(figures)}.")
-    if not found.finds_link:
+    if not opening.finds_link:
         lines.append("A link may remain that is too weak to be found in this number of rows.")
     if times > 1:
         lines.append(
@@ -395,7 +397,7 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
 
 
 def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NONE) -> list[str]:
-    """Return one paragraph per use of the holdout, first one first, with the number of uses at the end."""
+    """Return one paragraph per use of the holdout, in order of time, and a sentence on the number of uses."""
     paragraphs = [of_opening(each, times=1, names=names) for each in openings]
     if len(openings) > 1:
         paragraphs.append(of_opening(openings[0], times=len(openings), names=names)[-1:])
@@ -403,7 +405,7 @@ def of_openings(openings: Sequence[Confirmation], names: Mapping[str, str] = _NO
 
 
 def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) -> list[str]:
-    """Return a report's paragraphs about the holdout rows; empty without such rows."""
+    """Return a report's paragraphs on the holdout rows; the list is empty without a holdout."""
     aside = comparison.result.set_aside
     if aside is None:
         return []
@@ -416,7 +418,7 @@ def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) 
 
 
 def not_opened(n: int) -> str:
-    """Sentence about rows not opened yet, and their purpose."""
+    """Return a sentence on holdout rows that have not been used yet, and on their purpose."""
     return (
         f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
         "and have not been opened. A point that was chosen by its test figures looks better than it is. Open "
@@ -425,7 +427,7 @@ def not_opened(n: int) -> str:
 
 
 def refit_includes(n: int) -> str:
-    """Sentence saying that the refit includes the rows set aside."""
+    """Return a sentence which states that a refit includes the holdout rows."""
     return (
         f"The model refitted on all rows includes the {n:,} set aside. Their results are for models trained "
         "without them."
@@ -433,6 +435,6 @@ def refit_includes(n: int) -> str:
 
 
 def opening_of(comparison: Comparison, openings: Sequence[Confirmation]) -> Confirmation | None:
-    """Return the use of the holdout for the point in view; None if there is none."""
-    own = (each for each in openings if each.is_of(comparison.b, objective=comparison.objective))
-    return next(own, None)
+    """Return the use of the holdout for the point in view, or None."""
+    matching = (each for each in openings if each.is_of(comparison.b, objective=comparison.objective))
+    return next(matching, None)

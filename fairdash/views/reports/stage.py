@@ -28,18 +28,18 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, kw_only=True)
 class Stops:
-    """Figures of P points of a method's path, against a comparison's point A.
+    """Values at P points of a method's path, compared with point A of a comparison.
 
     Parameters
     ----------
     points
-        The stops; the standard model where the models around a weight diverged.
+        Points at the stops; the standard model if the models next to a weight diverged.
     lams
-        Their weights λ as texts.
+        Weights λ of the points, as texts.
     mean, low, high
-        (P, G) averages in groups of the sensitive column, and their 95 % intervals.
+        Averages in groups of the sensitive column, and their 95 % intervals, (P, G) each.
     values, below
-        (P, 4) what the four cards say, and what stands below it.
+        Texts of the four cards, and notes below these texts, (P, 4).
     """
 
     points: tuple[ModelKey, ...]
@@ -52,18 +52,18 @@ class Stops:
 
 
 def stops_of(comparison: Comparison) -> Stops:
-    """Return all points of B's method, wherever B lies among them."""
+    """Return the values at all points of B's method, which do not depend on B's position."""
     method, front = comparison.b.method, comparison.front
-    there = set(front.test.loc[front.test["method"] == method, "lam"])
+    stored = set(front.test.loc[front.test["method"] == method, "lam"])
     stops = points_of_plan(comparison.plan, method)
-    points = tuple(each if each.lam in there else ModelKey(method, 0.0) for each in stops)
+    points = tuple(each if each.lam in stored else ModelKey(method, 0.0) for each in stops)
     profiles: list[Array] = []
     moved: list[float] = []
     for (low, high), between in groupby(points, key=lambda each: (each.low, each.high)):
         shares = np.array([each.share for each in between])
-        found = _between(comparison, ModelKey(method, low), ModelKey(method, high), shares)
-        profiles.extend(np.stack(found[:3], axis=1))
-        moved.extend(found[3])
+        blends = _between(comparison, ModelKey(method, low), ModelKey(method, high), shares)
+        profiles.extend(np.stack(blends[:3], axis=1))
+        moved.extend(blends[3])
     cards = [
         four_numbers(replace(comparison, b=point), mean_change=change)
         for point, change in zip(points, moved, strict=True)
@@ -83,7 +83,7 @@ def stops_of(comparison: Comparison) -> Stops:
 def _between(
     comparison: Comparison, low: ModelKey, high: ModelKey, shares: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Profiles of blends of two models, (P, G) each, and each blend's average change from A, (P,)."""
+    """Return profiles of blends of two models, (P, G) each, and each blend's average change from A, (P,)."""
     result, seen = comparison.result, comparison.objective_seen
     of_low, of_high, of_a = (comparison.predictions(each) for each in (low, high, comparison.a))
     both = [j for j in of_low if j in of_high]
@@ -102,9 +102,9 @@ def _between(
 
 
 def four_numbers(comparison: Comparison, *, mean_change: float | None = None) -> tuple[tuple[str, ...], ...]:
-    """Return title, value, note and meaning of error, dependence, FairQuant and moved predictions.
+    """Return title, value, note and meaning of error, dependence, FairQuant and changed predictions.
 
-    `mean_change` is :attr:`Comparison.mean_change` where that is known already.
+    `mean_change` is :attr:`Comparison.mean_change`, if it is already known.
     """
     moved = comparison.mean_change if mean_change is None else mean_change
     short = "standard model" if comparison.a.is_standard else comparison.called(comparison.a)
@@ -142,7 +142,7 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
 
 
 def _share(comparison: Comparison) -> str:
-    """B's share of the average's error, where the card has the error in the target's unit."""
+    """Return B's error as a share of the average's error, if the card has the error in the target's unit."""
     share = comparison.mean("rmse", comparison.b) / comparison.front.rmse_of_mean
     is_known = comparison.front.error == "mse" and math.isfinite(share)
     return f"{percent(share)} of the average's; " if is_known else ""
@@ -156,14 +156,14 @@ def _error_meaning(comparison: Comparison) -> str:
 
 
 def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> dict[str, Any]:
-    """Return the comparison, and its changes along the slider, as plain values for the stage.
+    """Return a comparison, and its changes along the slider, as plain values for the stage.
 
     Parameters
     ----------
     comparison
-        B is the stop at which the slider stands.
+        Comparison whose point B is the stop at which the slider is.
     at
-        Its place among the stops.
+        Position of point B among the stops.
     """
     profile = pictures.profile(comparison, objective=comparison.objective, theme=theme)
     spec, of_profile = _moving_profile(comparison, stops, profile.figure)
@@ -171,7 +171,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
     table = comparison.profile(comparison.a)
     figures = [{"spec": spec, "alt": profile.alt}]
     moves = [{"figure": 0, **each} for each in of_profile]
-    # Otherwise the whole front would lie within the noise.
+    # A front that is completely within the noise is not shown.
     if not shows_nothing(comparison):
         front = pictures.front(comparison, theme=theme)
         spec, of_front = _moving_front(comparison, stops, front.figure, theme=theme)
@@ -219,7 +219,7 @@ def _moving_profile(
         figure,
         profiles=(stops.mean, stops.low, stops.high),
         names=[comparison.called(each) for each in stops.points],
-        # The lines' names are where they are furthest apart.
+        # Names of lines are at the group with the largest distance between the lines.
         named_at=int((b["mean"] - a["mean"]).abs().fillna(0.0).to_numpy().argmax()),
         besides=np.array([level, *a["low"], *a["high"]]),
     )
@@ -233,20 +233,20 @@ def moving_lines(
     named_at: int,
     besides: Array,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return a profile whose axes fit every point, and what moves: its second line, band and name.
+    """Return a profile whose axes fit every point, and the moves of the second line, its band and its name.
 
     Parameters
     ----------
     figure
-        Of :func:`fairdash.views.figures.groups.profile_figure`.
+        Figure made by :func:`fairdash.views.figures.groups.profile_figure`.
     profiles
-        Means of the stops and ends of their intervals, (P, G) each.
+        Means at the stops, and lower and upper ends of their intervals, (P, G) each.
     names
         Name of the line at each point.
     named_at
-        At which group its name stands.
+        Index of the group at which the name is.
     besides
-        Further values that the axis must include.
+        Additional values that the axis must include.
     """
     spec, (mean, low, high) = plain(figure), profiles
     everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), besides])
@@ -270,7 +270,7 @@ def _moving_front(
     spec = plain(figure)
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:
-        # Present but invisible, because the standard model's own mark is there.
+        # At the standard model, this mark is invisible, because the standard model has a separate mark.
         traces.append(traces[-1] | {"name": "chosen", "opacity": 0, "x": [0.0], "y": [0.0]})
         traces[-1]["marker"] = traces[-1]["marker"] | {"symbol": "circle"}
         (note,) = (each for each in notes if each["text"] == "<b>standard model</b>")

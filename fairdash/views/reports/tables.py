@@ -31,7 +31,7 @@ from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.views.reports.sentences import named
 
-#: Under tables with floors.
+#: Note below tables with floors.
 _FLOORS = (
     "Values are means over the test rows of the splits, ± one standard error. The floor is the average value "
     "of the estimator with the sensitive attribute shuffled (in brackets, the 95th percentile)."
@@ -43,7 +43,7 @@ _PRICE_LEVEL = (
 
 
 def measures(comparison: Comparison) -> Table:
-    """Tabulate A and B, each figure beside its noise floor, and whether a link is detected."""
+    """Tabulate the values of A and B with noise floors, and whether a link is detected."""
     front, points = comparison.front, comparison.points
     titles = {front.error: front.error_title} | {id: in_full(REGISTRY[id]) for id in front.measures}
     columns = {"Figure (test rows)": [*titles.values()]}
@@ -52,11 +52,11 @@ def measures(comparison: Comparison) -> Table:
     frame = pd.DataFrame(columns)
     p_values = [comparison.verdict_p(point) for point in points]
     if np.isfinite(p_values).all():
-        said = []
+        texts = []
         for point, p in zip(points, p_values, strict=True):
-            found = "link found" if comparison.has_link(point) else "no link found"
-            said += [f"{found}, {p_equals(p)}", "–"]
-        frame.loc[len(frame)] = ["Link? One test of several measures", *said]
+            verdict = "link found" if comparison.has_link(point) else "no link found"
+            texts += [f"{verdict}, {p_equals(p)}", "–"]
+        frame.loc[len(frame)] = ["Link? One test of several measures", *texts]
     return Table(
         f"Every measure of the {comparison.objective_seen.audited}",
         frame,
@@ -66,12 +66,12 @@ def measures(comparison: Comparison) -> Table:
 
 
 def in_full(measure: Measure) -> str:
-    """Return a measure's title, and its symbol unless the title contains it."""
+    """Return a measure's title, with the measure's symbol unless the title contains it."""
     return measure.title + ("" if measure.symbol in measure.title else f" ({measure.symbol})")
 
 
 def trained(comparison: Comparison, method: str) -> Table:
-    """Tabulate a method's trained models, and which of them are dominated."""
+    """Tabulate the trained models of a method, and whether each is dominated."""
     front = comparison.front
     others = trained_points(front.test, standard_of=method)
     errors, own = (of_measure(others, each) for each in (front.error, comparison.measure))
@@ -94,7 +94,7 @@ def trained(comparison: Comparison, method: str) -> Table:
 
 
 def trained_weights(comparison: Comparison) -> pd.DataFrame:
-    """Tabulate every trained model's means over the splits, on test rows, as numbers."""
+    """Tabulate the means of each trained model over the splits, on test rows, as numbers."""
     front = comparison.front
     table = trained_points(front.test, standard_of=front.methods[0])
     errors, own = (of_measure(table, each) for each in (front.error, comparison.measure))
@@ -106,14 +106,14 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
 
 
 def benchmarks(comparison: Comparison) -> Table:
-    """Tabulate benchmarks beside the networks on the front, with error and dependence."""
+    """Tabulate error and dependence of the benchmarks that the front shows next to the networks."""
     baselines = comparison.front.baselines
     models = of_measure(baselines, comparison.front.error)
     names = [
         title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
         for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
-    # The authors of the existing prediction may have used the attribute.
+    # The authors of an existing prediction may have used the attribute.
     has_price = (baselines["method"] == PRICE).any()
     own = " (the existing prediction may)" if has_price else ""
     level = f" {_PRICE_LEVEL}" if has_price and comparison.front.error == "deviance" else ""
@@ -126,14 +126,14 @@ def benchmarks(comparison: Comparison) -> Table:
 
 def references(comparison: Comparison) -> Table:
     """Tabulate error and dependence of prices that use the sensitive attribute."""
-    front, found = comparison.front, comparison.front.references
-    models = of_measure(found, "mse")
+    front, table = comparison.front, comparison.front.references
+    models = of_measure(table, "mse")
     called = {id: REFERENCES[id].title.partition(": ")[2] for id in models["method"].unique()}
     strengths = [
         percent(lam, decimals=0) if REFERENCES[method].is_curve else "–"
         for method, lam in zip(models["method"], models["lam"], strict=True)
     ]
-    figures = _figures(found, [comparison.measure], comparison, error="mse", title="MSE ÷ the average's")
+    figures = _figures(table, [comparison.measure], comparison, error="mse", title="MSE ÷ the average's")
     note = ""
     if np.isfinite(front.least_error[0]):
         note = (
@@ -150,16 +150,16 @@ def references(comparison: Comparison) -> Table:
 
 
 def hypervolumes(comparison: Comparison) -> Table:
-    """Tabulate each method's hypervolume, as a share of the box from (0, 0) to the worst of both.
+    """Tabulate each method's hypervolume, as a share of the box between (0, 0) and the worst corner.
 
-    The box reaches to the standard model's dependence (in each split) and to the constant mean's error.
+    The worst corner has the standard model's dependence in each split, and the constant mean's error.
     """
     front = comparison.front
     rows = []
     for method in front.methods:
-        own = front.single[(front.single["method"] == method) & (front.single["share"] == 0)]
+        path = front.single[(front.single["method"] == method) & (front.single["share"] == 0)]
         shares = []
-        for _, split in own.groupby("split"):
+        for _, split in path.groupby("split"):
             errors, values = (of_measure(split, each) for each in (front.error, comparison.measure))
             worst = float(values.loc[values["lam"] == 0, "value"].iloc[0])
             if worst > 0:
@@ -231,19 +231,21 @@ def profile(comparison: Comparison, objective: str) -> Table:
 
 
 def spread(comparison: Comparison) -> Table:
-    """Tabulate average and standard deviation in thirds of the sensitive column, first split's test rows."""
-    seen = {point: comparison.audited_of_first_split(point) for point in comparison.points}
-    s = next(iter(seen.values()))[1]
+    """Tabulate means and standard deviations by thirds of the sensitive column, first split's test rows."""
+    audited = {point: comparison.audited_of_first_split(point) for point in comparison.points}
+    s = next(iter(audited.values()))[1]
     groups = merged_groups(s, [np.arange(len(s))], n_groups=3)
     rows = []
     for group in range(int(groups.max()) + 1):
-        own = groups == group
-        spreads = [(float(u[own].mean()), float(u[own].std()), np.sqrt(own.sum())) for u, _ in seen.values()]
+        mask = groups == group
+        spreads = [
+            (float(u[mask].mean()), float(u[mask].std()), np.sqrt(mask.sum())) for u, _ in audited.values()
+        ]
         cells = [f"{_rounded(mean, sd / root)} ({_rounded(sd, sd / root)})" for mean, sd, root in spreads]
-        rows.append([span(s[own].min(), s[own].max()), f"{own.sum():,}", *cells])
+        rows.append([span(s[mask].min(), s[mask].max()), f"{mask.sum():,}", *cells])
     return Table.of_rows(
         f"{comparison.objective_seen.audited.capitalize()}s by third{_in_unit(comparison)}",
-        [comparison.sensitive_called, "Test rows", *map(named, seen)],
+        [comparison.sensitive_called, "Test rows", *map(named, audited)],
         rows,
         "The first split's test rows: average and, in brackets, standard deviation."
         + (f" The figure shows {MAX_ROWS:,} rows, drawn at random." if len(s) > MAX_ROWS else ""),
@@ -252,8 +254,8 @@ def spread(comparison: Comparison) -> Table:
 
 def objectives(comparison: Comparison) -> Table:
     """Tabulate the dependence of predictions and of residuals."""
-    seen = [OBJECTIVES[objective] for objective in comparison.fronts]
-    columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in seen]}
+    objectives = [OBJECTIVES[objective] for objective in comparison.fronts]
+    columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in objectives]}
     for point in comparison.points:
         figures = (front.figure(comparison.measure, point) for front in comparison.fronts.values())
         rows = [(figure, comparison.measure) for figure in figures]
@@ -263,7 +265,7 @@ def objectives(comparison: Comparison) -> Table:
 
 
 def features(comparison: Comparison) -> Table:
-    """Tabulate the change of predictions, and rise in error, when a feature is shuffled."""
+    """Tabulate the change of predictions and the increase of the error when a feature is shuffled."""
     reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
     assert reliance is not None
     assert importance is not None
@@ -290,13 +292,13 @@ def features(comparison: Comparison) -> Table:
 
 
 def history(log: Log) -> Table:
-    """Tabulate the log of a run: user, action and time, oldest first."""
+    """Tabulate the log of a run: user, action and time, with the oldest entry first."""
     rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
     return Table.of_rows("Who did what with this run", ["When (UTC)", "Who", "What"], rows)
 
 
 def _shown(comparison: Comparison) -> list[str]:
-    """Return the measure in view, and FairQuant."""
+    """Return the ids of the measure in view and of FairQuant."""
     also = [id for id in ("fairquant",) if id in comparison.front.measures]
     return list(dict.fromkeys([comparison.measure, *also]))
 
@@ -309,7 +311,7 @@ def _figures(
     error: str | None = None,
     title: str = "Error",
 ) -> dict[str, list[str]]:
-    """Columns of the error and of measures beside their floors, a cell a model."""
+    """Return columns with the error and with measures and their floors, with one cell per model."""
     error = error or comparison.front.error
     errors = figures_of(of_measure(rows, error))
     columns = {title: [_value(figure, error, comparison) for figure in errors]}
@@ -322,7 +324,7 @@ def _figures(
 def _beside_floor(
     title: str, cells: list[tuple[Figure, str]], comparison: Comparison
 ) -> dict[str, list[str]]:
-    """Return a column of figures, each of a measure, and one of their floors."""
+    """Return two columns: values of measures, and their floors."""
     return {
         title: [_value(figure, measure, comparison) for figure, measure in cells],
         f"{title}: floor": [_floor(figure, measure, comparison) for figure, measure in cells],
@@ -330,12 +332,12 @@ def _beside_floor(
 
 
 def _value(figure: Figure, measure: str, comparison: Comparison) -> str:
-    """Return a mean ± its standard error."""
+    """Format a mean ± its standard error."""
     return _with_unit(_estimate((figure.value, figure.se)), measure, comparison)
 
 
 def _floor(figure: Figure, measure: str, comparison: Comparison) -> str:
-    """Average and 95 % quantile of the floor, with the value's digits; an error has none."""
+    """Format the average and 95 % quantile of a floor with the value's digits; an error has no floor."""
     if not np.isfinite(figure.floor):
         return "–"
     mean, edge = (_rounded(each, figure.se) for each in (figure.floor, figure.edge))
@@ -352,7 +354,7 @@ def _in_unit(comparison: Comparison) -> str:
 
 
 def _estimate(estimate: Estimate) -> str:
-    """Return a number ± its standard error, if known."""
+    """Format a number ± its standard error, if known."""
     value, error = estimate
     text = _rounded(value, error)
     return f"{text} ± {number(error, error=error)}" if np.isfinite(error) else text

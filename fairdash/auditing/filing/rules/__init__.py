@@ -1,7 +1,7 @@
-"""Rules on the fairness of prices: one file for each with a template, others.toml for those without.
+"""Rules on the fairness of prices: one file for each rule with a template, others.toml for the other rules.
 
-Each rule states which parts we read, where and when. None quotes a rule. A sentence about the audit is
-written as the id of an ability in braces, so that it always matches this version.
+Each file states which parts of a rule we read, where and when, and quotes nothing. For a sentence about the
+audit, it contains the id of an ability in braces, so that the sentence always matches this version.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.utils.registry import by_id, get_entry
 
-#: Ways in which a rule was read: id to words.
+#: Ways in which we read a rule, as a map of ids to descriptions.
 READ: Mapping[str, str] = MappingProxyType(
     {
         "text": "primary: the text itself",
@@ -27,7 +27,7 @@ READ: Mapping[str, str] = MappingProxyType(
         "secondary": "secondary: accounts by others",
     }
 )
-#: Abilities of the audit that a rule's text may name: id to the table that shows it, and what it does.
+#: Abilities of the audit that a rule's text may name: a map of ids to the table with the result and a text.
 ABILITIES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "impact_ratios": (
@@ -48,12 +48,12 @@ STALE_AFTER = timedelta(days=365)
 
 
 def with_abilities(text: str) -> str:
-    """Replace each ability's id in braces by a sentence with the question that has it.
+    """Replace each ability's id in braces by a sentence on the audit question with this ability.
 
     Raises
     ------
     LookupError
-        There is no such ability, or no question has its table.
+        No ability has this id, or no question has the ability's table.
 
     Examples
     --------
@@ -73,18 +73,18 @@ def with_abilities(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Heading:
-    """Heading of a template.
+    """Heading of a filing's template.
 
     Parameters
     ----------
     title
         The heading.
     asks
-        Required content, in our words.
+        Content that the rule requires under the heading, in our words.
     shows
-        Ids of :data:`fairdash.auditing.filing.document.PARTS`: what the audit fills in.
+        Ids of :data:`fairdash.auditing.filing.document.PARTS` that the audit fills in.
     blanks
-        Ids of :data:`fairdash.auditing.filing.document.FIELDS`: what only the user can write.
+        Ids of :data:`fairdash.auditing.filing.document.FIELDS` that only the user can write.
     """
 
     title: str
@@ -100,17 +100,17 @@ class Rule:
     Parameters
     ----------
     id, title, authority, version
-        Title, publisher, and version with its dates.
+        Id, title, publisher, and version with dates of the rule.
     applies, asks
-        Whom and what it concerns, and what it asks for, in our words.
+        Subject and requirements of the rule, in our words.
     sources, looked, read
-        The sources, each with its date and address; the day on which we read them; and an id of :data:`READ`.
+        The sources, each with date and address; the day on which we read them; and an id of :data:`READ`.
     cannot
-        Parts that fairdash can't answer, and what could not be checked.
+        Requirements that fairdash can't answer, and statements that we could not check.
     shows
-        Parts of an audit that concern it, as in :class:`Heading`.
+        Parts of an audit that concern the rule, as in :class:`Heading`.
     headings
-        Headings of its template; empty without a template.
+        Headings of the rule's template; empty without a template.
     """
 
     id: str
@@ -128,26 +128,26 @@ class Rule:
 
     @property
     def looked_up(self) -> str:
-        """Statement of when and how the rule was looked up."""
+        """Sentence that states when and how we looked up the rule."""
         return f"{self.looked.isoformat()}, {READ[self.read]}"
 
     @property
     def answers(self) -> str:
-        """Questions of the audit that concern it, with their numbers."""
-        asked = [f"{each.title} ({n})" for n, each in QUESTIONS.items() if f"question_{n}" in self.shows]
-        asked = ["All questions."] if len(asked) == len(QUESTIONS) else asked
-        return " ".join([*asked, *(["Changes since an earlier audit."] if "since" in self.shows else [])])
+        """Numbers and titles of the audit questions that concern the rule."""
+        questions = [f"{each.title} ({n})" for n, each in QUESTIONS.items() if f"question_{n}" in self.shows]
+        questions = ["All questions."] if len(questions) == len(QUESTIONS) else questions
+        return " ".join([*questions, *(["Changes since an earlier audit."] if "since" in self.shows else [])])
 
     @property
     def row(self) -> dict[str, Any]:
-        """Row for a list of rules."""
+        """Row of the rule for a list of rules."""
         names = ("id", "title", "authority", "version", "applies", "asks", "answers")
         facts = {name: getattr(self, name) for name in names} | {"sources": list(self.sources)}
         facts |= {"looked": self.looked.isoformat(), "read": READ[self.read], "cannot": list(self.cannot)}
         return facts | {"template": bool(self.headings)}
 
     def is_stale(self, today: date) -> bool:
-        """Return whether it was last looked up over a year ago."""
+        """Return whether the rule was last looked up over a year ago."""
         return today - self.looked > STALE_AFTER
 
 
@@ -167,13 +167,13 @@ def _rules() -> Iterator[Rule]:
             )
 
 
-#: The rules by id, those with a template first.
+#: All rules by id: first the rules with a template, then the others.
 RULES: Mapping[str, Rule] = by_id(*_rules())
-#: The rules with a template.
+#: Rules with a template, by id.
 TEMPLATES: Mapping[str, Rule] = by_id(*(each for each in RULES.values() if each.headings))
 
 
 def template_of(name: str) -> Rule:
-    """Return the rule with this template id; OptionError lists the available ids."""
+    """Return the rule with this template's id, or raise an OptionError that lists the available ids."""
     rule: Rule = get_entry(TEMPLATES, name, option="template")
     return rule
