@@ -3,7 +3,7 @@
 # Seen: a ratio of two decimals keeps the digits of the columns and no more. Claims of 1.00 for an exposure of 300.00 years
 #   are a frequency of 0.00, and a ratio of two sums is cut to cents as well. Counts of numeric(10,0), as databases hand
 #   them over, give ratios that are whole numbers. The mean of the same columns is a float.
-# Expected: digits enough for a rate, as for floats and integers, or as in DuckDB and PostgreSQL.
+# Expected: digits enough for a rate, as for floats and integers, and in DuckDB.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -3,7 +3,7 @@
 # Seen: with reg:absoluteerror and reg:quantileerror, a monotone constraint is accepted and not kept. After each tree its
 #   leaves are set to quantiles of residuals, without a look at the constraint. Along a constrained mileage the
 #   median price falls, although costs rise with it. The squared error and count:poisson keep the constraint.
-# Expected: prices that never fall along the column, or an error, as LightGBM gives for these objectives.
+# Expected: prices that never fall along the column, or an error, as LightGBM gives for the absolute error.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
