@@ -81,7 +81,7 @@ def test_the_household_data_can_be_trained_and_viewed_without_network_access(
     # The first request to a fresh server is a deep link: it must not be "Page not found".
     page.goto("/data")
     page.get_by_role("heading", name="Household insurance").wait_for()
-    expect(page.get_by_text("Together they predict it")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("Together, these features predict")).to_be_visible(timeout=90_000)
     train_a_little(page, epochs=4)
     page.get_by_text("Average prediction by Age", exact=True).first.wait_for()
     assert figures_taken(page).stat().st_size > 1000

@@ -43,9 +43,9 @@ def test_requests_under_a_rebound_host_name_are_refused(page: Page, server: str)
     answer = page.goto(f"http://evil.example:{port}/")
     assert answer is not None
     assert answer.status == 403
-    assert "does not have that name" in page.content()
+    assert "does not have the requested name" in page.content()
     tried = page.evaluate(ATTACK)
     assert tried.pop("websocket") == "refused"
     for road, (status, text) in tried.items():
         assert status == 403, road
-        assert "does not have that name" in text
+        assert "does not have the requested name" in text

@@ -50,7 +50,7 @@ def rows_that_would(comparison: Comparison) -> str:
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
         # No estimate of needed rows goes beyond this number.
         n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
-    return f"{_needed(z, n_rows, what)} No curve is drawn, because all of it would be within the noise."
+    return f"{_needed(z, n_rows, what)} No curve is drawn, because the whole curve would be within the noise."
 
 
 def _needed(z: float, n_rows: int, what: str) -> str:
@@ -64,7 +64,7 @@ def _needed(z: float, n_rows: int, what: str) -> str:
     possible = max(z + _POSSIBLE, _SIGN)
     return (
         f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). With 95 % confidence the {what} is "
-        f"so small that showing it would take at least {_about(n_rows * (Z / possible) ** 2)} rows (z = "
+        f"so small that detecting it would take at least {_about(n_rows * (Z / possible) ** 2)} rows (z = "
         f"{Z:g}, as z grows with the square root of the rows)."
     )
 
@@ -181,7 +181,7 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
         return (
             f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases under independence"
         )
-    alone = f"{in_view} alone does not show it (not above {number(edge)})"
+    alone = f"{in_view} alone does not show the link (not above {number(edge)})"
     measure = comparison.found_by(point)
     if measure is None:
         return f"{test}{alone}"
@@ -212,9 +212,9 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
         )
     return (
         "A joint test of several measures at the 5 % level decides whether there is a link. This measure "
-        "alone does not decide it. The test uses linear and rank correlations, correlations of smooth and "
-        "of wavy curves, and the tails. p is the share of shuffles of the sensitive attribute in which one "
-        "of these measures shows a link at least as clearly."
+        "alone does not decide whether there is a link. The test uses linear and rank correlations, "
+        "correlations of smooth and of wavy curves, and the tails. p is the share of shuffles of the "
+        "sensitive attribute in which one of these measures shows a link at least as clearly."
     )
 
 
@@ -340,8 +340,8 @@ def nothing_learned(comparison: Comparison) -> str:
     if comparison.front.error == "deviance":
         return f"{said} {rows_that_would(comparison)}"
     return (
-        f"{said} Nothing below therefore measures the cost of fairness. More rows, other features, or a "
-        "target per unit of exposure may change that."
+        f"{said} No figure below therefore measures the cost of fairness. More rows, other features, or a "
+        "target per unit of exposure may change this result."
     )
 
 
@@ -411,24 +411,24 @@ def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) 
         return [not_opened(len(aside.rows))]
     paragraphs = of_openings(openings, comparison.result.names)
     if opening_of(comparison, openings) is None:
-        paragraphs.append("They have not been used to confirm the point of this report.")
+        paragraphs.append("These rows have not been used to confirm the point of this report.")
     return paragraphs
 
 
 def not_opened(n: int) -> str:
     """Sentence about rows not opened yet, and their purpose."""
     return (
-        f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
-        "and have not been opened. A point that was chosen by its test figures looks better than it is. Open "
-        "these rows once, for the point you intend to use."
+        f"{n:,} rows were set aside from the start. These rows took no part in training, test figures or "
+        "choices, and have not been opened. A point that was chosen by its test figures looks better than it "
+        "is. Open these rows once, for the point you intend to use."
     )
 
 
 def refit_includes(n: int) -> str:
     """Sentence saying that the refit includes the rows set aside."""
     return (
-        f"The model refitted on all rows includes the {n:,} set aside. Their results are for models trained "
-        "without them."
+        f"The model refitted on all rows includes the {n:,} set aside. The results on these rows are for "
+        "models trained without them."
     )
 
 

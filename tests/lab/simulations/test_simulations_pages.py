@@ -113,7 +113,7 @@ def test_finished_studies_are_drawn() -> None:
     carried_out(POWER, power_study(Scene(n=50), noises=(1.0, 10.0), repeats=20, ids=IDS))
     app = opened("patterns", n="50")
     for choice, title in {
-        "Whole noise axis": "The whole noise axis",
+        "Whole noise axis": "All noise levels",
         "The paper's four patterns": "four kinds of pattern",
         "How often detected": "How often the link is detected",
     }.items():
