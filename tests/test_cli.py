@@ -97,7 +97,7 @@ REFUSED = [
     ("sweep --splits two", r'Invalid value for --splits: unable to convert "two" into int. See '),
     ("sweep --lams 1,x", r"Invalid value for --lams: “x” is not a number. See "),
     ("sweep --below-zero up", r'Choose from: "as-they-are", "floor", "drop"'),
-    ("sweep", r"Name it with --dataset, or with --file\."),
+    ("sweep", r"Name the table with --dataset, or with --file\."),
     ("sweep --file prices.csv", r"--predict and --sensitive"),
     ("sweep --dataset moon", r"household"),
     ("sweep --dataset household --lams -1", r"negative"),

@@ -219,7 +219,7 @@ def in_words(
         "of the mean price."
     )
     if "left" not in parts:
-        return f"{gap} To see whether cost justifies this, name an outcome or an expected cost."
+        return f"{gap} To see whether cost justifies this change, name an outcome or an expected cost."
     cost, left = within(parts["earned"], mean), parts["left"]
     can_be_noise = left.ci_low <= 0 <= left.ci_high
     if not can_be_noise and (left.value < 0) != (whole.value < 0):
@@ -331,7 +331,7 @@ def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
     """Return the answer to question 1, if all factors are constant."""
     said = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
     return Part(
-        sentences=(f"{said} All rows are equals, so the answer is that of question 1.",),
+        sentences=(f"{said} All rows are equals, so the answer to question 1 applies.",),
         tables={"controlled_curve": data.band},
         criteria={"conditional_independence": data.independence},
     )
