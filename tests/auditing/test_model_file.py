@@ -156,7 +156,10 @@ def test_a_failing_model_object_is_reported_with_its_error_and_the_columns_it_re
     with pytest.raises(DataError, match="TypeError: expects a DMatrix") as caught:
         priced(rows, fails, columns=NUMBERS, name="price")
     assert "“age”, “power”" in str(caught.value)
-    for more, words in (({"link": "logit"}, "not a known link"), ({"check_column": "absent"}, "no such column")):
+    for more, words in (
+        ({"link": "logit"}, "not a known link"),
+        ({"check_column": "absent"}, "no such column"),
+    ):
         with pytest.raises(OptionError, match=words):
             priced(rows, fails, columns=NUMBERS, name="price", **more)
 
