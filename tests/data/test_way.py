@@ -20,10 +20,11 @@ from fairdash.data import Dataset, Roles, UploadSource, keep_upload
 from fairdash.data.uploads import forget_tables
 
 ROOT = Path(__file__).parents[2]
-#: The way of the library, from an upload's hash on. One file looks for amounts that add up to the target.
-MAX_FILES = 13
+#: The way of the library, from an upload's hash on. Two files look for parts: amounts that add up to the target,
+#: and a start and an end that give the exposure.
+MAX_FILES = 14
 #: Everything that is called on the library's way; one file looks for codes such as 999.
-MAX_CALLED = 28
+MAX_CALLED = 29
 
 
 @dataclass
