@@ -103,7 +103,10 @@ def _above_both_ends(slider: pd.DataFrame, n_splits: int) -> str:
             f", by at most {most['above_worse_end']:.4f} ± {most['above_worse_end_se']:.4f} "
             f"(λ = {most['lam']:g})"
         )
-    return f"{text}. In single splits, {single or 'none'} of the {len(blends) * n_splits} blends do."
+    return (
+        f"{text}. In single splits, {single or 'none'} of the {len(blends) * n_splits} blends "
+        f"{'shows' if single < 2 else 'show'} more dependence than both neighbours."
+    )
 
 
 if __name__ == "__main__":

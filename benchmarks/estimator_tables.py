@@ -211,8 +211,9 @@ def nearest() -> str:
     where = "{}, {:,} rows".format(*shown.idxmax())
     return (
         f"On {near} of the {len(table)} rows of the table of links above, the error of the corrected "
-        f"`hgr_spline` is at most 10 % above the smallest error. Its mean error is {shown.mean():.2f} (the "
-        f"others: {means}), and its largest error is {shown.max():.2f} ({where})."
+        "`hgr_spline` is at most 10 % above the smallest error. The mean error of the corrected "
+        f"`hgr_spline` is {shown.mean():.2f} (the others: {means}), and its largest error is "
+        f"{shown.max():.2f} ({where})."
     )
 
 

@@ -27,15 +27,15 @@ them.
    line.
 3. The error at this point is computed on test rows, as a multiple of the error of predicting the average.
 
-Dependence is measured in three ways, and no method minimises any of them. We call these three values
-readings. Two readings are measures: the randomised dependence coefficient (`hgr_rdc`) and mutual information
-by nearest neighbours (`mi_ksg`). The third reading is the gap of averages: the largest average prediction
-among ten groups along the sensitive attribute s, minus the smallest. The noise floor of each reading is
-subtracted. With several sensitive columns, a model is judged by the column on which its predictions depend
-most, and also by all columns together. For the joint dependence, RDC and nearest neighbours use all columns
-as one vector, and the gap compares the cells of the crossed columns. If a simulation knows the true mean of
-each row, errors are measured against this mean. Intervals are 95 % intervals over the splits (Nadeau and
-Bengio 2003).
+Dependence is measured in three ways, and no method minimises any of these three values. We call these three
+values readings. Two readings are measures: the randomised dependence coefficient (`hgr_rdc`) and mutual
+information by nearest neighbours (`mi_ksg`). The third reading is the gap of averages: the largest average
+prediction among ten groups along the sensitive attribute s, minus the smallest. The noise floor of each
+reading is subtracted. With several sensitive columns, a model is judged by the column on which its
+predictions depend most, and also by all columns together. For the joint dependence, RDC and nearest
+neighbours use all columns as one vector, and the gap compares the cells of the crossed columns. If a
+simulation knows the true mean of each row, errors are measured against this mean. Intervals are 95 %
+intervals over the splits (Nadeau and Bengio 2003).
 
 ```bash
 python -m fairdash bench --dataset crime --method hgr_spline,hsic,band_ratio --splits 10

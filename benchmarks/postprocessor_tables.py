@@ -46,9 +46,9 @@ fd.FairPostprocessor("price", projection="network", alpha=0.5).fit(X, sensitive_
   If x reveals almost nothing, the price hardly changes. `share_without_s_` is the share of the repair that is
   achieved without s, from 0 to 1, on rows held out.
 - **`projection="network"`** reaches every dependence down to the noise floor without s, at the cost in the
-  table below. A fair network learns the price from the features alone. Here `alpha` is the requested
-  reduction of the dependence, as a share of the distance from the price's value to the floor. A pilot finds
-  the network's λ.
+  table below. A fair network learns the price from the features alone. With `projection="network"`, `alpha`
+  is the requested reduction of the dependence, as a share of the distance from the price's value to the
+  floor. A pilot finds the network's λ.
 - **A model fitted by the repair** is the mean of five models, one for each fold. The repair is calibrated on
   this mean, because customers pay this mean price, and it must not follow s. Evaluate a repair on rows that
   were not used to fit it, as the audit page does.

@@ -309,8 +309,8 @@ def on_a_gpu() -> list[str]:
         "",
         "The column `estimate` is the time that fairdash expects one slow core to take. A GPU needs "
         f'{start:.1f} seconds to start in a new process. `device="auto"` therefore uses a GPU if the '
-        f"estimate is at least {MIN_SECONDS_FOR_GPU:g} seconds. Otherwise fairdash uses the CPU, and the "
-        "run's notes give the reason.",
+        f"estimate is at least {MIN_SECONDS_FOR_GPU:g} seconds. If the estimate is lower, fairdash uses the "
+        "CPU, and the run's notes give the reason.",
         "",
         f"The errors on both devices differ by at most {of_devices.max():.3f} of the target's variance "
         f"(`{of_devices.idxmax().split()[2].rstrip(',')}`). Long training amplifies rounding: if the "
