@@ -52,14 +52,11 @@ class Columns:
         word="control",
     )
     totals: tuple[str, ...] = option(
-        *((), "Columns with totals"),
-        "These columns are sums over the exposure, and the audit divides them by the exposure.",
-        word="total",
+        *((), "Columns with totals"), "The audit divides these totals by the exposure.", word="total"
     )
     features: tuple[str, ...] | None = option(
         *(None, "Rating factors of the price"),
-        "Models of price and outcome learn from these columns. Leave out columns that are unknown at "
-        "pricing.",
+        "Models of price and outcome learn from these columns. Leave out columns unknown at pricing.",
         word="feature",
     )
     also: tuple[str, ...] = option(
@@ -72,8 +69,7 @@ class Columns:
     )
     probabilities: tuple[str, ...] = option(
         *((), "Probabilities of classes"),
-        "Probabilities of classes such as race, computed elsewhere. The probabilities add up to 1 in each "
-        "row.",
+        "Probabilities of classes such as race, from another source. In each row they add up to 1.",
         word="probability",
     )
     known_class: str | None = option(
@@ -365,8 +361,7 @@ class AuditPlan:
     )
     max_gap: float = option(
         *(0.05, "Largest acceptable gap, in % of the mean price"),
-        "The gap is the highest minus the lowest average price. Choose the acceptable gap before you see a "
-        "result.",
+        "The gap is the highest minus the lowest average price. Choose the gap before you see a result.",
         within="(0, 1)",
         unit="%",
         step=0.005,
@@ -387,10 +382,7 @@ class AuditPlan:
         needs="outcome",
     )
     questions: tuple[int, ...] = option(
-        tuple(QUESTIONS),
-        "",
-        "Number of a question to answer. By default, all questions are answered.",
-        word="question",
+        tuple(QUESTIONS), "", "Number of a question to answer. The default is all questions.", word="question"
     )
     random_state: int | None = option(0, "", "Seed of all random draws.", within="[0, inf)")
     written: str = ""

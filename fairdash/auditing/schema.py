@@ -161,21 +161,21 @@ class Content:
 def read_tables(found: Content) -> dict[str, pd.DataFrame]:
     """Return the tables of an audit, including its figures."""
     rows = {**found.tables, "figures": found.figures}
-    require(rows.keys() <= TABLES.keys(), "it has an unknown table")
+    require(rows.keys() <= TABLES.keys(), "the audit has an unknown table")
     tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
     figures = tables["figures"]
     judged = set(figures.loc[figures["quantity"] == GAP, "measure"])
     is_once = not figures.duplicated(["question", "measure", "quantity", "unit"]).any()
-    require(is_once and found.plan.criterion in judged, "it lacks a verdict, or has one twice")
-    require(judged <= CRITERIA.keys(), "it has an unknown criterion")
-    require(len(tables["curve"]) > 1, "its curve has no points")
+    require(is_once and found.plan.criterion in judged, "the audit lacks a verdict, or has one twice")
+    require(judged <= CRITERIA.keys(), "the audit has an unknown criterion")
+    require(len(tables["curve"]) > 1, "the audit's curve has no points")
     return tables
 
 
 def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
     """Read plan.json, or raise ValueError or FairdashError if it is not a plan of fairdash."""
     plan = _fields(PlanFile, read_json(content, most_bytes=max_bytes))
-    require(plan.fairdash_audit == FORMAT, "it is from another version")
+    require(plan.fairdash_audit == FORMAT, "the plan is from another version")
     from_plain(Origin, plan.origin)
     return plan
 
@@ -187,23 +187,25 @@ def read_content(content: bytes, *, max_bytes: int) -> Content:
     judged = set(names[len(columns.also) :])
     # A crossing may be missing, because it could not be judged.
     crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
-    require(names == [*columns.also, *crossings], "its attributes are not the plan's")
+    require(names == [*columns.also, *crossings], "the audit's attributes are not the plan's")
     for each in (content_read, *content_read.others):
         _check(each)
     return content_read
 
 
 def _fields(kind: type[Record], values: Any) -> Record:
-    require(isinstance(values, dict), "it is not an object")
+    require(isinstance(values, dict), "the audit is not an object")
     return from_plain(kind, values)
 
 
 def _check(found: Content) -> None:
     """Raise a SchemaError if a table that an answer names is missing."""
-    require(found.verdict in (BELOW, ABOVE, UNDECIDED), "its verdict is unknown")
-    require(1 <= found.n_units <= found.n and found.mean_price > 0, "its rows or its mean are not valid")
-    require("curve" in found.tables, "it lacks its curve")
+    require(found.verdict in (BELOW, ABOVE, UNDECIDED), "the audit's verdict is unknown")
+    require(
+        1 <= found.n_units <= found.n and found.mean_price > 0, "the audit's rows or its mean are not valid"
+    )
+    require("curve" in found.tables, "the audit lacks its curve")
     named = {name for each in found.answers for name in each.tables}
     named |= set() if found.since is None else {MOVED, MOVED_CURVE}
-    require(named <= found.tables.keys(), "it lacks a table of an answer")
+    require(named <= found.tables.keys(), "the audit lacks a table of an answer")
     from_plain(Origin, found.origin)

@@ -179,7 +179,7 @@ def curve_sentence(points: Points) -> str:
             "HGR transforms both variables first. HGR is 0 only if there is no link."
         )
     if hgr - abs(pearson) < 0.05:
-        return values + "The curve is nearly straight, and both measures agree. Bend it until they differ."
+        return values + "The curve is nearly straight, and both measures agree. Bend the curve more."
     return values + "Correlation sees only the straight part of the link. Can you bring the correlation to 0?"
 
 

@@ -114,8 +114,8 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
     rows = f"{result.n:,} rows" + (f" of {result.n_units:,} policies" if result.n_units != result.n else "")
     short = {f"{each.question}. {each.title}": each.sentence for each in result.answers}
     no_figures = [
-        "This report has no figures. The tables contain the numbers of the figures. To add figures, run pip "
-        "install "
+        "This report has no figures. The tables contain the numbers that figures would show. To add figures, "
+        "run pip install "
         '"fairdash[plot]" and then the command at the end of this report.'
     ]
     return [

@@ -49,7 +49,7 @@ def read_factors(content: bytes, link: Link) -> NamedModel:
     try:
         sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
     except FairdashError as error:
-        raise refused(f"it can't be read as a tariff: {error.problems[0].what}", _FORM) from error
+        raise refused(f"the table can't be read as a tariff: {error.problems[0].what}", _FORM) from error
     for header, *rows in filter(None, sheets.values()):
         names = [str(each).strip().lower() for each in header]
         found = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
@@ -139,7 +139,7 @@ class FactorTable(NamedModel):
         numbers = np.array([value for _, _, value in cells], dtype=float)
         if what == COEFFICIENT:
             if link == "auto":
-                raise refused("it lists coefficients, and does not name their link", NAME_LINK)
+                raise refused("the table lists coefficients, and does not name their link", NAME_LINK)
             # The sum of coefficients; the link that was named turns it into the price.
             what, self.response = POINTS, "the sum of coefficients, on the scale of the link"
         table = pd.DataFrame(
@@ -242,7 +242,7 @@ def _refuse_terms(rows: Cells, place: int) -> None:
             "Correct these cells. Leave out terms without a coefficient, such as R's NA.",
         )
     raise refused(
-        "it has no base rate, or intercept, or several",
+        "the table has no base rate, or intercept, or several",
         "Keep one row “base rate” or “(Intercept)”. If a model has no intercept, enter a coefficient of 0.",
     )
 

@@ -352,5 +352,5 @@ def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_lin
         f"{of_mean(gap, mean)}.",
         noise_in_words(gap, mean),
         "A test that also counts links that vary with the factors finds "
-        f"{'one' if any_link <= LEVEL else 'none'} ({p_equals(any_link)}).",
+        f"{'a link' if any_link <= LEVEL else 'no link'} ({p_equals(any_link)}).",
     )

@@ -72,7 +72,9 @@ def show_audit(audit: AuditJob) -> None:
     if status.state == DONE:
         return
     if not status.is_over:
-        st.caption("The work continues if you close the page. To return to it, use the address of this page.")
+        st.caption(
+            "The work continues if you close the page. To return to this work, use the address of this page."
+        )
         follow_job(audit)
         return
     show_status(audit, status)

@@ -227,9 +227,9 @@ def findings(base: str) -> str:
     return (
         f"{unit}\n\n"
         "**The printed formula** for $t$ results from replacing $I$ by its bound $\\log(1 + χ^2)$ "
-        f"(dashed line). This line crosses χ² at {bound_nats:.3f} with the natural logarithm and "
+        f"(dashed line). The dashed line crosses χ² at {bound_nats:.3f} with the natural logarithm and "
         f"at {bound_bits:.3f} with base 2, not at 0.345. For the bivariate normal, $I = \\tfrac12 \\log(1 "
-        "+ χ^2)$ is half of this bound, so the crossing says nothing about $I$.\n\n"
+        "+ χ^2)$ is half of the bound $\\log(1 + χ^2)$, so the crossing says nothing about $I$.\n\n"
         f"**Evaluated**, the formula gives {printed}, not +0.345, although χ² can't be negative. The "
         "crossing in nats gives this value if $\\ln(1 + t) / \\ln(1 - t)$ is mistaken for "
         "$\\ln\\frac{1 + t}{1 - t}$.\n\n"

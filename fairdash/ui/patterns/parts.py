@@ -333,4 +333,6 @@ def show_take_away(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     with right:
         rows = pd.DataFrame({"U": u[0], "V": v[0]})
         download(rows, label="The rows (CSV)", name=f"{scene.pattern}-rows", key=KEY("csv-rows"))
-    st.caption("Share this link. People who open it see the same pattern, rows, noise, ties, tails and draw.")
+    st.caption(
+        "Share this link. People who open the link see the same pattern, rows, noise, ties, tails and draw."
+    )

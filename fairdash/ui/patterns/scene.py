@@ -234,7 +234,9 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
     if truth.hgr == 0:
         names = ", ".join(safe(short_name(id)) for id in estimates["id"] if id in detected)
         alarm = (
-            f"{len(detected)} of {count} find one anyway ({names})" if detected else "no estimator finds one"
+            f"{len(detected)} of {count} find a link anyway ({names})"
+            if detected
+            else "no estimator finds a link"
         )
         return (
             f"**There is no link, and {alarm}.** By chance, one estimator in twenty exceeds its noise floor."

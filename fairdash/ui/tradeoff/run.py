@@ -224,7 +224,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
         st.markdown(safe(not_opened(len(aside.rows))))
     if own is None:
         st.button(
-            "Confirm on rows set aside" if not openings else "Open again for this point",
+            "Confirm on rows set aside" if not openings else "Open these rows again for this point",
             icon=":material/lock_open:",
             on_click=_open,
             args=(comparison, run),
@@ -261,7 +261,7 @@ def show_history(run: Run) -> None:
     if not log.is_whole:
         st.warning("The log of this run was changed: lines were altered or are missing.")
     if log.events:
-        with st.expander("Who did what with this run"):
+        with st.expander("Log of this run"):
             show_table(history(log), KEY)
 
 

@@ -103,8 +103,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         balance = st.checkbox(
             "Balance: predictions add up to the target",
             key=BALANCE,
-            help="Predictions on training rows then add up to the total of the target. This is on by default "
-            "for counts and costs.",
+            help="Predictions on training rows then add up to the total of the target. The option is on by "
+            "default for counts and costs.",
         )
         if follows(TARIFF, loss):
             st.session_state[TARIFF] = LOSSES[loss].has_log_link
@@ -112,8 +112,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             "Fair tariffs beside the networks",
             key=TARIFF,
             help="A tariff is an additive model that you can file as a table of relativities. Tariffs are "
-            "fitted at the same weights λ. At λ = 0 a tariff is a GLM. This is on by default for counts and "
-            "costs.",
+            "fitted at the same weights λ. At λ = 0 a tariff is a GLM. The option is on by default for "
+            "counts and costs.",
         )
         lams = ask_for_lams()
         split = ask_for_split(dataset)
@@ -346,7 +346,9 @@ def show_run(run: Run) -> None:
     )
     status = run.status
     if not status.is_over:
-        st.caption("The work continues if you close the page. To return to it, use the address of this page.")
+        st.caption(
+            "The work continues if you close the page. To return to this work, use the address of this page."
+        )
         follow(run)
         return
     show_status(run, status)

@@ -163,7 +163,9 @@ def _show(search: SearchJob) -> None:
         f"{OBJECTIVES[spec.plan.objective].title}"
     )
     if not status.is_over:
-        st.caption("The work continues if you close the page. To return to it, use the address of this page.")
+        st.caption(
+            "The work continues if you close the page. To return to this work, use the address of this page."
+        )
         _follow(search)
         return
     show_status(search, status)

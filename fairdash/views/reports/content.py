@@ -68,7 +68,7 @@ def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") ->
         picture,
         tables.features(comparison),
         "A fair model may use a feature to offset what other features reveal about the sensitive attribute. "
-        "Its predictions then depend on that feature, while shuffling it lowers the error.",
+        "The model's predictions then depend on that feature, while shuffling it lowers the error.",
     ]
 
 
@@ -236,7 +236,7 @@ def limits(comparison: Comparison) -> list[str]:
     sentences = {
         "All figures come from test rows, to which no model was fitted.": True,
         "A dependence value means little without its noise floor: the same estimator on the same rows with "
-        "the sensitive attribute shuffled. We give the average of those values and their 95th "
+        "the sensitive attribute shuffled. We give the average of these shuffled values and their 95th "
         "percentile, which the measure exceeds in 5 % of cases under independence.": True,
         "Finding no dependence does not prove independence. Each measure detects only certain links, and "
         "needs enough rows.": True,

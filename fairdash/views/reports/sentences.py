@@ -114,7 +114,7 @@ def networks_and_tariffs(comparison: Comparison) -> str:
         f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} (95 % over {len(less)} splits: "
         f"{100 * (mean - reach):+.2f} to {100 * (mean + reach):+.2f} % below). {symbol} is "
         f"{own[measure].mean():.3f} for {point.title} and {test[measure].mean():.3f} for the "
-        f"{title_of(lam)}. Both were chosen on validation rows, and the figures are for test rows."
+        f"{title_of(lam)}. Both models were chosen on validation rows, and the figures are for test rows."
     )
 
 
@@ -370,8 +370,8 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
         lines = [f"{where}: {verdict}, {link} (one test, {p_equals(found.p_value)})."]
     else:
         lines = [
-            f"{where}: {link} ({p_equals(found.p_value)}). This does not confirm the choice, because these "
-            f"rows had already been used for another point (opening number {found.number})."
+            f"{where}: {link} ({p_equals(found.p_value)}). This test does not confirm the choice, because "
+            f"these rows had already been used for another point (opening number {found.number})."
         ]
     figures = [
         f"{REGISTRY[found.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
@@ -380,7 +380,7 @@ def of_opening(found: Confirmation, *, times: int, names: Mapping[str, str] = _N
         for each in found.links
     ]
     figures.append(
-        f"error {number(100 * found.error)} % of that of these rows' own average (standard model: "
+        f"error {number(100 * found.error)} % of the error of these rows' own average (standard model: "
         f"{number(100 * found.error_of_standard)} %)"
     )
     lines.append(f"There, {'; '.join(figures)}.")

@@ -62,7 +62,10 @@ def test_the_patterns_page_opens_with_an_answer_and_four_estimators_and_draws_mo
     assert "HGR_NN &nbsp;…" in named
     calm(app.segmented_control(key="patterns.parts more").set_value("Learned f and g").run())
     said = everything(app)
-    for words in ("the two most correlated functions", "Share this link. People who open it see the same"):
+    for words in (
+        "the two most correlated functions",
+        "Share this link. People who open the link see the same",
+    ):
         assert words in said
     assert "Download" in [each.value for each in app.subheader]
     calm(app.segmented_control(key="patterns.parts more").set_value("All numbers").run())
