@@ -66,8 +66,9 @@ def page() -> str:
             "The table compares `hgr_spline` as displayed with the earlier correction (commit c630156) and "
             "with ACE (Breiman and Friedman 1985, R's acepack) by their root mean squared error over 200 "
             "samples. The last columns give the share of samples of independent columns in which a value "
-            "exceeds 0.2. In the rows “claims” the zeros of both columns are linked, with an HGR of 0.5. In "
-            "“amounts” the columns are linked normal variables whose smaller values count as 0 (`python -m "
+            "exceeds 0.2. In the rows “claims”, the zeros of both columns are linked, with an HGR of 0.5. In "
+            "the rows “amounts”, the columns are linked normal variables whose smaller values count as 0 "
+            "(`python -m "
             "benchmarks.zero_inflated`).",
             "",
             markdown(zeros()),
@@ -76,7 +77,8 @@ def page() -> str:
             "",
             "The table compares three versions of `hgr_spline` by their root mean squared error: as "
             "displayed, with the earlier correction (commit 9ba3690), and cross-fitted (clipped at 0). "
-            "All use the same 200 samples (600 for independence). The last column is the share of samples "
+            "All three versions use the same 200 samples (600 for independence). The last column is the "
+            "share of samples "
             "in which the displayed value is exactly 0. `python -m benchmarks.one_number` covers 80 "
             "further distributions, patterns and tables of counts.",
             "",
@@ -94,8 +96,8 @@ def page() -> str:
             "## The default measure",
             "",
             "The last table of this section gives the share of data sets in which the measure's own "
-            "permutation test (99 permutations, 5 % level) finds the link. It uses 200 data sets of 300 "
-            "rows and 100 of 1,000 rows (`python -m benchmarks.judges`). By default, pages, reports "
+            "permutation test (99 permutations, 5 % level) finds the link. The table uses 200 data sets of "
+            "300 rows and 100 of 1,000 rows (`python -m benchmarks.judges`). By default, pages, reports "
             "and the command line show the corrected `hgr_spline` and use it for selections.",
             "",
             judged(),
@@ -175,7 +177,8 @@ def told_apart() -> str:
     zero = table.set_index(["law", "truth", "rows"])["zero"]
     told = power[power["found"] >= 0.8].groupby("rows")["truth"].min()
     parts = [
-        f"With {rows:,} rows, the value is 0 in {100 * zero['independent', 0, rows]:.0f} % of samples of "
+        f"With {rows:,} rows, the displayed value of `hgr_spline` is 0 in "
+        f"{100 * zero['independent', 0, rows]:.0f} % of samples of "
         f"independent variables and in {100 * zero['gaussian', 0.1, rows]:.0f} % of Gaussian samples with an "
         "HGR of 0.1. The weakest Gaussian link that the test finds in at least 80 % of samples has an HGR of "
         f"{told[rows]:g}"
@@ -208,8 +211,9 @@ def nearest() -> str:
     where = "{}, {:,} rows".format(*shown.idxmax())
     return (
         f"On {near} of the {len(table)} rows of the table of links above, the error of the corrected "
-        f"`hgr_spline` is at most 10 % above the smallest error. Its mean error is {shown.mean():.2f} (the "
-        f"others: {means}), and its largest error is {shown.max():.2f} ({where})."
+        "`hgr_spline` is at most 10 % above the smallest error. The mean error of the corrected "
+        f"`hgr_spline` is {shown.mean():.2f} (the others: {means}), and its largest error is "
+        f"{shown.max():.2f} ({where})."
     )
 
 
@@ -230,8 +234,8 @@ def losses() -> str:
         }
     )
     return (
-        "The corrected value has a larger error than the uncorrected one if only a few rows show a link that "
-        "oscillates quickly or is local.\n\n"
+        "The corrected value has a larger error than the uncorrected value if a link oscillates quickly or "
+        "is local and there are only a few rows.\n\n"
         f"{markdown(shown)}"
     )
 

@@ -17,29 +17,29 @@ TEXT = """\
 This page is made by `python -m benchmarks.joint_tables` from `benchmarks/results/joint_*.csv`, which
 `python -m benchmarks.joint` reproduces.
 
-A price may follow a combination of attributes although it follows none of them alone. For example, it may
-rise with age for women and fall with age for men. fairdash measures such a dependence, reduces it and shows
-it.
+A price may follow a combination of attributes although it follows none of them alone. For example, a price
+may rise with age for women and fall with age for men. fairdash measures such a dependence, reduces it and
+shows it.
 
 ## Measures
 
-- For several columns, `hgr_spline` correlates u with a sum of functions: one of each column, and one of
-  each product of two columns' ranks. For several discrete columns, `hgr_witsenhausen` is exact, because it
-  compares u with the cells of their crossing.
-- `jdcov` and `ccdcov` are the joint and the concatenated distance covariance that Lee, Antonio, Avanzi,
-  Marchi and Zhou (2025, arXiv 2509.08163) penalise. By default u and every attribute have variance 1, and
-  dependence among the attributes does not count. With `form="published"` they are the squared values of the
-  authors' code.
+- For several columns, `hgr_spline` correlates u with a sum of functions. Each column has one function, and so
+  has each product of two columns' ranks. For several discrete columns, `hgr_witsenhausen` is exact, because
+  it compares u with the cells of their crossing.
+- `jdcov` and `ccdcov` are the joint and the concatenated distance covariance used as penalties by Lee,
+  Antonio, Avanzi, Marchi and Zhou (2025, arXiv 2509.08163). By default u and every attribute have variance 1,
+  and dependence among the attributes does not count. With `form="published"`, `jdcov` and `ccdcov` are the
+  squared values of the authors' code.
 - `joint_distance_correlation` is normalised to [0, 1].
 
-Several columns of 0 and 1 count as the classes of one attribute if no row has more than one 1. The next
+Several columns of 0 and 1 count as the classes of one attribute if every row has at most one 1. The next
 table gives the share of independent samples of 60 rows with p ≤ 5 %.
 
 {size}
 
-In a million rows of three Gaussians, the joint HGR by splines is {value} and the exact value is {exact}.
-The difference is {off} standard errors. Normal scores are among the functions of both sides, because
-splines of ranks do not follow a straight line into the tails.
+In a million rows of three Gaussians, the joint HGR by splines is {value} and the exact value is {exact}. The
+difference between the two values is {off} standard errors. The functions of both sides include normal scores,
+because splines of ranks do not follow a straight line into the tails.
 
 ## Penalties
 
@@ -58,10 +58,10 @@ with two classes, and with two numeric attributes.
 
 ## On the Trade-off page
 
-A run with two or three attributes shows the dependence on each attribute, on every crossing (“age × sex”)
-and on all attributes together. The dependence on a crossing is the dependence on the product of the two
-attributes' ranks. It shows what the combination adds. The dependence that you choose determines where the
-slider opens. If you choose a crossing, the page shows the averages of its cells.
+A run with two or three attributes shows the dependence on each attribute, on every crossing (“age × sex”) and
+on all attributes together. The dependence on a crossing is the dependence on the product of the two
+attributes' ranks. This dependence measures the effect of the combination alone. The dependence that you
+choose determines where the slider opens. If you choose a crossing, the page shows the averages of its cells.
 
 ## Compared with Lee et al.
 
@@ -72,12 +72,12 @@ divided by that of all predictions.
 
 {pg15}
 
-The two studies differ. Our networks have other layers, another optimiser and fewer epochs, and predict
-yearly rates weighted by exposure. The split follows their code, but the order of strata of equal size
-depends on the version of pandas. We compute the covariances on 6,000 of the validation policies. JdCov
-includes the dependence between region and gender, and this dependence is different in the 6,000 policies.
-Our λ applies to standardised columns, so compare errors at equal CCdCov or JdCov. At equal values our error
-is slightly lower. It is also lower without a penalty.
+The two studies differ. Our networks have other layers, another optimiser and fewer epochs, and they predict
+yearly rates weighted by exposure. The split follows the code of Lee et al., but the order of strata of equal
+size depends on the version of pandas. We compute the covariances on 6,000 of the validation policies. JdCov
+includes the dependence between region and gender, and the 6,000 policies have a different dependence between
+the two. Our λ applies to standardised columns, so compare the errors at equal CCdCov or JdCov. At equal
+values our error is slightly lower. Without a penalty, our error is also slightly lower.
 """
 
 

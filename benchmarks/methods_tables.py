@@ -15,24 +15,27 @@ PAGE = Path(__file__).parent.parent / "docs" / "methods.md"
 _HEAD = """# Compare methods at equal dependence
 
 This page is made by `python -m benchmarks.methods_tables` from `fairdash/views/reports/methods.csv`, which
-`python -m benchmarks.methods` reproduces. If splits are missing, the same command computes them.
+`python -m benchmarks.methods` reproduces. If splits are missing in the results, the same command computes
+them.
 
-`fd.bench` and `fairdash bench` compare methods of fair training by one protocol:
+`fd.bench` and `fairdash bench` compare methods of fair training by the following protocol:
 
 1. Every method is trained at several weights λ on the training rows of the same splits. A pilot finds the
-   weights of each of our networks and tariffs.
-2. On validation rows, the bench finds the first point of its path along λ at which the dependence is at
-   most 75, 50 and 25 % of the standard network's. Between two weights the path is a straight line.
+   weights λ for each of our networks and tariffs.
+2. On validation rows, the bench finds the first point of a method's path along λ at which the dependence is
+   at most 75, 50 and 25 % of the standard network's dependence. Between two weights the path is a straight
+   line.
 3. The error at this point is computed on test rows, as a multiple of the error of predicting the average.
 
-Dependence is measured in three ways, called readings, and no method minimises any of them. Two readings are
-measures: the randomised dependence coefficient (`hgr_rdc`) and mutual information by nearest neighbours
-(`mi_ksg`). The third is the gap of averages: the largest average prediction among ten groups along the
-sensitive attribute s, minus the smallest. The noise floor of each reading is subtracted. With several
-sensitive columns, a model is judged by the column on which its predictions depend most, and also by all
-columns together. In the second case, RDC and nearest neighbours use all columns as one vector, and the gap
-compares the cells of the crossed columns. If a simulation knows the true mean of each row, errors are
-measured against this mean. Intervals are 95 % intervals over the splits (Nadeau and Bengio 2003).
+Dependence is measured in three ways, and no method minimises any of these three values. We call these three
+values readings. Two readings are measures: the randomised dependence coefficient (`hgr_rdc`) and mutual
+information by nearest neighbours (`mi_ksg`). The third reading is the gap of averages: the largest average
+prediction among ten groups along the sensitive attribute s, minus the smallest. The noise floor of each
+reading is subtracted. With several sensitive columns, a model is judged by the column on which its
+predictions depend most, and also by all columns together. For the joint dependence, RDC and nearest
+neighbours use all columns as one vector, and the gap compares the cells of the crossed columns. If a
+simulation knows the true mean of each row, errors are measured against this mean. Intervals are 95 %
+intervals over the splits (Nadeau and Bengio 2003).
 
 ```bash
 python -m fairdash bench --dataset crime --method hgr_spline,hsic,band_ratio --splits 10
@@ -41,8 +44,8 @@ python -m fairdash bench --file prices.csv --predict price --sensitive age --met
 
 ## Add a method of your own
 
-A method is a class, or a function, that is called with λ. It returns an object with
-`fit(X, y, sensitive_features=…)` and `predict(X)`. This example is a linear model with a penalty on its
+A method is a class, or a function, that is called with λ. The method returns an object with `fit(X, y,
+sensitive_features=…)` and `predict(X)`. This example of a method is a linear model with a penalty on its
 squared covariance with s:
 
 ```python
@@ -67,11 +70,12 @@ squared covariance with s:
 ```
 
 - `lams` are the weights to try, ascending from 0. The default is 0, 0.1, 0.3, 1, 3 and 10.
-- If `predict` has a parameter `sensitive_features`, the bench passes s to it, and the table says that a
-  price needs s. If `fit` has a parameter `sample_weight`, the bench passes the exposure.
+- If `predict` has a parameter `sensitive_features`, the bench passes s to it, and the results table states
+  that the method needs s to set a price. If `fit` has a parameter `sample_weight`, the bench passes the
+  exposure.
 - With `repairs = True`, X has one column, the standard network's prediction, which the method repairs.
 
-Estimators of Fairlearn have this interface. `benchmarks/fairlearn_method.py` adds Fairlearn's adversarial
+Estimators of Fairlearn have the same interface. `benchmarks/fairlearn_method.py` adds Fairlearn's adversarial
 regressor as a method (Fairlearn 0.15.0).
 
 ## Methods compared
@@ -86,10 +90,8 @@ not verify the number of the theorem in Chzhen et al. and the weights along s in
 
 ## Results
 
-The data sets have at most {rows} rows, and `regions` has twice as many. `benchmarks/methods.py` describes
-them.
-{splits}
-The app shows the same results on its page “Which method?”.
+The data sets have at most {rows} rows, and `regions` has twice as many. `benchmarks/methods.py` describes the
+data sets. {splits} The app shows the same results on its page “Which method?”.
 
 {summary}
 
@@ -97,9 +99,9 @@ The app shows the same results on its page “Which method?”.
 | --- | --- |
 {best}
 
-The next tables give mean ranks by error, over the data sets and the readings on which the standard network
-depends. Rank 1 is the smallest error. Methods that do not reach a level in every split share the last ranks.
-Methods that need s for a price are left out.
+The next tables give mean ranks by error, over the data sets and readings in which the standard network shows
+dependence. Rank 1 means the smallest error. Methods that do not reach a level in every split share the last
+ranks. Methods that need s for a price are left out of these ranks.
 
 On sets with one sensitive attribute:
 
@@ -115,8 +117,8 @@ Some methods have no result on some data sets:
 
 In the tables below, each cell gives the error and half the width of its interval. An arrow marks an error
 that is above (↑) or below (↓) that of `{default}` on the same splits, if the interval of the difference
-excludes 0. A number in square brackets says how many splits reach the level, if not all do. “No link” means
-that the standard network's own dependence is within noise, so there is no level to reach.
+excludes 0. A number in square brackets gives the number of splits that reach the level, if some do not. “No
+link” means that the standard network's own dependence is within noise, so there is no level to reach.
 
 {tables}
 """
@@ -148,7 +150,7 @@ def page() -> str:
 def _splits(table: pd.DataFrame) -> str:
     most = table.groupby("data", sort=False)["splits"].max()
     counts = [f"{', '.join(f'`{name}`' for name in own.index)}: {count}" for count, own in most.groupby(most)]
-    few = "With so few splits, intervals are wide, and a single split gives none."
+    few = "With so few splits, intervals are wide, and a single split gives no interval."
     return f"Splits: {'; '.join(counts)}. {few}"
 
 

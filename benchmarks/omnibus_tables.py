@@ -30,30 +30,30 @@ This page is made by `python -m benchmarks.omnibus_tables` from `benchmarks/resu
 One test of several measures decides whether predictions still depend on the sensitive attribute, because
 every single measure misses some links. Pages, reports and the command line show the p-value of this test
 (`verdict_p` in a run's tables). A p-value of at most 5 % means that a link is found. The grey band of the
-front shows only the range of the displayed measure under independence. A point may be inside the band while
-another measure finds a link, and vice versa. Runs made before this test existed keep their
-old verdicts.
+front of error against dependence shows only the range of the displayed measure under independence. A point
+may be inside the band while another measure finds a link, and vice versa. Runs made before this test existed
+keep their old verdicts.
 
 ## How the test works
 
 {measures}
 
-1. u is the prediction, or the residual, and v is the sensitive attribute. All measures but the first use
+1. u is the prediction, or the residual, and v is the sensitive attribute. All measures except the first use
    functions of the ranks of u and v.
 2. v is permuted B times over all rows. If rows belong together, whole groups exchange their values. Every
    measure is computed for every order of v, including the observed order. With several splits, each measure
    is averaged over the splits, and all splits use the same permuted column.
-3. For each measure, every order gets the share of all B + 1 orders whose value is at least as large,
-   including ties. The statistic of an order is the smallest of its six shares.
+3. For each measure, every order gets the share of all B + 1 orders whose value is at least as large as its
+   own, including ties. The statistic of an order is the smallest of its six shares.
 4. The p-value is the share of the B + 1 orders whose statistic is no larger than the statistic of the
-   observed order. All orders are treated alike, so the p-value is exact if they are exchangeable.
+   observed order. All orders are treated alike, so the p-value is exact if the orders are exchangeable.
 
 With weights, the test runs twice: the weights stay with u in one run and with v in the other. The larger
-p-value counts. The test is not valid if the weight depends on both. Each sensitive column has its own
+p-value counts. The test is not valid if the weight depends on both u and v. Each sensitive column has its own
 verdict. Above {most} rows, the rows are not permuted. Instead, the products of the functions are summed with
-random signs, one per row or group. This is an approximation that improves with the number of rows. If there
-are more than {blocks} rows or groups, several of them, chosen at random, share a sign. Pages use B = {pages}
-and at most {judged} test rows. A blend of two trained models is compared with the shuffles of the
+random signs, one per row or group. This test is an approximation that improves with the number of rows. If
+there are more than {blocks} rows or groups, several of them, chosen at random, share a sign. Pages use B =
+{pages} and at most {judged} test rows. A blend of two trained models is compared with the shuffles of the
 standard model.
 
 ```python
@@ -70,55 +70,56 @@ True
 
 ```
 
-In the library, the default B is {library}, or {signs_drawn} with signs. `sample_weight=` and `groups=` have
-the same meaning as in `fd.assess_dependence`. For each of the six measures some order has the largest value,
-so p-values are rarely below 6 / (1 + B). Several tests corrected by Holm's method therefore need B = 1,999.
+In the library, the default B is {library}, or {signs_drawn} with random signs. `sample_weight=` and `groups=`
+have the same meaning as in `fd.assess_dependence`. For each of the six measures some order has the largest
+value, so p-values are rarely below 6 / (1 + B). Several tests corrected by Holm's method therefore need B =
+1,999.
 
 ## Links found, 300 rows
 
 The table gives the share of data sets in which a link is found at the 5 % level (B = {pages}), by the verdict
-and by the test of each measure alone. The last row has no link.
+and by the test of each measure alone. In the last row of the table, there is no link.
 
 {power}
 
 ## False alarms, 300 rows
 
-The table gives the share of independent data sets in which a link is found. The test promises at most 5 %.
-With weights the share is smaller, because the larger of two p-values counts. It is smallest if the weights
-depend on neither variable.
+The table gives the share of independent data sets in which a link is found. The share should be at most 5 %,
+the level of the test. With weights the share is smaller, because the larger of two p-values counts. This
+share is smallest if the weights depend on neither variable.
 
 {size}
 
 ## Signs compared with permutations, 2,000 rows
 
-The table compares both versions on the same data sets, which are smaller than those for which signs are used.
-“Linked” means that a small multiple of v is added to u. The cells give the share of data sets in which a
-link is found.
+The table compares the test with permutations and the test with random signs on the same data sets, which are
+smaller than those for which signs are used. “Linked” means that a small multiple of v was added to u. The
+cells give the share of data sets in which a link is found.
 
 {signs}
 
 ## A run's verdict: five random splits of 1,994 rows
 
-The predictions are simulated from a normal distribution with correlation ρ to the attribute. The verdict uses
-the test rows of the five splits.
+The predictions are simulated from a normal distribution with correlation ρ with the attribute. The verdict
+uses the test rows of the five splits.
 
 {splits}
 
 ## Every p-value, and what it tests
 
-Each p-value tests the hypothesis next to it. π is the price, s the attribute, Y the outcome, L the
-portfolio's loss ratio and C the factors. “Size” is the share of samples with p ≤ 5 % when the hypothesis is
-true. The sizes come from `python -m benchmarks.p_values` and from the studies on this page and on
+Each p-value tests the hypothesis next to it in the table. π is the price, s the attribute, Y the outcome, L
+the portfolio's loss ratio and C the factors. “Size” is the share of samples with p ≤ 5 % when the hypothesis
+is true. The sizes come from `python -m benchmarks.p_values` and from the studies on this page and on
 [conditional.md](conditional.md), [groups.md](groups.md) and [choosing.md](choosing.md).
 
 {places}
 
-A p-value of “no gap” remains valid if the spread follows s. It compares the mean products of y and fixed
-functions of s with their standard errors, computed by policy. The functions are waves along the rank of s
-and indicators of its ends, or differences of levels. This p-value does not come from the band of the curve,
-which allows for bias. For the criteria that are not primary, Holm's method corrects all `p_below` together,
-and all `p_above` together, before their verdicts are decided. `p_value` and `p_any_link` do not affect any
-verdict.
+The p-value of “no gap” remains valid if the spread of prices follows s. This p-value compares the mean
+products of y and fixed functions of s with their standard errors, computed by policy. The functions are waves
+along the rank of s and indicators of its ends, or differences of levels. This p-value does not come from the
+band of the curve, because that band allows for bias. For the criteria that are not primary, Holm's method
+corrects all `p_below` together, and all `p_above` together, before their verdicts are decided. `p_value` and
+`p_any_link` do not affect any verdict.
 
 With few rows and heavy tails, sizes exceed 5 %, as the table shows, because a few large losses dominate a
 mean.

@@ -58,12 +58,13 @@ def large_tables() -> list[str]:
     return [
         "## Large tables and weak claims",
         "",
-        "The batch size and the number of epochs follow from the number of rows. The next table compares "
-        "them with the settings of the older version 9ba3690: batches of 256 rows and 60 epochs "
-        "(`python -m benchmarks.portfolio`). Both train the standard network and the spline network on the "
+        "The batch size and the number of epochs depend on the number of rows. The next table compares these "
+        "settings with the settings of the older version 9ba3690: batches of 256 rows and 60 epochs (`python "
+        "-m benchmarks.portfolio`). Both versions train the standard network and the spline network on the "
         f"same {sets['splits'].min():.0f} splits. Each cell gives the excess of the new error over the old "
-        "one, with a 95 % interval, for the standard network and where the dependence is 75, 50 and 25 % of "
-        "the standard network's. Tables with the same settings in both versions have no excess.",
+        "one, with a 95 % interval, for the standard network and for the points of the front at which the "
+        "dependence is 75, 50 and 25 % of the standard network's. Tables with the same settings in both "
+        "versions have no excess.",
         "",
         markdown(pd.DataFrame({"data": portfolio["data"], **excess})),
         "",
@@ -88,8 +89,9 @@ def _beyond(openings: pd.Series) -> str:
     """Which pages open outside the middle third."""
     outside = openings.index[~openings.between(1 / 3, 2 / 3)]
     if outside.empty:
-        return "All open in the middle third."
-    return f"These open outside the middle third: {', '.join(f'`{name}`' for name in outside)}."
+        return "For all tables, the page opens in the middle third."
+    names = ", ".join(f"`{name}`" for name in outside)
+    return f"For these tables, the page opens outside the middle third: {names}."
 
 
 def seconds_by_rows() -> pd.DataFrame:
@@ -158,8 +160,8 @@ def page() -> str:
         markdown(standard_networks()),
         "",
         "The next table compares the architectures under the HGR_spline penalty on Crime, over five splits "
-        "(`python -m benchmarks.architectures`). The default is `tanh`, because at large λ its "
-        "independence generalises better to new rows.",
+        "(`python -m benchmarks.architectures`). The default architecture is `tanh`, because its predictions "
+        "on new rows are closer to independence at large λ.",
         "",
         markdown(pd.read_csv(RESULTS / "architectures.csv").round(3)),
         "",
@@ -167,11 +169,12 @@ def page() -> str:
         "",
         "This section uses Crime and 20 splits (`python -m benchmarks.crime_equal`). For each level, λ is "
         "chosen so that the mean excess of HGR_KDE and HGR_RDC over their floors equals the level (for "
-        "equalized residuals, the value of HGR_KDE). The choice uses validation rows or test rows. If it "
-        "uses test rows, all methods are equally independent there. `reached` is the value on test rows. "
+        "equalized residuals, the value of HGR_KDE). The choice of λ uses validation rows or test rows. If "
+        "the choice uses test rows, all methods are equally independent on these rows. The column `reached` "
+        "is the value on test rows. "
         "The difference is "
         "the error minus the smaller error of the older methods `hgr_spline` and `chi2_kde` (the first two "
-        "entries of an objective), ± the half width of Nadeau and Bengio's 95 % interval. Because a "
+        "rows of an objective), ± the half width of Nadeau and Bengio's 95 % interval. Because a "
         "mini-batch of 256 rows shows much dependence by chance, `cca_spline` uses up to 2,048 rows per "
         "step, which takes longer. The last column gives the seconds that one "
         "core takes per model.",
@@ -180,7 +183,8 @@ def page() -> str:
         "",
         what_residuals_cost(),
         "",
-        "The results below use the default architecture, `tanh`, and predate `cca_spline`.",
+        "The results below use the default architecture, `tanh`, and were computed before `cca_spline` "
+        "existed.",
         "",
         "## Error and dependence at the λ chosen on validation rows",
         "",
@@ -189,9 +193,9 @@ def page() -> str:
         "excess over the noise floor of the same estimator on the same rows. An excess of 0 is no evidence "
         "of dependence.",
         "",
-        "λ is chosen on validation rows, a fifth of each split's training rows. It is the λ with the "
-        "smallest error among those whose mean excess is at most 0.02 in both HGR_KDE and HGR_RDC. If no "
-        "λ reaches this, it is the λ with the least dependence (marked *).",
+        "λ is chosen on validation rows, a fifth of each split's training rows. Among the λ whose mean "
+        "excess is at most 0.02 in both HGR_KDE and HGR_RDC, the λ with the smallest error is chosen. If no "
+        "λ meets this condition, the λ with the least dependence is chosen (marked *).",
         "",
     ]
     for name, title in TITLES.items():
@@ -226,8 +230,8 @@ def page() -> str:
         "## Does dependence fall with λ?",
         "",
         "The table gives Spearman's correlation between λ and the measure for `hgr_nn`, on test rows and "
-        "as a mean over ten splits. It covers the λ at which the measure is above the 95 % quantile of "
-        "its floor. A value of −1 means that every larger λ is fairer.",
+        "as a mean over ten splits. This correlation uses only the λ at which the measure is above the 95 % "
+        "quantile of its noise floor. A value of −1 means that every larger λ is fairer.",
         "",
         markdown(pd.read_csv(RESULTS / "training_monotone.csv")),
         "",
@@ -242,18 +246,19 @@ def page() -> str:
         "",
         "The table compares 40 models trained as one stack with a loop over the same models. The loop is "
         "either the usual idiom of public code, with torch.optim.Adam and one nn.Sequential per network, or "
-        "this engine training one model at a time. The arithmetic limit is the speed-up if the loop's matrix "
-        "products ran at the rate of one large product and everything else took no time.",
+        "fairdash's own code training one model at a time. The arithmetic limit is the speed-up that would "
+        "result if the loop's matrix products ran at the rate of one large product and everything else took "
+        "no time.",
         "",
         markdown(pd.read_csv(RESULTS / "stack_vs_loop.csv").astype(object).fillna("–")),
         "",
         "## Where the time of a run goes",
         "",
-        "The figure gives the CPU seconds of one thread for each part of a run, before and after we made "
-        "runs faster in November 2026. The machine was also busy with other work (`python -m "
-        "benchmarks.parts_of_a_run`). The refined run of Crime with the page's defaults and one split "
-        f"took {parts_of_a_run().sum().iloc[0]:.1f} seconds before and "
-        f"{parts_of_a_run().sum().iloc[1]:.1f} seconds after.",
+        "The figure gives the CPU seconds of one thread for each part of a run, before and after a change "
+        "of November 2026 that made runs faster. The machine was also busy with other work (`python -m "
+        "benchmarks.parts_of_a_run`). With the page's defaults and one split, the refined run of Crime took "
+        f"{parts_of_a_run().sum().iloc[0]:.1f} seconds before the change and "
+        f"{parts_of_a_run().sum().iloc[1]:.1f} seconds after it.",
         "",
         f"![CPU seconds by part of a run, before and after]({PARTS_PICTURE.name})",
         "",
@@ -294,18 +299,18 @@ def on_a_gpu() -> list[str]:
     of_rounding = gaps[gaps.index.str.endswith("features in their seventh digit")]
     of_devices = gaps[gaps.index.str.contains("of which the gap is at")]
     return [
-        f"The next table compares a GPU ({card}) with the {cores} cores of its machine, in seconds "
+        f"The next table compares a GPU ({card}) with the {cores} CPU cores of the same machine, in seconds "
         "(`python -m benchmarks.gpu`). A GPU records the steps of a stack once, as a CUDA graph, and replays "
-        "them, so it never waits for the host. If it can't record a step, for example because a penalty "
-        "returns a number to the host, it runs the operations one at a time, and the run's notes say so. "
-        "With the same seed the GPU gives the same predictions to the last bit.",
+        "them, so it never waits for the host. If the GPU can't record a step, for example because a penalty "
+        "returns a number to the host, fairdash runs the operations one at a time, and the run's notes say "
+        "so. With the same seed the GPU gives the same predictions to the last bit.",
         "",
         markdown(both[["work", *titles]].rename(columns=titles).astype(object).fillna("–")),
         "",
-        "`estimate` is the time that fairdash expects one slow core to take. A GPU needs "
+        "The column `estimate` is the time that fairdash expects one slow core to take. A GPU needs "
         f'{start:.1f} seconds to start in a new process. `device="auto"` therefore uses a GPU if the '
-        f"estimate is at least {MIN_SECONDS_FOR_GPU:g} seconds. Otherwise it uses the CPU, and the run's "
-        "notes say why.",
+        f"estimate is at least {MIN_SECONDS_FOR_GPU:g} seconds. If the estimate is lower, fairdash uses the "
+        "CPU, and the run's notes give the reason.",
         "",
         f"The errors on both devices differ by at most {of_devices.max():.3f} of the target's variance "
         f"(`{of_devices.idxmax().split()[2].rstrip(',')}`). Long training amplifies rounding: if the "
@@ -317,8 +322,8 @@ def on_a_gpu() -> list[str]:
         "",
         "The rest of a refined run uses the CPU. With 678,000 simulated claims, the networks are trained "
         f"after {networks:.0f} seconds, and baselines and tariffs are fitted after {tariffs:.0f} seconds. "
-        f"After {found['gpu_s'][large]:.0f} seconds, {large.split()[-1].removesuffix('%')} % of the run was "
-        "done.",
+        f"After {found['gpu_s'][large]:.0f} seconds, {large.split()[-1].removesuffix('%')} % of the run's "
+        "steps were done.",
         "",
     ]
 
@@ -340,7 +345,8 @@ def what_residuals_cost() -> str:
     spread = pd.read_csv(RESULTS / "crime_spread.csv", index_col="quarter")
     lowest, highest, target = spread["residual"]["1"], spread["residual"]["4"], spread["target"]["all"]
     return (
-        "Equalized residuals cost more for every method. The standard network's root mean squared error is "
+        "Equalized residuals increase the error more than independence for every method. The standard "
+        "network's root mean squared error is "
         f"{lowest:.2f} in the lowest quarter of s and {highest:.2f} in the highest, where the target varies "
         "most. A model without s equalizes the residuals by raising the error to its highest level "
         f"everywhere. The constant's root mean squared error is {target:.3f}, so this gives an error of "

@@ -103,9 +103,10 @@ def page() -> str:
     lines = [
         "# Bad input, and what you get",
         "",
-        "`python -m docs.bad_inputs` makes this page from the marks on the tests. A message names the",
-        "column, the first five line numbers, how many cells are affected and what to do, and never quotes a cell.",
-        "Tests under `tests/ui` and `tests/browser` see the message on the page, as a user does.",
+        "`python -m docs.bad_inputs` makes this page from the marks on the tests. An error message names",
+        "the column, the first five line numbers, the number of affected cells and the remedy, and never quotes",
+        "a cell.",
+        "Tests under `tests/ui` and `tests/browser` check the message on the page, as a user sees it.",
     ]
     for section, rows in ROWS.items():
         lines += ["", f"## {section}", "", "| # | case | what you get | held by |", "|---|---|---|---|"]

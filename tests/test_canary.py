@@ -240,7 +240,7 @@ def test_delete_it_now_removes_every_trace_of_the_data(home: Path, everything: U
     assert with_canary(home) == {"uploads", "runs", "models"}
     at = open_page("data", dataset=save_source(source))
     assert "3 runs, 1 model, 1 search, 1 background computation" in said(at)
-    assert "Running work (1) is stopped first" in said(at)
+    assert "Running jobs (1) are stopped first" in said(at)
     at = calm(click(at, "Delete it now"))
     assert (with_canary(home), naming(home, source.sha256)) == (set(), [])
     assert not running.folder.exists()

@@ -193,8 +193,8 @@ def test_the_audit_page_states_the_measured_error_rates_and_durations():
     for words in (
         f"the median over 200 samples is {100 * jump.sufficiency_value:.1f} %. **",
         f"median of the measured value over 200 samples is {100 * tail.sufficiency_value:.1f} %. The",
-        f"says “below” in {tail.sufficiency_below} of the samples, instead",
-        f"For a straight line, it says “below” in {line.sufficiency_below} sample",
+        f"says “below” in {tail.sufficiency_below} of the 200 samples. At the 5 % level",
+        f"a straight line in s instead, the audit says “below” in {line.sufficiency_below} sample",
         f"above 5 % in {tail.residuals_above} of the samples with the surcharge",
     ):
         assert words in said

@@ -119,7 +119,7 @@ def test_the_command_line_acts_as_the_local_owner_unless_another_is_given(capsys
     assert main(["report", run.id, "--owner", ANNE, "--out", str(place)]) == 0
     (*_, last) = log.read(run.folder).events
     assert (last.who, last.what, last.details["file"]) == (ANNE, "exported", "report.html")
-    assert b"Who did what with this run" in place.read_bytes()
+    assert b"Log of this run" in place.read_bytes()
 
 
 #: What opens or lists something that has an owner.

@@ -521,8 +521,9 @@ def in_short(names: Iterable[str]) -> dict[str, Any]:
     reached, total = [each.reached for each in both], [each.total for each in both]
     verdict = "Yes" if reached == total else "In part" if any(reached) else "No"
     said = [
-        f"On {title_of(name)} we reach {_in_words(strict)} of the paper's fairness values at its error, and "
-        f"{_in_words(share)} if errors are shares of a constant prediction's, which we added afterwards."
+        f"On {title_of(name)} we reach {_in_words(strict)} of the paper's fairness values at the paper's "
+        "error. If errors are divided by the error of a constant prediction, a comparison that we added "
+        f"afterwards, we reach {_in_words(share)} of these values."
         for name, (strict, share, _) in found.items()
     ]
     if left_out:

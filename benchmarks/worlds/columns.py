@@ -247,14 +247,18 @@ COLUMNS = (
         q3=(
             *(near(f"{name}_s10_s90", 0.8 * G, 0.012) for name in ("gap", "earned")),
             near("left_s10_s90", 0, 0.012),
-            says("A blank may mean no claim"),
+            says("An empty cell may mean no claim"),
         ),
         q4=NO_COST[4],
-        q5=(*EARNED[5][:3], near("loss_ratio", 2 * LOSS_RATIO, 0.006), says("A blank may mean no claim")),
+        q5=(
+            *EARNED[5][:3],
+            near("loss_ratio", 2 * LOSS_RATIO, 0.006),
+            says("An empty cell may mean no claim"),
+        ),
         q7=(
             near("paid_above_mean_per_head", G / 4, 0.005),
             near("paid_above_of_all", 0, 0.002),
-            says("A blank may mean no claim"),
+            says("An empty cell may mean no claim"),
         ),
         # Half of the rows are left to learn from.
         q8=(

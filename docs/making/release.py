@@ -36,7 +36,8 @@ _SBOM, _CONDA = "cyclonedx-bom==7.5.0", "py-rattler-build==0.73.0"
 
 
 def check(folder: Path) -> tuple[Path, Path]:
-    """Check the wheel and the source distribution in a folder, and return them; SystemExit says what is wrong."""
+    """Check the wheel and the source distribution in a folder, and return them; SystemExit says what is "
+    "wrong."""
     wheels, sources = sorted(folder.glob("*.whl")), sorted(folder.glob("*.tar.gz"))
     if len(wheels) != 1 or len(sources) != 1:
         raise SystemExit(f"One wheel and one source distribution are expected in {folder}.")
@@ -60,7 +61,8 @@ def check(folder: Path) -> tuple[Path, Path]:
 
 
 def install_and_ask(wheel: Path) -> tuple[str, pd.DataFrame, str]:
-    """Install the wheel where nothing is yet; its version, what came with it, and what `uvx` prints of an audit."""
+    """Install the wheel where nothing is yet; its version, what came with it, and what `uvx` prints of an "
+    "audit."""
     with tempfile.TemporaryDirectory() as folder:
         fresh = Path(folder, "fresh")
         python = fresh / ("Scripts" if sys.platform == "win32" else "bin") / "python"
@@ -110,7 +112,8 @@ def _licence(stated: list[dict[str, Any]]) -> str:
 
 
 def recipe(source: Path) -> str:
-    """A recipe for conda (rattler-build's format) that builds the source distribution; nobody has built it yet."""
+    """A recipe for conda (rattler-build's format) that builds the source distribution; nobody has built it "
+    "yet."""
     about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project, python = about["project"], f"python {about['project']['requires-python']}"
     spaced = [each.replace(">=", " >=") for each in project["dependencies"]]
@@ -160,7 +163,7 @@ def main(folder: Path) -> None:
     """Carry all of it out, and say what is fit."""
     wheel, source = check(folder.resolve())
     version, core, said = install_and_ask(wheel)
-    if version != f"fairdash {__version__}" or "Does the price follow it?" not in said:
+    if version != f"fairdash {__version__}" or "Does the price follow the attribute?" not in said:
         raise SystemExit(f"The installed command says {version!r} and {said!r}.")
     with tempfile.TemporaryDirectory() as place:
         every = licences(Path(sys.executable), Path(place, "all.json"))
@@ -175,7 +178,8 @@ def main(folder: Path) -> None:
     if unstated["core"]:
         raise SystemExit(f"No licence is stated by {', '.join(unstated['core'])}.")
     print(
-        f"{version}: fit for a release; nothing was uploaded. {len(core)} packages in the core, {len(every)} here."
+        f"{version}: fit for a release; nothing was uploaded. {len(core)} packages in the core, {len(every)} "
+        "here."
     )
     print(f"Read the licence yourself of: {', '.join(unstated['all']) or 'none'}")
 

@@ -368,10 +368,10 @@ def _named(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
 
 
 _VERDICTS = {
-    BELOW: "The data show that this is below {delta}.",
-    ABOVE: "The data show that this is above {delta}.",
-    UNDECIDED: "The data do not show whether this is below or above {delta}. The smallest gap that they "
-    "could rule out is {smallest}{rows}.",
+    BELOW: "The data show that this value is below {delta}.",
+    ABOVE: "The data show that this value is above {delta}.",
+    UNDECIDED: "The data do not show whether this value is below or above {delta}. The smallest gap that "
+    "these rows could rule out is {smallest}{rows}.",
 }
 
 

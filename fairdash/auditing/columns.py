@@ -84,7 +84,7 @@ def check_names(frame: pd.DataFrame, columns: Columns) -> None:
     for role, name in roles.items():
         is_free(name, role, "Name another column.")
         seen[name] = role
-    among = "Rows equal in this column do not differ. Leave it out of the factors."
+    among = "Rows with the same value in this column do not differ. Leave it out of the factors."
     for name in columns.controls:
         is_free(name, "controls", among, but="groups")
     for name in columns.features or ():
@@ -141,7 +141,7 @@ def check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
         if role == "sensitive" and as_classes(column) is not None:
             continue
         if not (is_numeric_dtype(column) or is_bool_dtype(column)) or np.iscomplexobj(column.to_numpy()):
-            what = "it does not hold numbers only"
+            what = "the column does not hold numbers only"
             hint = "Choose a column of numbers, or turn it into numbers first (a date into a year or an age)."
             problems.append(Problem(what=what, hint=hint, column=name))
             continue
@@ -171,23 +171,23 @@ def check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) 
     for role in ("price", "candidate"):
         if role in numbers:
             mean, size = float(weight @ known[role]), float(weight @ np.abs(known[role]))
-            what = "its mean must be above zero, because gaps are shares of the mean"
+            what = "the column's mean must be above zero, because gaps are shares of the mean"
             checks.require(mean > 0, getattr(columns, role), what, hint)
-            what = "its mean is almost zero beside its values, and gaps are shares of the mean"
+            what = "the column's mean is almost zero beside its values, and gaps are shares of the mean"
             checks.require(mean <= 0 or mean >= MIN_MEAN * size, getattr(columns, role), what, hint)
-    what, hint = "it has the same value in every row", "Choose a column with several values."
+    what, hint = "the column has the same value in every row", "Choose a column with several values."
     checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, what, hint)
     for role in ("outcome", "expected_cost"):
         if role in numbers:
-            what = "it adds up to 0 or less, so the price can't be compared with it"
+            what = "the column adds up to 0 or less, so the price can't be compared with it"
             hint = "Choose another column, or leave it out."
             adds_up, seen = float(weight @ known[role]) > 0, int((known[role] != 0).sum())
             checks.require(adds_up, getattr(columns, role), what, hint)
-            what = f"it is nonzero in only {counted(seen, 'row')}, too few for cross-fitting"
+            what = f"the column is nonzero in only {counted(seen, 'row')}, too few for cross-fitting"
             checks.require(not adds_up or seen >= _MIN_COSTS, getattr(columns, role), what, hint)
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
-            same = f"it is a linear function of “{getattr(columns, role)}” in every row"
+            same = f"the column is a linear function of “{getattr(columns, role)}” in every row"
             hint = "Choose later payments, such as claims, or leave the outcome out."
             both = np.isfinite(numbers["outcome"]) & np.isfinite(numbers[role])
             is_copy = _is_line_of(numbers["outcome"][both], numbers[role][both])
@@ -230,7 +230,7 @@ def with_codes(
     coded = classes_of(used[name])
     if (why := why_no_classes(coded)) is not None and len(used) >= fewest:
         hint = "Merge classes, or choose another column."
-        raise DataError.of(f"it is read as classes, and {why}", hint, column=name)
+        raise DataError.of(f"the column is treated as classes, and {why}", hint, column=name)
     notes.extend(coded.merged_in_words(name))
     return used.assign(**{name: coded.codes.astype(float)}), coded.names
 
@@ -253,7 +253,7 @@ def probabilities_of(
         return pd.DataFrame(index=range(int(rows.sum()))), np.full(int(rows.sum()), -1, dtype=np.intp)
     if len(chosen) < 2 or not all(is_numeric_dtype(frame[name]) for name in chosen):
         raise DataError.of(
-            "Probabilities of classes are several columns of numbers",
+            "Probabilities of classes must be several columns of numbers",
             "Name a column for each class, including the last one.",
             column="probabilities",
         )
@@ -280,7 +280,7 @@ def probabilities_of(
         if (unknown := ~labels.isin(place.keys()).to_numpy()).any():
             raise DataError.of(
                 f"{counted(int(unknown.sum()), 'row')} of a class that has no column of probabilities",
-                f"Its classes are {few(names)}. Empty cells are unknown classes.",
+                f"The known classes are {few(names)}. Empty cells count as unknown classes.",
                 column=columns.known_class,
             )
         known = labels.map(place).to_numpy().astype(np.intp)
@@ -297,8 +297,8 @@ def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns
     sentence = f"{UNITS}: “{columns.outcome}” is {_in_per_cent(paid / held)} of “{columns.price}”."
     if price.max() <= _MAX_LOG and _LOWEST <= (of_exp := paid / float(mass @ np.exp(price))) <= _HIGHEST:
         return [
-            f"{sentence} It is {_in_per_cent(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
-            "logarithm. Audit exp of it, or choose the link “log” for a model."
+            f"{sentence} The outcome is {_in_per_cent(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
+            "logarithm. Audit the exponential of the price, or choose the link “log” for a model."
         ]
     if paid < held and (_are_counts(cost) or _are_counts(cost * weight)):
         return [
@@ -310,7 +310,7 @@ def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns
     likely = f" {name} differ by a factor of {_BETWEEN[name]:,}."
     return [
         f"{sentence}{likely if abs(math.log(_BETWEEN[name]) - off) < math.log(_NEAR) else ''} "
-        "Give both in the same unit of money and exposure."
+        "State both amounts in the same unit of money and exposure."
     ]
 
 
@@ -338,8 +338,8 @@ def price_in_words(price: Array, weight: Array, columns: Columns) -> list[str]:
         if _LIKE_TOTAL[0] <= slope <= _LIKE_TOTAL[1] and slope * years.std() >= _FOLLOWS * logs.std():
             sentences.append(
                 f"{UNITS}: “{columns.price}” grows with the exposure “{columns.exposure}” as a total over it "
-                "does. fairdash treats it as an amount per unit of exposure. If it is a total, name it among "
-                "the totals."
+                "does. fairdash treats it as an amount per unit of exposure. If this column is a total, name "
+                "it among the totals."
             )
     return sentences
 

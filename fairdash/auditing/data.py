@@ -82,8 +82,8 @@ class Measured:
             return f"A joint test of several measures finds no link of any kind{between} {p}."
         if self.found.p_value > LEVEL:
             return (
-                f"A joint test of several measures finds a link{between} {p}. The averages do not show it, "
-                "but the spread may."
+                f"A joint test of several measures finds a link{between} {p}. The averages do not show this "
+                "link, but the spread may."
             )
         return f"A joint test of several measures also finds a link{between} {p}."
 
@@ -175,7 +175,7 @@ class AuditData:
         for name in dict.fromkeys(name for role in roles for name in columns.of(role)):
             if count := int((complete & self.frame[name].isna().to_numpy()).sum()):
                 rows = f"{counted(count, 'row')} in which it is missing"
-                blank = " A blank may mean no claim: write 0 there." if name == columns.outcome else ""
+                blank = " An empty cell may mean no claim: write 0 there." if name == columns.outcome else ""
                 sentences.append(f"Figures that use “{name}” leave out {rows}.{blank}")
         return tuple(sentences)
 
@@ -427,7 +427,7 @@ def _not_judged(data: AuditData) -> str:
     if not (rest := int((~np.isin(table.sensitive, data.basis.at)).sum())):
         return ""
     return (
-        f"{counted(rest, 'row')} of {table.n:,} lie in cells of “{table.columns.sensitive}” with fewer than "
+        f"{counted(rest, 'row')} of {table.n:,} are in cells of “{table.columns.sensitive}” with fewer than "
         f"{MIN_SHOWN} rows or policies. These cells are not judged."
     )
 

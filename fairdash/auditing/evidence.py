@@ -152,7 +152,7 @@ def read_part(place: Path, name: str) -> bytes:
             if plan.sha256.get(name) != sha256(files[name]):
                 raise StorageError.of(
                     f"{name} in {place} does not match its plan.json",
-                    "It was altered. Use the original zip.",
+                    "It was altered. Use the original zip file.",
                 )
         return files[name]
 
@@ -174,7 +174,8 @@ def _errors_of_reading(place: Path, what: str = "audit") -> Iterator[None]:
         raise
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StorageError.of(
-            f"The {what} in {place} can't be read", "It is damaged or from another version. Create it again."
+            f"The {what} in {place} can't be read",
+            "The zip file is damaged or from another version. Create it again.",
         ) from error
 
 

@@ -136,7 +136,7 @@ def noise_in_words(gap: Gap, mean: float) -> str:
     """Describe in a sentence whether a gap could be noise."""
     floor = percent(gap.floor / mean)
     if gap.p_value <= LEVEL:
-        return f"This is more than noise, which alone gives about {floor} ({p_equals(gap.p_value)})."
+        return f"The gap exceeds noise, which alone gives about {floor} ({p_equals(gap.p_value)})."
     return f"Noise alone gives a gap of about {floor}, so this gap may be noise ({p_equals(gap.p_value)})."
 
 

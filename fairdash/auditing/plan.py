@@ -35,7 +35,7 @@ class Columns:
     exposure: str | None = option(None, "Exposure", "The weight of a row, such as the years a policy ran.")
     outcome: str | None = option(
         *(None, "Outcome"),
-        "Claims or their cost. With it, the audit tests whether cost justifies the price.",
+        "Claims or their cost. With an outcome, the audit tests whether cost justifies the price.",
     )
     expected_cost: str | None = option(
         None, "Expected cost", "Your own estimate of the expected outcome, used instead of averages."
@@ -48,20 +48,20 @@ class Columns:
     )
     controls: tuple[str, ...] = option(
         *((), "Legitimate factors"),
-        "Columns that may justify differences. The audit also compares rows that are equal here.",
+        "Columns that may justify differences. The audit also compares rows that are equal in these columns.",
         word="control",
     )
     totals: tuple[str, ...] = option(
-        *((), "Columns with totals"), "Sums over the exposure: the audit divides them by it.", word="total"
+        *((), "Columns with totals"), "The audit divides these totals by the exposure.", word="total"
     )
     features: tuple[str, ...] | None = option(
         *(None, "Rating factors of the price"),
-        "Models of price and outcome learn from these columns. Leave out what is unknown when pricing.",
+        "Models of price and outcome learn from these columns. Leave out columns unknown at pricing.",
         word="feature",
     )
     also: tuple[str, ...] = option(
         *((), "Further sensitive attributes"),
-        "The audit treats each like the first, and corrects verdicts for their number.",
+        "The audit treats each of these attributes like the first, and corrects verdicts for their number.",
         word="sensitive",
     )
     coverage: str | None = option(
@@ -69,7 +69,7 @@ class Columns:
     )
     probabilities: tuple[str, ...] = option(
         *((), "Probabilities of classes"),
-        "Probabilities of classes such as race, computed elsewhere. They add up to 1 in each row.",
+        "Probabilities of classes such as race, from another source. In each row they add up to 1.",
         word="probability",
     )
     known_class: str | None = option(
@@ -191,7 +191,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
         for each in (
             Question(
                 1,
-                "Does the price follow it?",
+                "Does the price follow the attribute?",
                 (
                     "curve",
                     "candidate_curve",
@@ -206,14 +206,14 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
             Question(2, "Where?", ("curve", "dearest_curve", "crossed"), "dependence:where"),
             Question(
                 3,
-                "Is it justified by cost?",
+                "Does cost justify the difference?",
                 ("bridge_points",),
                 "decomposition:is_it_earned",
                 uses=("cost",),
             ),
             Question(
                 number=4,
-                title="Does it hold among equals?",
+                title="Does the difference remain among equals?",
                 tables=("controlled_curve",),
                 implementation="decomposition:among_equals",
                 needs="controls",
@@ -255,7 +255,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
             ),
             Question(
                 number=9,
-                title="How certain is this?",
+                title="How certain are the answers?",
                 tables=("power", "missing_by_price", "reliability", "reliability_curve"),
                 implementation="power:how_sure",
             ),
@@ -361,14 +361,15 @@ class AuditPlan:
     )
     max_gap: float = option(
         *(0.05, "Largest acceptable gap, in % of the mean price"),
-        "The gap is the highest minus the lowest average price. Choose it before you see a result.",
+        "The gap is the highest minus the lowest average price. Choose the gap before you see a result.",
         within="(0, 1)",
         unit="%",
         step=0.005,
     )
     reliability: tuple[float, ...] = option(
         *((), "Reliability of the sensitive attribute, if measured or imputed with error (optional)"),
-        "The share of its variance that is not error. The audit then also corrects for the error.",
+        "The reliability is the share of the attribute's variance that is not error. With a reliability "
+        "below 1, the audit also corrects for the error.",
         within="(0, 1]",
         step=0.05,
     )
@@ -381,7 +382,7 @@ class AuditPlan:
         needs="outcome",
     )
     questions: tuple[int, ...] = option(
-        tuple(QUESTIONS), "", "Number of a question to answer. By default, all are answered.", word="question"
+        tuple(QUESTIONS), "", "Number of a question to answer. The default is all questions.", word="question"
     )
     random_state: int | None = option(0, "", "Seed of all random draws.", within="[0, inf)")
     written: str = ""

@@ -38,9 +38,9 @@ _PRIMARY = {
     "{along} exceeds the lowest by {value} of the mean price",
 }
 _DECIDED = {
-    BELOW: "The data show that this is below the allowed {delta}.",
-    ABOVE: "The data show that this is above the allowed {delta}.",
-    UNDECIDED: "The data do not show whether this is below or above the allowed {delta}.",
+    BELOW: "The data show that this value is below the allowed {delta}.",
+    ABOVE: "The data show that this value is above the allowed {delta}.",
+    UNDECIDED: "The data do not show whether this value is below or above the allowed {delta}.",
 }
 #: Short names of verdicts.
 IN_SHORT = {

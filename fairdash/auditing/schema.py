@@ -161,21 +161,21 @@ class Content:
 def read_tables(stored: Content) -> dict[str, pd.DataFrame]:
     """Return the tables of an audit's content, including the table of figures."""
     rows = {**stored.tables, "figures": stored.figures}
-    require(rows.keys() <= TABLES.keys(), "it has an unknown table")
+    require(rows.keys() <= TABLES.keys(), "the audit has an unknown table")
     tables = {name: read_records(each, TABLES[name]) for name, each in rows.items()}
     figures = tables["figures"]
     judged = set(figures.loc[figures["quantity"] == GAP, "measure"])
     is_once = not figures.duplicated(["question", "measure", "quantity", "unit"]).any()
-    require(is_once and stored.plan.criterion in judged, "it lacks a verdict, or has one twice")
-    require(judged <= CRITERIA.keys(), "it has an unknown criterion")
-    require(len(tables["curve"]) > 1, "its curve has no points")
+    require(is_once and stored.plan.criterion in judged, "the audit lacks a verdict, or has one twice")
+    require(judged <= CRITERIA.keys(), "the audit has an unknown criterion")
+    require(len(tables["curve"]) > 1, "the audit's curve has no points")
     return tables
 
 
 def read_plan_file(content: bytes, *, max_bytes: int) -> PlanFile:
     """Read plan.json, or raise ValueError or FairdashError if its content is not a plan of fairdash."""
     plan = _fields(PlanFile, read_json(content, most_bytes=max_bytes))
-    require(plan.fairdash_audit == FORMAT, "it is from another version")
+    require(plan.fairdash_audit == FORMAT, "the plan is from another version")
     from_plain(Origin, plan.origin)
     return plan
 
@@ -187,23 +187,25 @@ def read_content(content: bytes, *, max_bytes: int) -> Content:
     judged = set(names[len(columns.also) :])
     # A crossing may be missing, because some crossings can't be judged.
     crossings = [name for each in columns.crossings if (name := crossing_name(each)) in judged]
-    require(names == [*columns.also, *crossings], "its attributes are not the plan's")
+    require(names == [*columns.also, *crossings], "the audit's attributes are not the plan's")
     for each in (content_read, *content_read.others):
         _check(each)
     return content_read
 
 
 def _fields(kind: type[Record], values: Any) -> Record:
-    require(isinstance(values, dict), "it is not an object")
+    require(isinstance(values, dict), "the audit is not an object")
     return from_plain(kind, values)
 
 
 def _check(audit: Content) -> None:
     """Raise a SchemaError if a table that an answer names is missing."""
-    require(audit.verdict in (BELOW, ABOVE, UNDECIDED), "its verdict is unknown")
-    require(1 <= audit.n_units <= audit.n and audit.mean_price > 0, "its rows or its mean are not valid")
-    require("curve" in audit.tables, "it lacks its curve")
+    require(audit.verdict in (BELOW, ABOVE, UNDECIDED), "the audit's verdict is unknown")
+    require(
+        1 <= audit.n_units <= audit.n and audit.mean_price > 0, "the audit's rows or its mean are not valid"
+    )
+    require("curve" in audit.tables, "the audit lacks its curve")
     named = {name for each in audit.answers for name in each.tables}
     named |= set() if audit.since is None else {MOVED, MOVED_CURVE}
-    require(named <= audit.tables.keys(), "it lacks a table of an answer")
+    require(named <= audit.tables.keys(), "the audit lacks a table of an answer")
     from_plain(Origin, audit.origin)

@@ -390,7 +390,7 @@ def complete_rows(frame: pd.DataFrame, columns: Columns) -> tuple[NDArray[np.boo
             notes.append(f"fairdash leaves out {counted(int(idle.sum()), 'row')} with no exposure.")
             lost = 0.0 if columns.outcome is None else float(frame.loc[idle, columns.outcome].sum())
             if lost:
-                notes[-1] += f" “{columns.outcome}” adds up to {amount(lost)} in them."
+                notes[-1] += f" “{columns.outcome}” adds up to {amount(lost)} in these rows."
     return complete, notes
 
 
@@ -410,7 +410,7 @@ def _capped(outcome: Array, weight: Array, cap: float, columns: Columns, notes: 
     removed = float(total @ np.maximum(known - cap, 0) / max(float(total @ known), 1e-300))
     notes.append(
         f"“{columns.outcome}” is capped at {amount(cap)} in {counted(int(above.sum()), 'row')}. The cap "
-        f"removes {percent(removed)} of its sum."
+        f"removes {percent(removed)} of the column's sum."
     )
     return np.minimum(outcome, cap)
 

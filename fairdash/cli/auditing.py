@@ -46,7 +46,10 @@ def compare_repeated(now: Findings, before: Findings) -> str:
     if now.files()[CONTENT] == before.files()[CONTENT]:
         return "The answers and tables equal those of the evidence byte for byte."
     if now.origin.get("rows_sha256") != before.origin.get("rows_sha256"):
-        return "The rows are not those of the evidence. Give its file, or compare samples with --against."
+        return (
+            "The rows are not those of the evidence. Give the file of the evidence, or compare samples with "
+            "--against."
+        )
     return " ".join(
         _sentences(dict(_values_by_path(before.to_dict(), ())), dict(_values_by_path(now.to_dict(), ())))
     ) + _made_with(now, before)
@@ -65,7 +68,7 @@ def _sentences(old: dict[tuple[str, ...], Any], new: dict[tuple[str, ...], Any])
     if gaps[worst] == 0:
         yield "All numbers equal those of the evidence."
     elif math.isinf(gaps[worst]):
-        yield f"More than numbers differs from the evidence, first “{where}”."
+        yield f"Not only numbers differ from the evidence; the first difference is “{where}”."
     else:
         yield f"The numbers differ by at most {gaps[worst]:.1g} of the largest in their column:"
         yield f"“{where}” was {old[worst]:.6g} and is {new[worst]:.6g}."
@@ -189,13 +192,13 @@ def audit(
         asked = plan_of(**({"sensitive": ()} | named))
     if "model" in before:
         if model is None:
-            raise OptionError.of("The plan audits a model", "Name its file, too.", column="model")
+            raise OptionError.of("The plan audits a model", "Name the model's file, too.", column="model")
         of_file = from_plain(ModelFile, before["model"]).options
         on_model = {
             name: of_file[name] if on_model[name] in (None, "auto") else on_model[name] for name in of_file
         }
     if on_model["customer"] is not None and model is None:
-        hint = "Name its file with --model."
+        hint = "Name the model's file with --model."
         raise OptionError.of("Only a model's price can be explained", hint, column="customer")
     pdf = pdf or (out is not None and out.suffix.lower() == ".pdf")
     places = _places(template, on_model["customer"], out, pdf=pdf)
@@ -308,7 +311,7 @@ def models(file: Path, /, *, as_json: AsJson = False) -> int:
 
 def _rule_in_words(rule: Rule) -> str:
     what = f"--template {rule.id}" if rule.headings else "No template"
-    return f"{rule.id}: {rule.title} ({rule.version}). Looked up {rule.looked_up}. {what}."
+    return f"{rule.id}: {rule.title} ({rule.version}). Sources looked up on {rule.looked_up}. {what}."
 
 
 def _table(

@@ -198,7 +198,7 @@ def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]
         checks.require(
             is_numeric_dtype(column) or is_bool_dtype(column),
             str(column.name),
-            "This column does not hold numbers only",
+            "This column must hold numbers only",
             "Choose a column of numbers, or turn it into numbers first.",
         )
     checks.finish()
@@ -229,7 +229,7 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
         checks.require(
             n == 0 or column[counting].nunique() > 1,
             str(column.name),
-            "It has the same value in every complete row, so dependence on it is undefined",
+            "The column has the same value in every complete row, so dependence on it is undefined",
             "Choose a column that varies.",
         )
     checks.finish()

@@ -43,10 +43,10 @@ def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
         f"{each['objective']}"
         for each in about
     ]
-    lines = lines or ["No run yet. Train one in the app: fairdash app."]
+    lines = lines or ["No run yet. Train a run in the app: fairdash app."]
     say({"runs": about, "damaged": listed.damaged}, lines, as_json=as_json)
     if listed.damaged and not as_json:
-        print(f"Can't be read: {', '.join(listed.damaged)}. Others are not affected.", file=sys.stderr)
+        print(f"Can't be read: {', '.join(listed.damaged)}. Other runs are not affected.", file=sys.stderr)
 
 
 @runs.command
@@ -125,7 +125,7 @@ def delete(
         print(what_goes(going))
     if not yes:
         if as_json or not sys.stdin.isatty():
-            raise OptionError.of("there is no terminal to ask", "Add --yes to delete it.", column="yes")
+            raise OptionError.of("there is no terminal to ask", "Add --yes to delete the run.", column="yes")
         if input("Delete it? [y/N] ").strip().lower() not in ("y", "yes"):
             print("Nothing was deleted.")
             return 1

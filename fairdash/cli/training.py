@@ -115,7 +115,7 @@ class DataOptions:
         if self.dataset is not None and self.file is None:
             return self._of_the_catalogue(self.dataset)
         if self.dataset is not None or self.file is None:
-            raise OptionError.of("One table is needed", "Name it with --dataset, or with --file.")
+            raise OptionError.of("One table is needed", "Name the table with --dataset, or with --file.")
         if self.predict is None or not self.sensitive:
             raise OptionError.of(
                 "A file needs a target and a sensitive column",
@@ -165,7 +165,7 @@ class DataOptions:
         if options:
             raise OptionError.of(
                 f"{', '.join(options)} applies to a file only: “{dataset}” has its own roles",
-                "Name a file with --file, or leave it out.",
+                "Name a file with --file, or leave this option out.",
             )
         return load_dataset(dataset)
 

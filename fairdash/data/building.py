@@ -280,7 +280,7 @@ class _Table(NamedTuple):
         if column == self.roles.weight and target in outcomes:
             lost = float(np.nansum(outcomes[target].to_numpy()[out]))
             if np.isfinite(lost) and lost:
-                self.notes.append(f"“{target}” adds up to {lost:,.6g} in them.")
+                self.notes.append(f"“{target}” adds up to {lost:,.6g} in these rows.")
 
     def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
         """Add notes on a total over the exposure: on negative amounts, or that it is not divided.
@@ -417,7 +417,7 @@ def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None
     done = {
         FLOOR: "They count as 0.",
         DROP_NEGATIVE: "These rows are left out.",
-    }.get(kind or "", "They are used unchanged. Only squared error can learn from them.")
+    }.get(kind or "", "These amounts are used unchanged. Only squared error can learn from such amounts.")
     return (
         f"“{target.name}” is below zero in {counted(n_below, 'row')}{where}, and adds up to "
         f"{amount(float(target[below].sum()))} there. {done}"

@@ -161,7 +161,7 @@ class CatalogueEntry:
         if self.bring:
             if folder is None:
                 raise DownloadError.of(f"{self._file} is not on this machine", self.how_to_bring())
-            return read_verified(folder, self.files, hint=f"Delete it. {self.how_to_bring()}")
+            return read_verified(folder, self.files, hint=f"Delete the file. {self.how_to_bring()}")
         if folder is None:
             folder = cache_folder(self.folder)
             advice = (

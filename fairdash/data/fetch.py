@@ -125,7 +125,7 @@ def read_verified(
     folder: Path,
     checksums: Mapping[str, str],
     *,
-    hint: str = "Delete it and try again; it is then fetched from the publisher.",
+    hint: str = "Delete the file and try again; it is then fetched from the publisher.",
 ) -> dict[str, bytes]:
     """Read the files of a data set and compare each with the published version.
 

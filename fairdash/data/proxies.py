@@ -153,7 +153,9 @@ def ranking_steps(
     column = dataset.roles.sensitive[0] if sensitive is None else sensitive
     if column not in dataset.sensitive:
         raise OptionError.of(
-            "there is no such sensitive column", "Choose one of the data set's.", column="sensitive"
+            "there is no such sensitive column",
+            "Choose one of the data set's sensitive columns.",
+            column="sensitive",
         )
     if max_rows < 50:
         raise OptionError.of("too few rows to measure", "Give at least 50.", column="max_rows")

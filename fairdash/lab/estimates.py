@@ -76,7 +76,7 @@ def published_way(measure: Measure) -> str | None:
         "hgr_kde": "grid cut off at ±2.5 standard deviations",
         "chi2_kde": "grid cut off at ±2.5 standard deviations",
         "hgr_rdc": "as in a Python port: ties are ranked in file order, sorted by V (the authors' R code "
-        "averages them)",
+        "averages the ranks of ties)",
     }.get(measure.id)
 
 

@@ -79,7 +79,8 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
             question="How does a predictor become fair?",
             guesses=("It forgets age", "An adversary looks for a link", "It adds noise"),
             right="An adversary looks for a link",
-            learned="An adversary trains a predictor to be fair. A new estimator then judges it.",
+            learned="An adversary trains a predictor to be fair. A new estimator then measures the remaining "
+            "link.",
         ),
         "5": LessonScene(
             title="5 Who pays?",
@@ -176,11 +177,11 @@ def curve_sentence(points: Points) -> str:
     if abs(pearson) < 0.1:
         return values + (
             "A price can follow age without correlation: the rise on one side cancels the fall on the other. "
-            "HGR transforms both variables first. It is 0 only if there is no link."
+            "HGR transforms both variables first. HGR is 0 only if there is no link."
         )
     if hgr - abs(pearson) < 0.05:
-        return values + "The curve is nearly straight, and both measures agree. Bend it until they differ."
-    return values + "Correlation sees only the straight part of the link. Can you bring it to 0?"
+        return values + "The curve is nearly straight, and both measures agree. Bend the curve more."
+    return values + "Correlation sees only the straight part of the link. Can you bring the correlation to 0?"
 
 
 def _place(age: float) -> float:
@@ -225,9 +226,9 @@ def straight_sentence(points: Points, share: float) -> str:
         return f"**After {share:.0%} of the way the slope is {signed(slope)}.** f and g act on both axes."
     ada, ben = x[: len(PEOPLE)]
     return (
-        f"**After f and g the cloud lies along a line. Its slope is {signed(slope)} on these "
-        f"{CURVE_ROWS} rows, and the exact one is HGR = {hgr:.2f}.** No other two functions make it steeper. "
-        f"f moves Ada to {signed(ada)} and Ben to {signed(ben)}."
+        f"**After f and g the cloud lies along a line. The slope of this line is {signed(slope)} on these "
+        f"{CURVE_ROWS} rows, and the exact one is HGR = {hgr:.2f}.** No other two functions make the line "
+        f"steeper. f moves Ada to {signed(ada)} and Ben to {signed(ben)}."
     )
 
 
@@ -317,8 +318,8 @@ def duel_sentence(frozen: bool, step: int) -> str:
     )
     if frozen and step > FROZEN_AT:
         return sentence + (
-            f" The adversary stopped learning at step {FROZEN_AT}. The predictor has moved away from what "
-            "it learned, so its value says little about the remaining link."
+            f" The adversary stopped learning at step {FROZEN_AT}. The predictor has changed since then, so "
+            "the adversary's value says little about the remaining link."
         )
     return sentence
 

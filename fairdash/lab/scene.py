@@ -198,8 +198,8 @@ SCENES: tuple[Example, ...] = (
         id="fast_cosine",
         measure="hgr_kde",
         button="a fast cosine",
-        look_at="Ten waves are finer than the kernel's bandwidth. HGR_KDE averages them out and stays at its "
-        "noise floor. So do χ²_KDE, RDC and all other estimators limited to slow functions.",
+        look_at="Ten waves are finer than the kernel's bandwidth. HGR_KDE averages the waves out and stays "
+        "at its noise floor. χ²_KDE, RDC and all other estimators limited to slow functions do the same.",
         scene=Scene(pattern="fast_cosine", noise=0.5, seed=3),
         also=("distance_correlation", "hsic", "chsic", "kcca"),
     ),
@@ -219,8 +219,8 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_rdc",
         button="ties",
         look_at="Nine rows in ten have the same U, and V is independent of it. The open diamond is RDC with "
-        "the ordinal ranks of a Python port. It ranks tied rows in file order, here sorted by V, and finds "
-        "a strong link. With average ranks, as in its authors' R code, RDC stays at its noise floor.",
+        "the ordinal ranks of a Python port. This port ranks tied rows in file order, here sorted by V, and "
+        "finds a strong link. With average ranks, as in its authors' R code, RDC stays at its noise floor.",
         scene=Scene(pattern=NO_LINK, noise=2.0, ties=0.9, seed=4),
     ),
     Example(
@@ -228,7 +228,7 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_nn",
         button="pure noise",
         look_at="There is no link. Evaluated on the rows it was fitted to (open diamond), an estimator still "
-        "finds one, because it has memorised these rows. On held-out rows (bar) its value is about 0.",
+        "finds a link, because it has memorised these rows. On held-out rows (bar) its value is about 0.",
         scene=Scene(pattern=NO_LINK, noise=2.0, n=200, seed=3),
     ),
     Example(
@@ -284,8 +284,8 @@ SCENES: tuple[Example, ...] = (
         measure="fairquant_cumulative",
         button="the top 5 %",
         look_at="V is far above the rest in the 5 % of rows with the largest U. The cumulative FairQuant "
-        "averages these rows with everything below them. It gives less than half of the other "
-        "FairQuant's value.",
+        "averages these rows with all rows below them. This FairQuant gives less than half of the value of "
+        "the other FairQuant.",
         scene=Scene(pattern="tail", noise=2.0, n=1000),
     ),
 )

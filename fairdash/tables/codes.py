@@ -216,14 +216,14 @@ def doubts_about(values: pd.Series) -> list[str]:
     remark = said_of_codes(values)
     if day_numbers(values) is not None:
         remark.append(
-            f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. They "
-            "are used as numbers unless you use them as a year or as an age."
+            f"“{values.name}” holds dates written as numbers, such as {values.dropna().iloc[0]:.0f}. The "
+            "dates are used as numbers unless you use them as a year or as an age."
         )
     remark += _said_of_counted_days(values)
     levels = _levels(values)
     if alike := said_of_spellings(values, levels):
         remark.append(
-            f"“{values.name}”: {alike}. They count as different levels unless you write them alike "
+            f"“{values.name}”: {alike}. These levels count as different unless you write them alike "
             f"(--one-spelling {values.name})."
         )
     for level in levels:
@@ -231,8 +231,8 @@ def doubts_about(values: pd.Series) -> list[str]:
         rows = int((values == level).sum()) if word in TOTALS else 0
         if 0 < rows <= max(1, _TOTALS_SHARE * len(values)):
             remark.append(
-                f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If it is the "
-                "total of other rows, leave it out."
+                f"“{values.name}” holds “{level}” in {counted(rows, 'row')}, used as a level. If this level "
+                "is the total of other rows, leave it out."
             )
     return remark
 
@@ -250,8 +250,8 @@ def _said_of_counted_days(values: pd.Series) -> list[str]:
         for by, start in _EPOCHS.items()
     )
     return [
-        f"“{values.name}” is named like a date and holds whole numbers up to {high:.0f}. They may be days "
-        f"({days}) and are used as numbers. Write them as dates."
+        f"“{values.name}” is named like a date and holds whole numbers up to {high:.0f}. These numbers may "
+        f"be days ({days}) and are used as numbers. Write them as dates."
     ]
 
 

@@ -159,7 +159,7 @@ def target_remarks(target: pd.Series) -> tuple[str, ...]:
         beyond = f" (beyond {np.quantile(cells, 0.99):.3g})" if top >= _MIN_BEYOND else ""
         remarks.append(
             f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the middle{beyond} make up "
-            f"{100 * share:.0f} % of all distances from it. They are used as they are, never clipped."
+            f"{100 * share:.0f} % of all distances from it. These values are used unchanged, never clipped."
         )
     return tuple(remarks)
 

@@ -103,7 +103,7 @@ def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
         return
     yield Problem(
         what=f"the {role} is of type {values.dtype}, not float64",
-        hint="Turn it into numbers first.",
+        hint="Turn the column into numbers first.",
         column=str(values.name),
     )
 
@@ -134,7 +134,7 @@ def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = obj
     elif not _has_levels(values, levels):
         yield Problem(
             what=f"a feature can't be of type {values.dtype}",
-            hint="Leave it out, or turn it into numbers or text.",
+            hint="Leave the column out, or turn it into numbers or text.",
             column=str(values.name),
         )
 
@@ -260,7 +260,7 @@ def sensitive_table(values: Any, *, name: str, fewest: int = MIN_ROWS) -> NDArra
             classes = classes_of(column, fewest=fewest)
             if (why := why_no_classes(classes)) is not None:
                 hint = "Merge classes, or turn the column into numbers."
-                checks.require(False, title, f"it is read as classes, and {why}", hint)
+                checks.require(False, title, f"the column is treated as classes, and {why}", hint)
             numbers = classes.columns(title)
         else:
             checks.problems.append(_not_numbers(column))

@@ -190,7 +190,8 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
                 date_fixes(values),
             )
         elif why == IDENTIFIER and values.nunique() <= MAX_LEVELS:
-            what, hint = "the column is left out: it looks like an identifier", "Keep it if it is not one."
+            what = "the column is left out: it looks like an identifier"
+            hint = "Keep the column if it is not an identifier."
             ways = (Fix("keep", name),)
         else:
             continue

@@ -113,7 +113,9 @@ def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[
     times = Counter(columns)
     for column in dict.fromkeys(wanted):
         checks.require(times[column], column, "there is no such column", "Choose among the table's columns.")
-        checks.require(times[column] < 2, column, "several columns have this name", "Give each its own name.")
+        checks.require(
+            times[column] < 2, column, "several columns have this name", "Give each column its own name."
+        )
 
 
 def require_exposure(checks: Checks, target: str, weight: object) -> None:

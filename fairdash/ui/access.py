@@ -93,7 +93,7 @@ def _id_of(how: str, *who: object) -> str:
     if not all(isinstance(part, str) and part.strip() for part in who):
         raise NotSignedInError.of(
             "the sign-in in front of this server does not identify you",
-            "Open fairdash at its usual address. If you already did, tell the administrator.",
+            "Open fairdash at its usual address. If you are already signed in, tell the administrator.",
         )
     return sha256(json.dumps([how, *who]).encode())[:32]
 
@@ -148,7 +148,10 @@ def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
     """Return the reason to refuse a request with these Host and Origin headers; None if it is allowed."""
     host = _host_and_port(f"http://{hosts[0]}") if len(hosts) == 1 else None
     if host is None or not _is_allowed_host(host[0]):
-        return "This server does not have that name. Open it as localhost, or set browser.serverAddress."
+        return (
+            "This server does not have the requested name. Open fairdash as localhost, or set "
+            "browser.serverAddress."
+        )
     if not origins:
         return None
     # Behind a proxy, the page may use https, so a missing port means the port of the page's scheme.
@@ -178,7 +181,7 @@ def _refusal_without_user(scope: Scope) -> str | None:
 def _refusal_of_address(path: str) -> str | None:
     """Return the reason to refuse an address that would be served even without a sign-in."""
     if path.rstrip("/").endswith(_METRICS) and not os.environ.get(METRICS):
-        return f"Metrics are off. Set {METRICS}=1 in the server's environment to switch them on."
+        return f"Metrics are off. Set {METRICS}=1 in the server's environment to switch the metrics on."
     return None
 
 

@@ -321,7 +321,7 @@ def summary_of(source: DatasetSource) -> Summary:
 ROWS_MEASURED = 5000
 
 
-@_cached_on_server(8, spinner="Measuring how the target depends on it…")
+@_cached_on_server(8, spinner="Measuring how the target depends on the sensitive attribute…")
 def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
     """Return the dependence of the target on a sensitive column.
 

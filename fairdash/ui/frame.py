@@ -65,7 +65,7 @@ def in_plain_words(error: Exception) -> str:
     error_id = secrets.token_hex(4)
     log.error("error %s: %s", error_id, trace_of(error))
     return (
-        f"Unexpected error. It is logged as `{error_id}`. Your data and finished runs are unaffected. "
+        f"Unexpected error. The error is logged as `{error_id}`. Your data and finished runs are unaffected. "
         "Reload the page to continue."
     )
 
@@ -165,7 +165,10 @@ def say_what_was_open() -> None:
     folders = _made_private()
     if folders:
         names = safe(", ".join(map(str, folders)))
-        st.warning(f"Other accounts were able to change files in {names}. Now only your account can.")
+        st.warning(
+            f"Other accounts were able to change files in {names}. Now only your account can change "
+            "these files."
+        )
         folders.clear()
 
 

@@ -38,12 +38,13 @@ DOORS = (
     (
         "audit",
         "Audit a price",
-        "Test whether an existing tariff follows age or income, where, and whether cost justifies it.",
+        "Test whether an existing tariff follows age or income, at which values, and whether cost justifies "
+        "the difference.",
     ),
     (
         "data",
         "Explore your data",
-        "Take a built-in example or your own table. See models from the most accurate to the fairest.",
+        "Use a built-in example or your own table. See models from the most accurate to the fairest.",
     ),
 )
 

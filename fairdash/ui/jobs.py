@@ -30,7 +30,9 @@ def show_status(job: Job, status: RunStatus) -> None:
     if status.state == DONE:
         st.success(f"Done in {duration(status.seconds)}.")
     elif status.state == CANCELLED:
-        st.warning("Stopped." if job.can_go_on else "Stopped. Nothing was saved. You can start again.")
+        st.warning(
+            "Stopped." if job.can_go_on else "Stopped. Nothing was saved. You can start the job again."
+        )
     elif status.state == FAILED:
         st.error(safe(status.message))
     elif status.state == QUEUED:
@@ -54,7 +56,7 @@ def show_go_on(job: Job) -> None:
         "Resume",
         key=KEY("go-on", job.id),
         icon=":material/play_arrow:",
-        help="Finished parts are kept and not repeated.",
+        help="Finished steps are kept and not repeated.",
     ):
         with plain_errors():
             resume(job)

@@ -67,7 +67,8 @@ def show_data_set() -> None:
     st.dataframe(errors_of(table, data), hide_index=True, alt="Errors of all methods at equal dependence")
     st.caption(
         "Each cell gives the error and half the width of its 95 % interval over the splits. ↑ and ↓ mark an "
-        "error above or below the default's. “no link”: the standard network's dependence is within noise."
+        "error above or below that of the default method. “no link”: the standard network's dependence is "
+        "within noise."
     )
     download(table, label="All results (CSV)", name="methods", key=KEY("csv"))
     lacking = [f"{name}: {why}." for name, why in missing(table).items()]
@@ -138,6 +139,6 @@ def _ask_for_scene() -> str:
 
 def _show_recap() -> None:
     """Show the recap of each scene, with the reader's guess."""
-    st.markdown("Ada is 30 and Ben is 40. Their prices followed age without any correlation.")
+    st.markdown("Ada is 30 and Ben is 40. The prices of Ada and Ben followed age without any correlation.")
     for name, scene in SCENES.items():
         st.markdown(f"**{scene.title}**  \n{scene.learned} {guess_in_words(name)}")

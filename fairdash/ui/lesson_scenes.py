@@ -306,7 +306,7 @@ def show_straight() -> None:
 def _clouds(points: lesson.Points, *, look: Theme, large: bool) -> Pictures:
     clouds = (lesson.straightened(points, k / FRAMES) for k in range(FRAMES + 1))
     figures = [straight_figure(x, y, theme=look) for x, y in clouds]
-    return [drawn(figures, alt="A cloud of age and price that f and g turn into a line.", large=large)]
+    return [drawn(figures, alt="Scatter of age and price, which f and g transform into a line.", large=large)]
 
 
 #: Scene 3: an adversary that memorises noise.
@@ -385,7 +385,7 @@ def _duel(*, answered: bool, look: Theme, large: bool) -> Pictures:
         for step in lesson.DUEL_STEPS:
             curves.append(duel_curve_figure(lesson.duel_by_age(frozen, step), average=average, theme=look))
             paths.append(duel_path_figure(states, step=step, frozen=frozen, answered=answered, theme=look))
-    alt = "Average price by age during the game, and the adversary's function g of age."
+    alt = "Average price by age during training, and the adversary's function g of age."
     description = "The adversary's value, HGR from a new estimator, and the error, against steps."
     table = ("Average price as a table", "price", "Age")
     return [drawn(curves, alt=alt, large=large, table=table), drawn(paths, alt=description, large=large)]

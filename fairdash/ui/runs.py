@@ -110,7 +110,7 @@ def show_runs() -> list[Run]:
     if listed.damaged:
         st.warning(
             f"These runs can't be read and were left unchanged: {', '.join(listed.damaged)}. Other runs are "
-            "unaffected. To delete one, use the command fairdash runs delete."
+            "unaffected. To delete such a run, use the command fairdash runs delete."
         )
     choose([id for id in st.session_state.get(CHOSEN, []) if id in by_id])
     return [by_id[id] for id in st.session_state[CHOSEN]]
@@ -215,7 +215,7 @@ def _show_empty() -> None:
 def show_actions(chosen: list[Run]) -> None:
     """Show the selected run and its actions or, for several runs, the actions for all of them."""
     if not chosen:
-        st.caption("Choose a run to name, repeat, export or delete it. Choose several to compare them.")
+        st.caption("Choose a run to name, repeat, export or delete it. Choose several runs to compare them.")
         return
     if len(chosen) == 1:
         _show_one(chosen[0])
@@ -327,7 +327,7 @@ def ask_for_file() -> None:
         file = st.file_uploader(
             "The zip file of a run",
             type=["zip"],
-            help="Every file in it is checked against its hash before anything is stored.",
+            help="Every file in the zip file is checked against its hash before anything is stored.",
             # After an import, the field is empty, because the next file has another widget.
             key=KEY("file", count),
         )
@@ -348,7 +348,7 @@ def show_comparison(chosen: list[Run]) -> None:
         missing = counted(len(chosen) - len(finished), "chosen run")
         st.info(f"{missing} without results yet. Only runs with results are compared.")
     if len(finished) > MOST:
-        st.info(f"One chart shows at most {MOST} runs. The first {MOST} chosen are compared.")
+        st.info(f"One chart shows at most {MOST} runs. The first {MOST} chosen runs are compared.")
     if len(finished) < 2:
         return
     runs = [

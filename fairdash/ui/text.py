@@ -38,8 +38,8 @@ def fixed(value: float, decimals: int = 3) -> str:
 GLOSSARY: Mapping[str, str] = MappingProxyType(
     {
         "hgr": "**HGR** (maximal correlation) is the largest correlation between any function of one "
-        "variable and any function of another. It is 0 only if the two are independent, and 1 if they share "
-        "a function exactly.",
+        "variable and any function of another. HGR is 0 only if the two variables are independent, and 1 if "
+        "a function of one equals a function of the other exactly.",
         "f_and_g": "**f and g** are the two functions with this correlation: f of U (a prediction or "
         "its error) and g of V (the sensitive attribute).",
         "lam": "**λ** (lambda) is the weight of fairness in training. A fair model minimises its error plus "

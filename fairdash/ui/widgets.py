@@ -48,7 +48,7 @@ class Making:
         self._asked.set()
         self.failure()
         if self._content is None:
-            raise RunError.of("This file could not be made", "The page says why.")
+            raise RunError.of("This file could not be made", "The page gives the reason.")
         return self._content
 
     def wait_until_asked(self, seconds: float) -> None:

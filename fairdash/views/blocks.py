@@ -237,7 +237,7 @@ class Table:
     def below(self) -> str:
         """Note below the table, which names the file with all rows."""
         left_out = self.file and len(self.frame) > MAX_ROWS
-        more = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all."
+        more = f"These are the first {MAX_ROWS} of {len(self.frame):,} rows. {self.file} contains all rows."
         return f"{self.note} {more if left_out else ''}".strip()
 
 

@@ -10,7 +10,7 @@ from fairdash.ui.pages import page
 st.title("How fair is a price, and what does fairness cost?")
 st.markdown(
     "fairdash trains regressors and makes them fairer step by step: their predictions, or errors, depend "
-    "less and less on age, income or another sensitive attribute. You see what each step costs in accuracy."
+    "less and less on age, income or another sensitive attribute. You see how much accuracy each step costs."
 )
 show_curve()
 show_start()

@@ -60,7 +60,7 @@ def test_answers_and_tables_give_the_same_number_of_rows_needed():
     [
         (1, 365, 1, "is 0.2 % of “price”. Days and years differ by a factor of 365."), (1, 1, 0.1, ""), (1, 1, 8, ""),
         (1 / 365, 1, 1, "Days and years differ by"), (1, 12, 0.5, "Months and years differ by a factor of 12."),
-        (1000, 1, 1, "Single amounts and thousands differ by"), (1, 1, 1e-9, "e-08 % of “price”. Give both"),
+        (1000, 1, 1, "Single amounts and thousands differ by"), (1, 1, 1e-9, "e-08 % of “price”. State both"),
     ],
 )  # fmt: skip
 def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposure, cost, words):
@@ -88,7 +88,7 @@ def test_command_report_and_filing_show_the_units_remark_before_the_verdict(tmp_
     with zipfile.ZipFile(path) as archive:
         report = archive.read("report.html").decode().partition("<h1")[2]
     for text, verdict in (
-        (capsys.readouterr().out, "1. Does the price follow it?"),
+        (capsys.readouterr().out, "1. Does the price follow the attribute?"),
         (render_filing(fd.AuditResult.load(path), "general", {}).decode(), "The data show that"),
         (report, "The data show that"),
     ):
@@ -101,7 +101,7 @@ def test_a_mean_price_of_almost_nothing_is_refused(name):
     table = motor().assign(second=1.0)
     table["second"] += table["price"]
     table[name] -= table[name].mean() - 1e-9
-    with pytest.raises(DataError, match=f"“{name}”: its mean is almost zero beside its values"):
+    with pytest.raises(DataError, match=f"“{name}”: the column's mean is almost zero beside its values"):
         fd.audit(table, price="price", sensitive="age", candidate="second", questions=[1])
 
 
@@ -169,7 +169,7 @@ def test_an_answer_states_the_rows_it_leaves_out_and_that_a_blank_may_mean_no_cl
     frame = tariff()
     frame["claims"] = frame["claims"].where(frame["claims"] > frame["claims"].quantile(0.2))
     result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 3, 5])
-    said = "Figures that use “claims” leave out 140 rows in which it is missing. A blank may mean no claim: write 0"
+    said = "Figures that use “claims” leave out 140 rows in which it is missing. An empty cell may mean no claim: write 0"
     assert [said in each.text for each in result.answers] == [False, True, True]
     assert result.n == len(frame)
 

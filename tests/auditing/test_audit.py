@@ -139,7 +139,7 @@ def test_a_price_determined_by_the_attribute_is_above_and_a_constant_price_below
         ({}, {"max_gap": 5}, "0.05 for 5 %"),
         ({}, {"questions": [12]}, "no such question"),
         ({}, {"totals": ["zone"]}, "can't be divided"),
-        ({"premium": "dear"}, {}, "does not hold numbers only"),
+        ({"premium": "dear"}, {}, "column does not hold numbers only"),
         ({"years": -1.0}, {}, "below zero"),
         ({"premium": 1e90}, {}, "too large to compute with"),
         ({"claims": [7e3] + [0.0] * 199}, {}, "nonzero in only 1 row"),
@@ -166,7 +166,7 @@ def test_rows_with_missing_cells_are_left_out_and_counted():
     assert result.n == 389
     assert result.notes[:2] == (
         "fairdash leaves out 10 rows in which “age” is missing.",
-        "fairdash leaves out 1 row with no exposure. “claims” adds up to 125.5 in them.",
+        "fairdash leaves out 1 row with no exposure. “claims” adds up to 125.5 in these rows.",
     )
 
 

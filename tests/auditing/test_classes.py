@@ -62,7 +62,7 @@ def test_classes_of_too_few_rows_and_numbers_as_text_are_refused() -> None:
     table = frame()
     with pytest.raises(DataError, match="most of its rows are in classes of fewer than 20 rows"):
         along("id", table.assign(id=[f"p{k}" for k in range(len(table))]))
-    with pytest.raises(DataError, match="does not hold numbers only"):
+    with pytest.raises(DataError, match="column does not hold numbers only"):
         along("text", table.assign(text=table["age"].astype(str)))
 
 

@@ -48,7 +48,7 @@ def test_answers_are_printed_if_a_file_cannot_be_written_and_files_written_if_pr
     command = ["audit", str(table), *COLUMNS, "--question", "1"]
     assert main([*command, "--out", str(table / "out.zip")]) == 2
     said = capsys.readouterr()
-    assert "1. Does the price follow it?" in said.out
+    assert "1. Does the price follow the attribute?" in said.out
     assert "Choose another place than" in said.err
     monkeypatch.setattr(auditing, "say", Mock(side_effect=BrokenPipeError))
     # A pipe that broke elsewhere: the reader of the answers is still there.

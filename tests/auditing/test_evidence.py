@@ -102,7 +102,7 @@ def test_repeating_an_audit_on_another_machine_compares_its_numbers(alone):
     curve.loc[curve["value"].idxmax(), "value"] *= 1.0005
     moved = replace(elsewhere, tables={**alone.tables, "curve": curve})
     most = "by at most 0.0005 of the largest in their column: “tables.curve.value” was"
-    turned = "More than numbers differs from the evidence, first “figures.verdict”."
+    turned = "Not only numbers differ from the evidence; the first difference is “figures.verdict”."
     count = (verdicts["verdict"] != alone.figures["verdict"]).sum()
     for other, says in (
         (moved, [most, "No verdict changed."]),

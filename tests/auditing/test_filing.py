@@ -220,7 +220,7 @@ def test_the_command_writes_a_filing_with_saved_governance_answers_and_names_kno
     filed, answers = tmp_path / "evidence.html", tmp_path / "governance.yaml"
     assert (tmp_path / "evidence.zip").exists()
     assert kept_governance(answers) == {}
-    assert b"Not asked in this audit" in filed.read_bytes()
+    assert b"This question was not asked in the audit" in filed.read_bytes()
     answers.write_bytes(governance_yaml({"board": "Risk: the board's # committee\n2026-11-25"}))
     assert main(asked) in (0, 1, 3)
     assert "Risk: the board&#39;s # committee\n2026-11-25" in filed.read_text(encoding="utf-8")

@@ -67,7 +67,7 @@ def test_the_audit_command_takes_a_model_file(rows, tmp_path, monkeypatch, capsy
     assert main([*repeated, "--model", "model.onnx", "--out", "again.zip"]) == 1
     assert Path("again.zip").read_bytes() == Path("evidence.zip").read_bytes()
     assert main(repeated) == 2
-    assert "Name its file" in capsys.readouterr().err
+    assert "Name the model's file" in capsys.readouterr().err
 
 
 def test_flips_equal_a_hand_calculation_and_the_planted_proxy_is_named(rows):

@@ -64,14 +64,18 @@ def test_an_onnx_file_gives_the_predictions_of_its_library_and_a_note_states_the
 
 def test_a_model_price_on_another_scale_is_noted_before_the_verdict(rows):
     for name, more, words in (
-        ("trees_poisson", {}, "It is the logarithm of it: choose the link “log”."),
-        ("glm_poisson", {"link": "log"}, "It is exp of it: choose the link “identity”."),
+        ("trees_poisson", {}, "The model's price is the logarithm of this column: choose the link “log”."),
+        (
+            "glm_poisson",
+            {"link": "log"},
+            "The model's price is the exponential of this column: choose the link “identity”.",
+        ),
     ):
         _, notes = priced_by(name, rows, check_column=name, **more)
         assert notes.startswith(f"The model's price differs from “{name}” in 300 of 300 rows, most in row ")
         assert words in notes
     _, notes = priced_by("glm_poisson", rows.assign(given=2 * rows["glm_poisson"]), check_column="given")
-    assert "It is 0.5 times it in each row." in notes
+    assert "The model's price is 0.5 times this column in each row." in notes
     some = rows.assign(given=rows["glm_poisson"].where(rows.index != 7, 400.0).where(rows.index != 8))
     _, notes = priced_by("glm_poisson", some, check_column="given")
     assert "in 1 of 299 rows, most in row 8: " in notes
@@ -152,7 +156,10 @@ def test_a_failing_model_object_is_reported_with_its_error_and_the_columns_it_re
     with pytest.raises(DataError, match="TypeError: expects a DMatrix") as caught:
         priced(rows, fails, columns=NUMBERS, name="price")
     assert "“age”, “power”" in str(caught.value)
-    for more, words in (({"link": "logit"}, "no link"), ({"check_column": "absent"}, "no such column")):
+    for more, words in (
+        ({"link": "logit"}, "not a known link"),
+        ({"check_column": "absent"}, "no such column"),
+    ):
         with pytest.raises(OptionError, match=words):
             priced(rows, fails, columns=NUMBERS, name="price", **more)
 

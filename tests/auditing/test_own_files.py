@@ -201,7 +201,7 @@ def test_an_exported_fair_tariff_can_be_audited_as_a_model(tmp_path):
     [
         ("factor,level,relativity\nzone,A,1\nzone,B,2\n", "it has no base rate"),
         ("factor,level,relativity\nbase,,9\nbase,,8\nzone,A,1\n", "it has 2 base rates"),
-        ("factor,level,relativity\nbase,,9\nzone,A,high\n", "there is text among its relativities"),
+        ("factor,level,relativity\nbase,,9\nzone,A,high\n", "there is text among the relativities"),
         ("factor,level,estimate\nbase,,9\nage,,0.1\n", "“age” has no level"),
         ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
         (GENMOD, "it lists coefficients, and does not name their link"),

@@ -156,8 +156,8 @@ def test_a_customer_letter_explains_the_price_and_the_role_of_the_attribute_on_o
     effect = f"{'adds' if moved['bonus'] > 0 else 'takes off'} {abs(moved['bonus']):,.2f} €"
     for words in (
         f"Why is your price {price(book.loc[[7]])[0]:,.2f} €?", "“age” itself does not change your price.",
-        f"Through them, the price can follow it: “bonus” ({effect}).",
-        "It does not decide whether a difference is lawful.", "Ask Ms Ohm.",
+        f"the price can follow “age”: “bonus” ({effect}).",
+        "This page does not decide whether a difference is lawful.", "Ask Ms Ohm.",
     ):  # fmt: skip
         assert words in said
     with pytest.raises(OptionError, match="no customer's price was explained"):

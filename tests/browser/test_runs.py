@@ -67,4 +67,4 @@ def test_an_uploaded_table_is_audited_and_the_evidence_report_opens_offline(page
     opens_offline(folder / "report.html", browser, title="Does “premium” follow “age”?")
     page.reload()
     expect(page).to_have_url(re.compile("audit="))
-    expect(page.get_by_text("1. Does the price follow it?")).to_be_visible()
+    expect(page.get_by_text("1. Does the price follow the attribute?")).to_be_visible()

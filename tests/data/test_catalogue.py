@@ -139,7 +139,7 @@ def test_a_census_tract_file_is_loaded_only_if_its_checksum_matches(
     (tmp_path / "census").mkdir()
     (tmp_path / "census" / TRACT_FILE).write_bytes(content)
     monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
-    with pytest.raises(DownloadError, match=r"checksum differs\. Delete it"):
+    with pytest.raises(DownloadError, match=r"checksum differs\. Delete the file"):
         load_dataset("census")
     monkeypatch.setitem(CATALOGUE["census"].files, TRACT_FILE, git_blob_id(content))
     dataset = load_dataset("census")

@@ -193,7 +193,7 @@ def test_dates_written_as_numbers_are_reported_and_become_an_age() -> None:
     ("name", "cells", "words"),
     [
         ("start date", range(18_934, 18_994), "(2022-01-01 as R counts, 2012-01-01 as SAS and Stata counts"),
-        ("dob", range(-9_000, 9_000, 300), "up to 8700. They may be days (1993-10-27 as R counts"),
+        ("dob", range(-9_000, 9_000, 300), "up to 8700. These numbers may be days (1993-10-27 as R counts"),
         ("Geburtsdatum", range(43_831, 43_891), "2020-02-29 as Excel counts"),
         ("price", range(18_934, 18_994), ""), ("date", [*range(1_990, 2_020)] * 2, ""),
         ("zone", [*"AB" * 30, "Total"], "“zone” holds “Total” in 1 row, used as a level."),

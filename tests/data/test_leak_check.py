@@ -145,7 +145,7 @@ def test_the_tutorial_has_the_counts_of_the_leak_study() -> None:
     assert (
         f"leaves out {certain['found'].sum()} of {len(certain)} certain leaks and names "
         f"{suspect['found'].sum()} of {len(suspect)} suspect columns. None of the {len(honest)} honest "
-        f"tables loses a column, and {honest['warned'].sum()} of them gets a warning"
+        f"tables loses a column, and {honest['warned'].sum()} of the {len(honest)} gets a warning"
     ) in said
     assert not honest["loses_a_column"].any()
     assert honest["warned"].sum() <= 2

@@ -139,7 +139,7 @@ def test_each_table_of_a_sas_transport_file_can_be_read(version: int, tmp_path: 
     second, report = read_table(content, sheet=known[1])
     assert second.to_dict("list") == {"TOWN": ["Metz", "Bern"], "N": [1, 2]}
     assert report.sheet == known[1]
-    with pytest.raises(OptionError, match="It has “PRICES”, “"):
+    with pytest.raises(OptionError, match="The file has “PRICES”, “"):
         read_table(content, sheet="CLAIMS")
 
 

@@ -104,7 +104,7 @@ def first_audit(programs: Path, folder: Path) -> None:
         program, *words = shlex.split(line)
         done = ask(programs / Path(program).name, *words, folder=folder)
         assert done.returncode in (0, 1), done.stderr
-    assert "1. Does the price follow it?" in done.stdout
+    assert "1. Does the price follow the attribute?" in done.stdout
     assert (folder / "evidence.zip").is_file()
 
 

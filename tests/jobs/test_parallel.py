@@ -193,14 +193,14 @@ def test_an_error_raised_in_a_step_ends_the_run_with_the_same_message(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
-        raise OptionError.of("It can't be fitted", "Take another table.")
+        raise OptionError.of("This can't be fitted", "Take another table.")
 
     monkeypatch.setattr("fairdash.training.baselines._of_split", refuse)
-    with ThreadPoolExecutor(1) as executor, pytest.raises(OptionError, match="It can't be fitted"):
+    with ThreadPoolExecutor(1) as executor, pytest.raises(OptionError, match="This can't be fitted"):
         execute_in_parallel(source().load(), PLAN, tmp_path / "units", executor=executor)
     # Through a pipe, too.
-    assert str(pickle.loads(pickle.dumps(OptionError.of("It can't be", "Take another.")))) == (
-        "It can't be. Take another."
+    assert str(pickle.loads(pickle.dumps(OptionError.of("This can't be", "Take another.")))) == (
+        "This can't be. Take another."
     )
 
 

@@ -200,7 +200,7 @@ def test_the_page_opens_confirmation_rows_once_and_warns_before_a_second_opening
     assert not [each for each in at.button if "rows set aside" in each.label]
     at = move(at, 0.5)
     assert "Opening number 2" in "".join(each.value for each in at.warning)
-    click(at, "Open again for this point")
+    click(at, "Open these rows again for this point")
     assert "opened 2 times" in words(at)
     assert "does not confirm the choice" in words(at)
 

@@ -243,7 +243,7 @@ def test_the_audit_page_compares_the_price_with_the_nearest_points_of_a_front(so
 
 def test_a_price_is_repaired_by_one_click(source: UploadSource) -> None:
     audit = asked(source)
-    calm(click(open_page("audit", audit=audit.id), "Repair it at four strengths"))
+    calm(click(open_page("audit", audit=audit.id), "Repair the price at four strengths"))
     job = find_repair(audit, "age")
     assert job is not None
     assert "Cancel" in labels(calm(open_page("audit", audit=audit.id)).button)

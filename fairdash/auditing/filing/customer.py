@@ -98,8 +98,8 @@ def _by_column(result: Findings) -> Iterator[Block]:
         {"about you": changes["column"], "your value": changes["value"].map(_short), "effect": effects}
     )
     below = (
-        "Each line compares your price with its mean over all customers' values in that one column. All else "
-        "stays as it is. The lines do not add up to your price."
+        "Each line compares your price with its mean over all customers' values in that one column. All "
+        "other values stay the same. The lines do not add up to your price."
     )
     yield Table("What the model knows about you", frame, below)
 
@@ -117,19 +117,22 @@ def _direct_and_indirect_use(result: Findings) -> Iterator[Block]:
     others = [each for each in along[along.abs() > _NAMED].index if each in effects][:3]
     listed = ", ".join(f"“{each}” ({_change(result, effects[each])})" for each in others)
     yield (
-        f"Other things known about you vary with “{name}”. Through them, the price can follow it: {listed}."
+        f"Other values known about you vary with “{name}”. Through these values, the price can follow "
+        f"“{name}”: {listed}."
         if others
-        else f"Nothing else that varies with “{name}” changes prices by more than 1 % of the mean price."
+        else f"No other column that varies with “{name}” changes prices by more than 1 % of the mean price."
     )
     yield unbroken(f"Over all customers: {result.along[0].in_words}")
 
 
 def _open_questions(name: str) -> list[str]:
     return [
-        "Each comparison changes one thing and leaves the others. A customer with such values may not exist.",
-        "It shows how the model uses your values. It does not show what you will cost, nor whether the "
-        "values are right. If a value is wrong, tell us, because the right value may give another price.",
-        f"A column that varies with “{name}” may have a separate justification. This page can’t distinguish "
-        "the two.",
-        "It does not decide whether a difference is lawful.",
+        "Each comparison changes one value and leaves the others unchanged. A customer with such values may "
+        "not exist.",
+        "This page shows how the model uses your values. This page does not show how much you will cost, nor "
+        "whether the values are right. If a value is wrong, tell us, because the right value may give "
+        "another price.",
+        f"A column that varies with “{name}” may follow it, or may have a separate justification. This page "
+        "can’t distinguish these two cases.",
+        "This page does not decide whether a difference is lawful.",
     ]

@@ -82,7 +82,7 @@ def parse_governance(content: bytes, *, name: str) -> dict[str, str]:
     """Parse the answers from a file's bytes."""
     import yaml
 
-    hint = "Write it as `fairdash audit --template` does: a field, a colon, and a text."
+    hint = "Write the file as `fairdash audit --template` does: a field, a colon, and a text."
     fault = StorageError.of(f"The answers in {name} can't be read", hint)
     if len(content) > _LARGEST:
         raise fault
@@ -209,11 +209,11 @@ def _method(_: Findings) -> Iterator[Block]:
     yield CRITERIA_IN_WORDS
     yield (
         "Averages along the attribute are smooth curves. For classes, and for numbers with at most "
-        f"{MAX_LEVELS} values, they are plain means. The band contains all of a smooth curve in about 95 % "
-        "of samples. It does not cover a jump inside the range, which is smoothed. The verdict says whether "
-        "the largest gap is below the threshold, above it or undecided. Each verdict is tested at the 5 % "
-        "level. Further criteria, attributes and the cells of crossed attributes are tested with Holm's "
-        "correction."
+        f"{MAX_LEVELS} values, the averages are plain means. The band contains all of a smooth curve in "
+        "about 95 % of samples. The band does not cover a jump inside the range, because the curve smooths "
+        "the jump. The verdict says whether the largest gap is below the threshold, above it or undecided. "
+        "Each verdict is tested at the 5 % level. Further criteria, attributes and the cells of crossed "
+        "attributes are tested with Holm's correction."
     )
 
 
@@ -235,7 +235,7 @@ def _question(number: int, result: Findings) -> Iterator[Block]:
                 or (isinstance(each, Table) and each.name in _PRINTED)
             )
     if not is_answered:
-        yield {QUESTIONS[number].title: "Not asked in this audit."}
+        yield {QUESTIONS[number].title: "This question was not asked in the audit."}
 
 
 def _since(result: Findings) -> Iterator[Block]:

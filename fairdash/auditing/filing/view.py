@@ -93,8 +93,8 @@ _TITLES = {
     "customer_columns": "Change of the price by each column of the customer",
 }
 NO_RULE = (
-    "This report states what was measured on these rows. It does not certify compliance with any rule, and "
-    "does not decide whether a difference is lawful."
+    "This report states what was measured on these rows. This report does not certify compliance with any "
+    "rule, and does not decide whether a difference is lawful."
 )
 #: Map of criteria to sentences on the meaning and the gap of the criterion.
 CRITERIA_IN_WORDS = {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
@@ -114,7 +114,8 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
     rows = f"{result.n:,} rows" + (f" of {result.n_units:,} policies" if result.n_units != result.n else "")
     short = {f"{each.question}. {each.title}": each.sentence for each in result.answers}
     no_figures = [
-        "This report has no figures. The tables contain their numbers. To add figures, run pip install "
+        "This report has no figures. The tables contain the numbers that figures would show. To add figures, "
+        "run pip install "
         '"fairdash[plot]" and then the command at the end of this report.'
     ]
     return [
@@ -131,8 +132,8 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
         *chapter("Decided before any result", decided_of(result), Text(NO_RULE, "small")),
         *(f"Note: {note}" for note in notes_of(result)),
         Text("The technical part", "page"),
-        "This part covers all four criteria. No price can meet all of them, unless nothing depends on the "
-        "attribute.",
+        "This part covers all four criteria. No price can meet all four criteria, unless nothing depends on "
+        "the attribute.",
         *verdict_tables(result),
         *map(_details, result.along),
         CRITERIA_IN_WORDS,
@@ -154,9 +155,9 @@ def report_of(result: Findings, *, hashes: Mapping[str, str], command: str) -> l
 
 _READING = [
     "Shares refer to the mean price, weighted by exposure. The largest gap is the highest minus the lowest "
-    "point of a curve. Noise alone makes it larger than 0, so each gap comes with its noise floor.",
-    "“Shown below” and “shown above” are wrong in at most 5 % of samples. If the rows support neither, the "
-    "result is undecided, and the report gives the smallest detectable gap.",
+    "point of a curve. Noise alone makes the gap larger than 0, so each gap comes with its noise floor.",
+    "“Shown below” and “shown above” are wrong in at most 5 % of samples. If the rows support neither "
+    "statement, the result is undecided, and the report gives the smallest detectable gap.",
     "Continuous attributes are measured without bands. Every group shown has at least 20 rows.",
     "Results for groups say nothing about single persons. A difference may be unlawful even if expected cost "
     "explains it.",
@@ -273,8 +274,8 @@ def _details(result: Findings) -> Table:
     frame = pd.DataFrame([{"criterion": name, **each} for name, each in result.details.items()])
     frame.columns = frame.columns.str.replace("_", " ")
     note = (
-        "“p below” and “p above” test the claims that the gap is below or above the threshold. The "
-        "verdicts correct them by Holm's method."
+        "“p below” and “p above” test the claims that the gap is below or above the threshold. These "
+        "verdicts use Holm's correction."
     )
     title = f"Details of the verdicts along “{result.plan.columns.sensitive}”, as shares of the mean price"
     return Table(title, frame, note, shares=("lower", "upper", "smallest", "floor"), words=_WORDS)

@@ -17,14 +17,14 @@ class ModelFile:
 
     sha256: str
     columns: tuple[str, ...] = option(
-        *((), "Input columns of the model, in its order"),
+        *((), "Input columns of the model, in the model's order"),
         "If the model names its inputs, they are matched by name.",
         name="model_columns",
         word="model_column",
     )
     customer: int | str | None = option(
         *(None, "Row to explain (optional)"),
-        "Rows are numbered from 0. The audit compares its price with those of similar rows.",
+        "Rows are numbered from 0. The audit compares the price of this row with the prices of similar rows.",
         within="[0, inf)",
     )
     link: str = option(
@@ -36,13 +36,13 @@ class ModelFile:
     )
     output: str | None = option(
         *(None, "Output that holds the price"),
-        "For example “probabilities[1]”. By default, the only output.",
+        "For example “probabilities[1]”. The default is the only output.",
         name="model_output",
     )
     check_column: str | None = option(
         *(None, "Compare with the prices you were given (optional)"),
-        "A column of prices from the model's owner. The audit reports whether they agree with the model's "
-        "prices.",
+        "A column of prices from the model's owner. The audit reports whether these prices agree with the "
+        "model's prices.",
     )
 
     @property

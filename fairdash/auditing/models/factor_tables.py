@@ -21,8 +21,8 @@ from fairdash.tariff.terms import Factor
 from fairdash.utils.text import counted, few
 
 _FORM = (
-    "Give a sheet with the columns factor, level and relativity, and one row “base rate”; or a sheet for "
-    "each factor, with its levels and their relativities."
+    "Provide one sheet with the columns factor, level and relativity and one row “base rate”, or a sheet for "
+    "each factor with its levels and their relativities."
 )
 #: Column names in tables of insurers, SAS and R; coefficients are on the scale of the link.
 _FACTOR = ("factor", "variable", "rating factor", "parameter", "feature")
@@ -49,7 +49,7 @@ def read_factors(content: bytes, link: Link) -> NamedModel:
     try:
         sheets = _sheets_of(content) if is_book else {"": _cells_of(content)}
     except FairdashError as error:
-        raise refused(f"it can't be read as a tariff: {error.problems[0].what}", _FORM) from error
+        raise refused(f"the table can't be read as a tariff: {error.problems[0].what}", _FORM) from error
     for header, *rows in filter(None, sheets.values()):
         names = [str(each).strip().lower() for each in header]
         value = _value_of(names) or ((1, COEFFICIENT) if len(names) == 2 else None)
@@ -91,8 +91,10 @@ class FactorTable(NamedModel):
                 continue
             rows, (at, what) = [row for row in rows if row[value[0]] != ""], value
             if (second := _place(names, ("level2",))) is not None and any(row[second] != "" for row in rows):
-                hint = "Fit the two factors as one, whose levels are their pairs."
-                raise refused("it has coefficients of two levels (level2), which are not read", hint)
+                hint = "Fit the two factors as one factor, whose levels are pairs of levels."
+                raise refused(
+                    "the table has coefficients of two levels (level2), which fairdash does not support", hint
+                )
             levels = ["" if of_level is None else row[of_level] for row in rows]
             if len(of_ends) == 2:
                 ends = [pd.Series([row[place] for row in rows]) for place in of_ends]
@@ -119,7 +121,7 @@ class FactorTable(NamedModel):
             cells += [(name, row[0], row[at]) for row in rows[1:] if row[at] != ""]
             whats.add(what)
         if len(whats) != 1:
-            raise refused("it has no columns of factors, levels and relativities", _FORM)
+            raise refused("the table has no columns of factors, levels and relativities", _FORM)
         if skipped:
             self.remarks += (f"These sheets hold no factor and are not used: {few(skipped)}.",)
         return self._long(cells, whats.pop(), link)
@@ -127,7 +129,7 @@ class FactorTable(NamedModel):
     def _long(self, cells: list[Row], what: str, link: Link) -> pd.DataFrame:
         """Return the table of relativities from rows with factor, level and value."""
         if not all(_is_number(value) for _, _, value in cells):
-            raise refused("there is text among its relativities", "Correct these cells.")
+            raise refused("there is text among the relativities", "Correct these cells.")
         cells = [row for row in cells if str(row[0]).strip().lower() not in _NO_TERM]
         factors = [str(name).strip() for name, _, _ in cells]
         is_base = list(map(_is_base, factors))
@@ -137,7 +139,7 @@ class FactorTable(NamedModel):
         numbers = np.array([value for _, _, value in cells], dtype=float)
         if what == COEFFICIENT:
             if link == "auto":
-                raise refused("it lists coefficients, and does not name their link", NAME_LINK)
+                raise refused("the table lists coefficients, and does not name their link", NAME_LINK)
             # The table gives the sum of coefficients, which the user's link turns into the price.
             what, self.response = POINTS, "the sum of coefficients, on the scale of the link"
         table = pd.DataFrame(
@@ -148,7 +150,8 @@ class FactorTable(NamedModel):
         if empty.any():
             raise refused(
                 f"{few(sorted(set(table['factor'][empty])))} has no level",
-                "Coefficients of numbers are not read: give a relativity for each level or band.",
+                "Coefficients of numeric columns are not supported: give a relativity for each level or "
+                "band.",
             )
         return table
 
@@ -221,9 +224,9 @@ def _of_terms(names: list[str], rows: Cells, place: int, what: str, link: Link) 
     is_told = names[place] in (*_RELATIVITY, *_COEFFICIENT)
     if link == "log" and not is_told and min(value for _, value in by_term) > 0:
         raise refused(
-            "all of its numbers are above 0, and its header does not say whether they are coefficients or "
-            "relativities",
-            "Call their column “coefficient” or “relativity”.",
+            "all numbers in the table are above 0, and the header does not say whether they are coefficients "
+            "or relativities",
+            "Name their column “coefficient” or “relativity”.",
         )
     terms = [("" if _is_base(name) else name, value) for name, value in by_term]
     return CoefficientTable(terms, is_relative=what == RELATIVITY, link=link)
@@ -239,8 +242,8 @@ def _refuse_terms(rows: Cells, place: int) -> None:
             "Correct these cells. Leave out terms without a coefficient, such as R's NA.",
         )
     raise refused(
-        "it has no base rate, or intercept, or several",
-        "Keep one row “base rate” or “(Intercept)”. If a model has none, its coefficient is 0.",
+        "the table has no base rate, or intercept, or several",
+        "Keep one row “base rate” or “(Intercept)”. If a model has no intercept, enter a coefficient of 0.",
     )
 
 

@@ -83,7 +83,7 @@ def read_model(
     model = read(content, "identity" if table is None else link)
     if table is not None:
         if link == "log" and model.is_price:
-            raise refused(f"its output is {model.response}", "Leave out the link.")
+            raise refused(f"the model's output is {model.response}", "Leave out the link.")
         model.match(columns, table, output)
     return model
 
@@ -155,9 +155,9 @@ class ForeignModel:
         words = self._errors.read().decode(errors="replace")
         self.close()
         if is_late:
-            return refused(f"it needs more than {MAX_SECONDS} s", hint)
+            return refused(f"the model needs more than {MAX_SECONDS} s", hint)
         if "MemoryError" in words or "bad_alloc" in words:
-            return refused(f"it needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
+            return refused(f"the model needs more than {MAX_MEMORY / 1e9:g} GB of memory", hint)
         # A Python exception is a fault in fairdash; a signal means that a library crashed on a bad file.
         if code > 0 and "Traceback" in words:
             return RuntimeError(f"the process that reads the model's file failed:\n{words}")
@@ -230,7 +230,7 @@ def _opened(content: bytes, options: dict[str, Any]) -> NamedModel:
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         if isinstance(error, errors.FairdashError):
             raise
-        why = f"it is incomplete, or of a form not supported ({type(error).__name__}: {cause(error)})"
+        why = f"the file is incomplete, or of a form not supported ({type(error).__name__}: {cause(error)})"
         raise refused(why, "Save it again.") from error
 
 

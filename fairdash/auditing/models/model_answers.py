@@ -67,12 +67,12 @@ def priced(
     taken = inputs if known is None else [str(each) for each in known]
     for each in taken:
         what = "The model uses this column, but the table does not contain it"
-        checks.require(each in frame.columns, each, what, "Add it, or name the model's columns.")
+        checks.require(each in frame.columns, each, what, "Add the column, or name the model's columns.")
     hint = "Give the model's price another name."
     checks.require(name not in frame.columns, name, "The table has a column of that name", hint)
     what = "The table has no such column to compare the price with"
     checks.require(check_column is None or check_column in frame, "check_column", what, "Name a column.")
-    what = f"“{link}” is no link"
+    what = f"“{link}” is not a known link"
     checks.require(link in LINKS, "model_link", what, f"Choose one of {', '.join(LINKS)}.")
     predict = getattr(model, "predict", model)
     hint = "Give a function of a frame, an object with predict, or a model's file."
@@ -140,14 +140,17 @@ def compared(made: Array, given: pd.Series, name: str) -> str:
     worst = int(np.argmax(np.abs(ours - wanted)))
     sentence = (
         f"{DIFFERS} from “{name}” in {int(off.sum()):,} of {len(ours):,} rows, most in row "
-        f"{places[worst] + 1:,}: {amount(ours[worst])} for {amount(wanted[worst])}."
+        f"{places[worst] + 1:,}: {amount(ours[worst])} instead of {amount(wanted[worst])}."
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         ratio = float(np.median(ours / wanted))
         for is_it, words in (
-            (alike(np.exp(ours)), "It is the logarithm of it: choose the link “log”."),
-            (alike(np.log(ours)), "It is exp of it: choose the link “identity”."),
-            (alike(ours / ratio), f"It is {ratio:.4g} times it in each row."),
+            (alike(np.exp(ours)), "The model's price is the logarithm of this column: choose the link “log”."),
+            (
+                alike(np.log(ours)),
+                "The model's price is the exponential of this column: choose the link “identity”.",
+            ),
+            (alike(ours / ratio), f"The model's price is {ratio:.4g} times this column in each row."),
         ):
             if is_it.all():
                 return f"{sentence} {words}"

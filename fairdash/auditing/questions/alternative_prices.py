@@ -144,15 +144,15 @@ def _premiums_in_words(
     networks = costs.fit_networks
     second = f". {NO_NETWORKS}" if networks is None else f"; networks explain {within(networks)}."
     return (
-        f"We estimated five premiums from “{learned}”. Their largest gaps along “{name}”, as shares of the "
-        f"mean price, are: {listed}.",
+        f"We estimated five premiums from “{learned}”. The largest gaps of these premiums along “{name}”, as "
+        f"shares of the mean price, are: {listed}.",
         f"Fit of the models: {fit_of(costs)}{second}",
         f"A tariff without “{name}” uses other columns as proxies for it. On average, these proxies change "
         f"a policy's premium by {proxy} of the mean price (unaware minus aware premium).",
         f"To make premiums independent of “{name}”, a policy's premium has to change by {parity} of the "
         "mean price on average (corrective premium minus best estimate). The corrective premiums explain "
         f"{points(less)} less of the {loss_in_words(costs)}.",
-        "Train a front on this table to get premiums between these, with the error of each.",
+        "Train a front on this table to get premiums between these five, with the error of each.",
     )
 
 
@@ -165,8 +165,8 @@ def _averages_in_words(averages: pd.DataFrame, table: AuditTable) -> str:
     )
     return (
         "These intervals cover the sampling of policies but not the errors of the models. The intervals of "
-        "averages by band cover both, for all bands at once. By band, the average unaware premium ranges "
-        f"from {least} to {most}."
+        "averages by band cover both kinds of error, for all bands at once. By band, the average unaware "
+        f"premium ranges from {least} to {most}."
     )
 
 

@@ -135,8 +135,8 @@ def _fit_in_words(fits: pd.DataFrame, shares: pd.DataFrame, itself: Estimate, na
     second = f", and that of networks is {r2[BY_NETWORKS]:.3f}." if BY_NETWORKS in r2 else f". {NO_NETWORKS}"
     divide = "" if shares.empty else " Shapley values divide the link among the columns."
     return (
-        f"The model consists of trees that predict the price from the other columns{too}. Its R² on "
-        f"held-out rows is {r2[model]:.3f}{second}{divide}"
+        f"The model consists of trees that predict the price from the other columns{too}. The R² of "
+        f"this model on held-out rows is {r2[model]:.3f}{second}{divide}"
     )
 
 
@@ -144,10 +144,10 @@ def _direct_use_in_words(itself: Estimate, name: str) -> str:
     """Return a sentence on the direct use of s in the price."""
     with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
     if _uses_s_directly(itself):
-        return f"{with_it}. The price uses it, or something related to it that the table lacks."
+        return f"{with_it}. The price uses “{name}” itself, or a related column that the table lacks."
     if itself.ci_high < USES_ITSELF:
-        return f"{with_it}. Beyond what these columns reveal about “{name}”, the price does not use it."
-    return f"{with_it}. The data do not show whether the price itself uses it."
+        return f"{with_it}. Beyond what these columns reveal about “{name}”, the price does not use “{name}”."
+    return f"{with_it}. The data do not show whether the price uses “{name}” itself."
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
@@ -169,7 +169,7 @@ def _discrimination_in_words(discrimination: Estimate | None, costs: Costs | Non
     return (
         "The distance between the price and the nearest price without proxy discrimination is "
         f"{within(discrimination)} of the price's variance, of which the columns leave "
-        f"{percent(1 - fits['value'].max())} unexplained. It depends on our estimate of cost "
+        f"{percent(1 - fits['value'].max())} unexplained. This distance depends on our estimate of cost "
         f"({fit_of(costs)})."
     )
 

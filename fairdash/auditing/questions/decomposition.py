@@ -219,7 +219,7 @@ def in_words(
         "of the mean price."
     )
     if "left" not in parts:
-        return f"{gap} To see whether cost justifies this, name an outcome or an expected cost."
+        return f"{gap} To see whether cost justifies this change, name an outcome or an expected cost."
     cost, left = within(parts["earned"], mean), parts["left"]
     can_be_noise = left.ci_low <= 0 <= left.ci_high
     if not can_be_noise and (left.value < 0) != (whole.value < 0):
@@ -333,7 +333,7 @@ def _all_are_equals(data: AuditData, factors: tuple[str, ...]) -> Part:
     """Return the answer to question 1, which also answers question 4 if all factors are constant."""
     sentence = f"{few(factors)} {'has' if len(factors) == 1 else 'have'} the same value in all rows."
     return Part(
-        sentences=(f"{sentence} All rows are equals, so the answer is that of question 1.",),
+        sentences=(f"{sentence} All rows are equals, so the answer to question 1 applies.",),
         tables={"controlled_curve": data.band},
         criteria={"conditional_independence": data.independence},
     )
@@ -354,5 +354,5 @@ def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_lin
         f"{of_mean(gap, mean)}.",
         noise_in_words(gap, mean),
         "A test that also counts links that vary with the factors finds "
-        f"{'one' if any_link <= LEVEL else 'none'} ({p_equals(any_link)}).",
+        f"{'a link' if any_link <= LEVEL else 'no link'} ({p_equals(any_link)}).",
     )

@@ -70,7 +70,7 @@ def _follows_in_words(gap: Gap, data: AuditData) -> tuple[str, ...]:
     return (
         f"Along “{data.table.columns.sensitive}”, the highest average price exceeds the lowest by "
         f"{of_mean(gap, mean)}, {_or_noise(gap)}.",
-        f"In money, this is {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
+        f"In money, this gap is {data.table.money(gap.value)}. {noise_in_words(gap, mean)}",
         data.independence.any_link_in_words(),
     )
 
@@ -110,7 +110,7 @@ def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFr
         f"{of_mean(gap, mean)}, {_or_noise(gap)}.",
         *of_pairs,
         f"“{least['class']}” has the smallest share of prices at or below the median, "
-        f"{percent(least['selection_rate'])}. Its adverse impact ratio is "
+        f"{percent(least['selection_rate'])}. The adverse impact ratio of this class is "
         f"{least['adverse_impact_ratio']:.2f}, {verdict} four fifths.",
     )
 
@@ -210,8 +210,8 @@ def along_probabilities(
     if n_known < MIN_KNOWN:
         sentence = (
             f"The class is known in {counted(n_known, 'row')}. Testing whether the probabilities are "
-            f"calibrated takes {MIN_KNOWN}. If they are not calibrated, the intervals and the bounds are "
-            "wrong."
+            f"calibrated takes {MIN_KNOWN}. If the probabilities are not calibrated, the intervals and the "
+            "bounds are wrong."
         )
     else:
         units = None if table.columns.groups is None else table.units

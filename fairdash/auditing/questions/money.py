@@ -104,8 +104,8 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
     return (
         f"Of {counted(count, 'segment')} with 20 rows or more, the one with “{data.table.columns.sensitive}” "
         f"{data.table.s_range(first['s_low'], first['s_high'])} and “{first['column']}” {first['level']} "
-        f"({counted(int(first['rows']), 'row')}) is affected most. Its price minus {against} is "
-        f"{data.table.money(first['per_head'])} ({data.table.money(first['per_head_low'])} to "
+        f"({counted(int(first['rows']), 'row')}) is affected most. The price of this segment minus {against} "
+        f"is {data.table.money(first['per_head'])} ({data.table.money(first['per_head_low'])} to "
         f"{data.table.money(first['per_head_high'])}) {data.table.a_unit_of_exposure}."
     )
 

@@ -46,8 +46,8 @@ _NO_ORDER = (
     "The classes of “{name}” have no order. The audit therefore omits percentiles, direction and reliability."
 )
 _BERKSON = (
-    "This estimate assumes that measured values scatter around the true value. It does not apply if the "
-    "attribute was imputed as a mean given other columns (Berkson errors)."
+    "This estimate assumes that measured values scatter around the true value. This estimate does not apply "
+    "if the attribute was imputed as a mean given other columns (Berkson errors)."
 )
 
 

@@ -118,8 +118,9 @@ def _in_words(
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
         f"Compared with other rows at the same price, the clearest undercharge is {table.money(worst['b'])}. "
-        f"It occurs at prices from {table.money(worst['price_low'])} to {table.money(worst['price_high'])} "
-        f"and “{name}” {'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
+        f"This undercharge occurs at prices from {table.money(worst['price_low'])} to "
+        f"{table.money(worst['price_high'])} and “{name}” "
+        f"{'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
     )
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (

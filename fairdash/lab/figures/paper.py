@@ -38,8 +38,8 @@ _BACK = (
 )
 _MEANINGS = {
     "x": "Inputs of the predictor, without the sensitive attribute.",
-    "s": "The sensitive attribute. Only the adversary sees it.",
-    "h": "Descends the gradient of error + λ · dependence.",
+    "s": "The sensitive attribute. Only the adversary sees this attribute.",
+    "h": "This network descends the gradient of error + λ · dependence.",
     "f": "Finds the function of the prediction most correlated with a function of S. Ascends the gradient "
     "of J.",
     "g": "Finds the function of S most correlated with a function of the prediction. Ascends the gradient "

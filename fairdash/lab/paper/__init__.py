@@ -127,7 +127,7 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
     except FileNotFoundError:
         raise DataError.of(
             f"There is no result of the study {study}",
-            f"Make it: python -m fairdash reproduce {study.replace('_', ' --dataset ', 1)}",
+            f"Create it with python -m fairdash reproduce {study.replace('_', ' --dataset ', 1)}",
         ) from None
     tables = {path.stem: pd.read_csv(path) for path in sorted(place.glob("*.csv"))}
     return StudyResult(tables=tables, **content | {"notes": tuple(content["notes"])})

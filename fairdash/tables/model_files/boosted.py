@@ -168,25 +168,27 @@ class XGBoostModel(_Boosted):
         if best is not None and 0 < self._range[1] < rounds:
             self.remarks = (
                 f"The training stopped early: the first {self._range[1]} of {rounds} rounds are used, as "
-                "XGBRegressor does. xgboost.Booster uses all.",
+                "XGBRegressor does. xgboost.Booster uses all rounds.",
             )
         base = [float(each) for each in str(about["base_score"]).strip("[]").split(",")]
         # XGBoost stores a custom objective as the squared error, with the default base score.
         self._scaled(objective, link, is_told=objective != "reg:squarederror" or set(base) != {0.5})
         if objective in _BY_EXP and len(base) == 1 and base[0] != 1:
             self.remarks += (
-                f"If its training had an offset (base_margin), these prices are {base[0]:.4g} times those of "
-                "an offset of 0, because XGBoost then adds its base_score. Compare them with the model's.",
+                f"If the training had an offset (base_margin), these prices are {base[0]:.4g} times those of "
+                "an offset of 0, because XGBoost then adds its base_score. Compare these prices with the "
+                "model's.",
             )
         self.open += ("A value that stood for missing cells in training, unless it was NaN.",)
         if objective == "reg:squarederror":
             self.open += (
-                "Whether it was trained with a custom objective, which XGBoost records as reg:squarederror.",
+                "Whether the model was trained with a custom objective, which XGBoost records as "
+                "reg:squarederror.",
             )
         self._coded = [each.name for each, kind in zip(self.inputs, self._types, strict=True)
                        if kind == "c" and each.levels is None]  # fmt: skip
         if self._coded:
-            self.open += (f"Which levels stand behind the codes of {few(self._coded)}.",)
+            self.open += (f"Which levels the codes of {few(self._coded)} represent.",)
 
     def priced(self, values: list[NDArray[Any]]) -> Array:
         """Return the prices, (n,), or K outputs, (n, K)."""

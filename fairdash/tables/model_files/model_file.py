@@ -143,9 +143,8 @@ def cause(error: Exception) -> str:
 #: Pattern of the names that libraries give to the columns of an array.
 _PLACE = re.compile(r"(?:Column_|f|x|feature_?)?\d+", re.IGNORECASE)
 NAME_LINK = (
-    "State what it gives: “identity” for the price, “log” for its logarithm (model_link; on the page, "
-    "“Output "
-    "of the model”)."
+    "State what the model gives: “identity” for the price, “log” for its logarithm (model_link; on the page, "
+    "“Output of the model”)."
 )
 
 
@@ -247,7 +246,7 @@ class NamedModel:
             self.columns = [str(each) for each in by_name]
         elif self.names_inputs and columns is None and not of_array:
             lacking = [name for name, each in zip(names, by_name, strict=True) if each is None]
-            hint = "Add it, or name the model's columns in its order."
+            hint = "Add the column, or name the model's columns in the model's order."
             raise refused(f"it takes the column {few(lacking)}, which the table lacks", hint)
         else:
             self.columns = list(table if columns is None else columns)
@@ -255,10 +254,10 @@ class NamedModel:
             if len(self.columns) != len(names):
                 raise refused(
                     f"it takes {counted(len(names), 'column')}, not {len(self.columns)} ({listed})",
-                    "Name the model's columns, in its order.",
+                    "Name the model's columns, in the model's order.",
                 )
             named = f"names its inputs {few(names)}" if self.names_inputs else "does not name its inputs"
-            self.remarks += (f"The file {named}. They are taken in this order: {listed}.",)
+            self.remarks += (f"The file {named}. The inputs are taken in this order: {listed}.",)
         self.choose(output)
 
     def choose(self, output: str | None) -> None:
@@ -266,7 +265,9 @@ class NamedModel:
         if output is not None or len(self.outputs) > 1:
             if output not in self.outputs:
                 what = f"{len(self.outputs)} outputs" if output is None else f"no output “{output}”"
-                raise refused(f"it has {what}", f"Name one as the model's output: {few(self.outputs)}.")
+                raise refused(
+                    f"it has {what}", f"Name one of these as the model's output: {few(self.outputs)}."
+                )
             self._place = self.outputs.index(output)
 
     def settle(self, rows: pd.DataFrame) -> None:

@@ -59,7 +59,7 @@ class OnnxModel(NamedModel):
                 raise refused(f"its input “{each.name}” is {each.type}, which is neither numbers nor text")
             if each.shape and isinstance(each.shape[0], int):
                 rows = counted(each.shape[0], "row")
-                raise refused(f"it prices {rows} at a time", "Export it with a free first dimension.")
+                raise refused(f"it prices {rows} at a time", "Export the model with a free first dimension.")
         self.inputs = tuple(
             Input(each.name, is_text=each.type == _TEXT, form=f"{each.type}, {len(each.shape)}-d")
             for each in self._held
@@ -77,8 +77,9 @@ class OnnxModel(NamedModel):
             )
         elif not loss and self._may_have_a_link(meta.producer_name):
             self.open = self.remarks = (
-                "The file does not say whether it gives the price or, as with a log link, its logarithm. "
-                "Name the link, or compare it with the model's own prices (check_column).",
+                "The file does not say whether the model gives the price or, as with a log link, its "
+                "logarithm. Name the link, or compare the prices with the model's own predictions "
+                "(check_column).",
             )
 
     def _may_have_a_link(self, producer: str) -> bool:
@@ -105,7 +106,7 @@ class OnnxModel(NamedModel):
             if len(outputs) > 1:
                 raise refused(
                     f"it has {len(outputs)} outputs: {listed}",
-                    "Name the one that holds the price; “NAME[1]” is the second number of each row.",
+                    "Name the output that holds the price; “NAME[1]” is the second number of each row.",
                 )
             output = next(iter(outputs))
         elif output not in outputs and (match := re.fullmatch(r"(.+)\[(\d+)\]", output)):

@@ -90,7 +90,7 @@ class PmmlModel(LinearModel):
             terms.append((1.0, [(column, 1.0)]))
             self.remarks = (
                 f"The model adds the offset “{column}” on the scale of its link. For prices per unit of "
-                "exposure it must be 0 in every row.",
+                "exposure, the offset must be 0 in every row.",
             )
         elif model.get("offsetValue"):
             terms.append((float(model.get("offsetValue", "0")), []))

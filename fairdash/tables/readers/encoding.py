@@ -124,7 +124,8 @@ def _check_encoding(content: bytes, encoding: str) -> str:
     # Unknown names and codecs for other data raise LookupError; a NUL in the name raises ValueError.
     except (LookupError, ValueError):
         raise OptionError.of(
-            "there is no encoding of this name", "Choose one such as utf-8, cp1252, utf-16 or iso-8859-2."
+            "there is no encoding of this name",
+            "Choose an encoding such as utf-8, cp1252, utf-16 or iso-8859-2.",
         ) from None
     if name == "utf-8" and content.startswith(codecs.BOM_UTF8):
         name = "utf-8-sig"

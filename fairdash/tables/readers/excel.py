@@ -151,7 +151,7 @@ def sheet_names(content: bytes) -> tuple[str, ...]:
 
 def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) -> str:
     if name is not None and name not in sheets:
-        raise OptionError.of("the workbook has no sheet of this name", f"It has {few(sheets)}.")
+        raise OptionError.of("the workbook has no sheet of this name", f"The workbook has {few(sheets)}.")
     if not sheets:
         raise ReadingError.of("the workbook has no sheet with cells", "Choose another file.")
     visible_sheets = (each for each in sheets if each not in hidden)

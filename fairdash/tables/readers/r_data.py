@@ -69,11 +69,11 @@ def read_rda(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, Rea
     if not frames:
         what = f", but {few(others)}" if others and others != [_ALONE] else ""
         raise ReadingError.of(
-            f"the R file holds no data frame{what}", "Save one from R, by save(table, file=…)."
+            f"the R file holds no data frame{what}", "Save a data frame from R, by save(table, file=…)."
         )
     chosen = next(iter(frames)) if options.sheet is None else options.sheet
     if chosen not in frames:
-        raise OptionError.of("the file has no table of this name", f"It has {few(frames)}.")
+        raise OptionError.of("the file has no table of this name", f"The file has {few(frames)}.")
     columns = frames[chosen].columns
     n_rows = max((len(each) for each in map(_values, columns.values()) if each is not None), default=0)
     check_shape(n_rows, len(columns))

@@ -213,7 +213,9 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
     except MemoryError:
         raise
     except OverflowError:
-        raise Refused("a date lies beyond the year 9999", "Correct it, or write the dates as text.") from None
+        raise Refused(
+            "a date lies beyond the year 9999", "Correct the date, or write the dates as text."
+        ) from None
     # The parser has one type of error, and raises Python's errors for texts and dates that it can't decode.
     except Exception as error:
         if "memory" in str(error).lower():

@@ -94,7 +94,7 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
     if tables:
         chosen = next(iter(tables)) if chosen is None else chosen
         if chosen not in tables:
-            raise OptionError.of("the file has no table of this name", f"It has {few(tables)}.")
+            raise OptionError.of("the file has no table of this name", f"The file has {few(tables)}.")
         content = tables[chosen]
         notes.append(f"Table “{chosen}” is read, one of {len(tables)} in the file ({few(tables)}).")
     with tempfile.TemporaryDirectory(prefix="fairdash-") as folder:

@@ -156,8 +156,8 @@ class TableBuilder:
                 del self._columns[name]
                 self.renamed = tuple(each for each in self.renamed if each[0] != position)
                 self.notes.append(
-                    f"Column {position} has no name and numbers the rows. It is left out: give it a name to "
-                    "keep it."
+                    f"Column {position} has no name and numbers the rows. This column is left out: give it a "
+                    "name to keep it."
                 )
 
     def leave_out(self, names: Sequence[str], why: str) -> None:
@@ -191,8 +191,8 @@ class TableBuilder:
                 self._said.append(note)
             else:
                 self._said.append(
-                    f"“{name}” stays as it is. It has no levels that differ in capitals or spaces alone. "
-                    "Numbers, and texts with many levels, are not compared."
+                    f"“{name}” stays as it is. The column has no levels that differ in capitals or spaces "
+                    "alone. Numbers, and texts with many levels, are not compared."
                 )
         report = ReadingReport(
             format=format,
@@ -285,7 +285,9 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
     )
     notes = []
     if all(cell.lstrip("+-").replace(".", "", 1).replace(",", "", 1).isdigit() for cell in names):
-        notes.append("The first line holds only numbers. If it is not a header, add one to the file.")
+        notes.append(
+            "The first line holds only numbers. If this line is not a header, add a header to the file."
+        )
     return names, renamed, notes
 
 

@@ -254,7 +254,7 @@ class TextColumn:
             self._table.problems.append(
                 Problem(
                     what="cells are infinite, or too large for a number",
-                    hint="Correct them in the file, or leave them empty.",
+                    hint="Correct these cells in the file, or leave them empty.",
                     column=self.name,
                     lines=[int(line) for line in self._table.lines[rows][:5]],
                     count=int(rows.sum()),

@@ -72,7 +72,9 @@ def show_audit(audit: AuditJob) -> None:
     if status.state == DONE:
         return
     if not status.is_over:
-        st.caption("The work continues if you close the page. Its address brings you back.")
+        st.caption(
+            "The work continues if you close the page. To return to this work, use the address of this page."
+        )
         follow_job(audit)
         return
     show_status(audit, status)
@@ -111,8 +113,8 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
 
     def show(job: RepairJob) -> None:
         note = (
-            "Each row is repaired by a model that was fitted on other rows. If the attribute is unknown, "
-            "the price is the mean repaired price of customers with the same other columns."
+            "The price of each row is repaired by a model that was fitted on other rows. If the attribute is "
+            "unknown, the price is the mean repaired price of customers with the same other columns."
         )
         figures = job.figures()
         st.markdown(reach_in_words(figures))
@@ -127,13 +129,14 @@ def _show_repair(audit: AuditJob, result: AuditResult) -> None:
 
     st.subheader("Repair this price", anchor=False)
     st.caption(
-        "Each customer keeps their rank among those with the same attribute. The mean price does not change."
+        "Each customer keeps their rank among customers with the same value of the attribute. The mean price "
+        "does not change."
     )
     show_or_start(
         find_repair(audit, sensitive, owner=current_owner()),
         show=show,
         start=lambda: start_repair(audit, sensitive),
-        label="Repair it at four strengths",
+        label="Repair the price at four strengths",
         key=KEY("repair"),
         icon=":material/healing:",
     )
@@ -167,7 +170,7 @@ def _show_first_screen(result: AuditResult, whole: AuditResult, title: str) -> N
         show_blocks([first_chart(result)], KEY)
     with st.expander("All four criteria"):
         show_blocks(verdict_tables(result), KEY)
-        st.caption("The audit reports measurements. It does not certify compliance with any rule.")
+        st.caption("The audit reports measurements and does not certify compliance with any rule.")
 
 
 def _show_answer(blocks: list[Block], result: AuditResult) -> None:
@@ -296,9 +299,10 @@ def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
         )
     near = less.iloc[0]
     return (
-        f"The nearest point of the front depends less on “{safe(front.sensitive)}”. Its dependence is "
-        f"{near['dependence']:.3f}, and that of the price is {first['dependence']:.3f}. Its error is "
-        f"{near['error']:.3f}, and that of the price is {first['error']:.3f} (same rows: {rows})."
+        f"The nearest point of the front depends less on “{safe(front.sensitive)}”. The dependence of this "
+        f"point is {near['dependence']:.3f}, and that of the price is {first['dependence']:.3f}. The error "
+        f"of this point is {near['error']:.3f}, and that of the price is {first['error']:.3f} (same rows: "
+        f"{rows})."
     )
 
 

@@ -35,7 +35,9 @@ def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
                 key=KEY("template"),
             )
         ]
-        st.caption(f"Looked up {rule.looked_up}. The document does not certify compliance with any rule.")
+        st.caption(
+            f"Sources looked up on {rule.looked_up}. The document does not certify compliance with any rule."
+        )
         blanks = list(dict.fromkeys(field for heading in rule.headings for field in heading.blanks))
         place = f"{KEY('answers')}-{'example' if audit is None else audit.id}"
         if place not in st.session_state:

@@ -41,7 +41,7 @@ from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
-_LINKS = {"auto": "as the file says", "identity": "the price", "log": "its logarithm"}
+_LINKS = {"auto": "as stated in the file", "identity": "the price", "log": "its logarithm"}
 #: Roles of columns that a model of a price does not need.
 _NO_INPUT = frozenset(("claim_count", "claim_cost", "cost", "exposure", "premium", "price"))
 #: Session key of the data that were in use before the user asked to audit an own table.
@@ -157,8 +157,9 @@ def _ask_for_model(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> 
         "Model of the price: ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors",
         type=ENDINGS,
         max_upload_size=MAX_BYTES // 10**6,
-        help=f"The audit prices every row with the model, in at most {MAX_SECONDS} s each time. fairdash "
-        "never loads pickles, because they can run any program. The file is deleted with the table.",
+        help=f"The audit applies the model to every row. Each call may take at most {MAX_SECONDS} s. "
+        "fairdash never loads pickles, because they can run any program. The file is deleted with the "
+        "table.",
         key=KEY("model-file", source.id),
     )
     names = [str(name) for name in frame]
@@ -204,7 +205,9 @@ def _ask_for_inputs(
 ) -> tuple[list[str], str | None]:
     """Return the input columns of a model, empty if the file names them, and the output with the price."""
     if about is not None:
-        st.caption(safe(f"{about['kind']}. Objective: {about['objective']}. It gives {about['output']}."))
+        st.caption(
+            safe(f"{about['kind']}. Objective: {about['objective']}. The model gives {about['output']}.")
+        )
         for each in about["unknown"]:
             st.caption(safe(f"Not stated in the file: {each}"))
     outputs, inputs = ([], []) if about is None else (about["outputs"], about["inputs"])
@@ -324,7 +327,10 @@ def _ask_for_columns(
     if suggestion.policies is not None and groups in (None, suggestion.group):
         words = f"**{safe(suggestion.group)}** names {suggestion.policies.in_words()}."
         if groups is None:
-            st.warning(f"{words} Choose it as the policy: the rows of one policy are not independent.")
+            st.warning(
+                f"{words} Choose this column as the policy, because the rows of one policy are not "
+                "independent."
+            )
         else:
             st.caption(f"{words} The audit counts the rows of a policy as one unit.")
     chosen_roles["totals"] = _ask_for_totals(frame, amounts, exposure, table=table)
@@ -372,8 +378,8 @@ def _ask_for_totals(
     if exposure is None or not named:
         return []
     return st.multiselect(
-        f"Columns with totals over “{safe(exposure)}”. The audit divides them by it and treats all others "
-        "as amounts per unit",
+        f"Columns with totals over “{safe(exposure)}”. The audit divides these columns by the exposure and "
+        "treats all others as amounts per unit",
         named,
         default=[name for name in named if looks_like_total(frame[name])],
         placeholder="None",

@@ -143,10 +143,10 @@ def on_all_rows(link: RankLink) -> str:
     """State the rank correlation on all rows, and the weakest detectable one, if the sample shows no link."""
     order = "more than" if abs(link.value) > link.stays_within else "not more than"
     return (
-        f"A weak link may not show on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank correlation "
-        f"is {number(link.value)}, {order} the limit of {number(link.stays_within)} under independence. With "
-        f"so many rows, the weakest rank correlation that a test detects is about {number(link.smallest)}. "
-        "Rank correlation detects only links that rise throughout or fall throughout."
+        f"A weak link may remain undetected on {ROWS_MEASURED:,} rows. On all {link.n:,} rows the rank "
+        f"correlation is {number(link.value)}, {order} the limit of {number(link.stays_within)} under "
+        "independence. With so many rows, the weakest rank correlation that a test detects is about "
+        f"{number(link.smallest)}. Rank correlation detects only monotone links."
     )
 
 
@@ -222,11 +222,11 @@ def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str
         )
     if ranking.joint > ranking.joint_floor_q95:
         together = (
-            f" Together they predict it with HGR {number(ranking.joint)} and explain "
+            f" Together, these features predict {name} with HGR {number(ranking.joint)} and explain "
             f"{max(ranking.joint_r2, 0) * 100:.0f} % of the variance of its ranks."
         )
     else:
-        together = " Together they predict it no better than chance."
+        together = f" Together, these features predict {name} no better than chance."
     copies = features.loc[features["is_copy"], "feature"]
     on_copies = f" **{name} can be recovered from {', '.join(map(safe, copies))}.**" if len(copies) else ""
     return first + together + on_copies + sample

@@ -45,7 +45,7 @@ def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: s
                     label,
                     key=KEY("undo", key, fix.kind, fix.column),
                     icon=":material/undo:",
-                    help="You chose this. Click to undo it.",
+                    help="You chose this. Click to undo this change.",
                     on_click=lambda fix=fix: take_back(fix),
                 )
     return agreed
@@ -89,21 +89,21 @@ PARTS = (
         "weight",
         "Exposure: the weight of a row",
         EVERY_ROW_ALIKE,
-        "For example, the years a policy ran. Every row needs a value above zero.",
+        "For example, the number of years that a policy ran. Every row needs a value above zero.",
     ),
     (
         "prediction",
         "Existing prediction or price",
         NO_COLUMN,
-        "fairdash evaluates it like the models. No model uses it.",
+        "fairdash evaluates this prediction in the same way as the models. No model uses this column.",
     ),
     ("row_id", "Row id", NO_COLUMN, "An identifier, such as a policy number, which the models never use."),
     (
         "group",
         "Group: rows that belong together",
         NO_COLUMN,
-        "For example, the policy number when a policy has one row per year. Splits keep its rows together, "
-        "and tests count them as one independent unit.",
+        "For example, the policy number when a policy has one row per year. Splits keep the rows of a group "
+        "together, and tests count each group as one independent unit.",
     ),
     (
         "time",
@@ -158,7 +158,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         others,
         default=[column for column in begin.sensitive[1:] if column in others],
         placeholder="None",
-        help="Predictions must not depend on these either. No model uses them.",
+        help="Predictions must not depend on these columns either. No model uses these attributes.",
         key=KEY("further", key, new_target, new_sensitive),
     )
     # A choice is valid until the user chooses another target, or until a recipe with another target is
@@ -237,7 +237,9 @@ def say_policies(policies: Policies, *, group: str | None) -> None:
     """State that rows belong to policies, and whether each policy counts as one unit."""
     words = f"**{safe(policies.column)}** names {policies.in_words()}."
     if group is None:
-        st.warning(f"{words} Choose it as the group: the rows of one policy are not independent.")
+        st.warning(
+            f"{words} Choose this column as the group, because the rows of one policy are not independent."
+        )
     elif group == policies.column:
         st.caption(f"{words} Splits and tests keep the rows of a policy together.")
 
@@ -253,8 +255,9 @@ def ask_for_rate(
         begin,
         key=KEY("rate", key, target, exposure, clicks),
         help="For counts and sums over an exposure period, such as the claims of a policy that ran for part "
-        "of a year. Rows are weighted by exposure either way. With a Poisson loss, modelling the rate equals "
-        "modelling the counts with exposure as an offset. Switch this off if the target is already a rate.",
+        "of a year. Rows are weighted by exposure in both cases. With a Poisson loss, modelling the rate "
+        "equals modelling the counts with exposure as an offset. Switch this off if the target is already a "
+        "rate.",
     )
 
 
@@ -331,7 +334,9 @@ def say_what_tells_the_target(
     unsaid = max(len(lines) - MAX_SAID, 0) + max(len(suspect) - MAX_SAID, 0)
     if unsaid:
         more = counted(unsaid, "more column")
-        st.caption(f"{more} may reveal the target, or hold codes. They are listed among the features.")
+        st.caption(
+            f"{more} may reveal the target, or hold codes. These columns are listed among the features."
+        )
 
 
 def _show_leak(columns: Sequence[str], what: str, *, used: bool, key: str) -> None:

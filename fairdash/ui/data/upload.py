@@ -41,7 +41,8 @@ LIMITS = (
 )
 if can_limit():
     LIMITS += (
-        f" Reading a file can use at most {most_memory() / 1e9:.0f} GB of memory, and so can each run on it."
+        f" Reading a file can use at most {most_memory() / 1e9:.0f} GB of memory, and each run on the file "
+        "can use as much."
     )
 FILE_TYPES = [
     "csv",
@@ -179,7 +180,7 @@ def ask_how_long(upload: Upload) -> None:
         index=terms.index(upload.keep_days),
         format_func=lambda days: "until I delete it" if days is None else f"for {counted(days, 'day')}",
         key=KEY("days", upload.sha256),
-        help="After that time the file and everything made from it are deleted.",
+        help="After this period, the file and everything made from it are deleted.",
     )
     if days != upload.keep_days:
         set_retention(upload.sha256, days, owner=upload.owner)
@@ -198,9 +199,9 @@ def what_is_deleted(made: DerivedFiles) -> str:
     """Return a sentence that lists the results that are deleted with the file."""
     parts = [counted(len(found), kind.label) for kind, found in made.jobs.items() if found]
     also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it"
-    stopped = f" Running work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
+    stopped = f" Running jobs ({made.n_at_work}) are stopped first." if made.n_at_work else ""
     return (
-        f"This deletes the file from this machine{also}.{stopped} It can't be undone. Your downloads are "
+        f"This deletes the file from this machine{also}.{stopped} This can't be undone. Your downloads are "
         "not affected."
     )
 
@@ -262,7 +263,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
                 1,
                 value=known.header_row,
                 placeholder=FOUND,
-                help="Lines above it, such as a title, are ignored.",
+                help="Lines above this line, such as a title, are ignored.",
                 key=KEY("header", key),
             )
             chosen["keep_below"] = st.checkbox(

@@ -126,9 +126,9 @@ def show_fig3() -> None:
         alt="The networks h, f and g as boxes with their formulas and values; gradients as arrows back.",
     )  # fmt: skip
     st.caption(
-        f"A short training run on {result.options['rows']:,} household policies, all values on standardised "
-        "columns. Touch a box to see its role. Grey arrows show values. Coloured arrows show gradients, "
-        "and thicker ones are larger. φ descends (▼), θ ascends (▲)."
+        f"A short training run on {result.options['rows']:,} household policies, with all values on "
+        "standardised columns. Touch a box to see its role. Grey arrows show values. Coloured arrows show "
+        "gradients, and thicker arrows show larger gradients. φ descends (▼), θ ascends (▲)."
     )
     about(result)
 
@@ -219,7 +219,8 @@ def about(result: StudyResult) -> None:
     """Show the origin of the figures in one line, and the command that reproduces them."""
     st.caption(
         f"Seed {result.seed}; {duration(result.seconds)} of processor time on {result.machine}; torch "
-        f"{result.versions['torch']}. Reproduce it in a checkout of fairdash: `{result.command}`"
+        f"{result.versions['torch']}. To reproduce these results, run this command in a checkout of "
+        f"fairdash: `{result.command}`"
     )
 
 

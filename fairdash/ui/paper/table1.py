@@ -92,8 +92,8 @@ def show_dots(values: pd.DataFrame) -> None:
     st.caption(
         "Orange: standard model. Blue: fair models, one marker per method. Further left is better. On the "
         "right, each grid line is ten times the previous one. Values in the grey band show no detectable "
-        "link. Both are scored as in the paper, which gives no standard errors and has no Fair HGR with "
-        "splines."
+        "link. Both results are scored as in the paper, which gives no standard errors and has no Fair HGR "
+        "with splines."
     )
 
 
@@ -122,12 +122,13 @@ def show_rows(cells: pd.DataFrame, texts: dict[str, Any]) -> None:
             },
         },
         hide_index=True,
-        alt="Table 1: the paper's values beside ours, scored both ways.",
+        alt="Table 1: the paper's values beside ours, scored as in the paper and with corrected measures.",
         height="content",
     )
     key = (
-        "Green values are at or below the paper's. Orange values are higher, grey ones by less than two of "
-        "our standard errors. ≈ marks values within two of our standard errors (the paper gives none). "
+        "Green values are at or below the paper's. Orange values are higher, and grey values are higher by "
+        "less than two of our standard errors. ≈ marks values within two of our standard errors (the paper "
+        "gives none). "
         if is_comparable
         else "These values are not comparable with the paper's, so none is marked as better. "
     )
@@ -204,10 +205,11 @@ def show_tries(name: str) -> None:
     with st.expander("Selection rules tried first"):
         st.markdown(
             "A fifth of each split's training rows served as test rows. The actual test rows were not used. "
-            "“Error expected” comes from the cross-validation that chose λ, “error found” from that fifth. "
-            "The other figures are scored as in the paper, as means over the splits. A margin of ½ keeps "
-            "the expected error half its standard error below the paper's. Cells count the values at or "
-            "below those of the paper's Fair HGR NN, if the error is at or below its error too."
+            "“Error expected” comes from the cross-validation that chose λ, and “error found” from the fifth "
+            "of the training rows that served as test rows. The other figures are scored as in the paper, as "
+            "means over the splits. With a margin of ½, the expected error is half its standard error below "
+            "the paper's error. Each cell counts the values at or below those of the paper's Fair HGR NN, "
+            "provided that the error is also at or below the paper's error."
         )
         shown = pd.DataFrame(
             {
@@ -223,7 +225,7 @@ def show_tries(name: str) -> None:
             }
         )
         st.dataframe(shown, hide_index=True, alt="Selection rules, compared within the training rows.")
-        st.caption(f"Seed {result.seed}. Reproduce it: `{result.command}`")
+        st.caption(f"Seed {result.seed}. To reproduce this table: `{result.command}`")
 
 
 def show_origin(result: StudyResult, name: str) -> None:
@@ -237,7 +239,7 @@ def show_origin(result: StudyResult, name: str) -> None:
         )
         st.markdown("\n".join(f"- {note}" for note in result.notes))
         st.caption(
-            "Run one of these commands in a checkout of fairdash. The second computes one row and "
+            "Run one of these commands in a checkout of fairdash. The second command computes one row and "
             "writes it to a folder:"
         )
         row = f"--methods hgr_nn --objectives {OBJECTIVES[0]} --out again"

@@ -74,16 +74,16 @@ def answer(rho: float, base: str) -> str:
     square = truth.hgr**2
     side = "below" if mi < square else "above"
     if rho == 0:
-        first = "**At ρ = 0 all three are 0: the variables are independent.**"
+        first = "**At ρ = 0 all three measures are 0: the variables are independent.**"
     else:
         first = (
             f"**At ρ = {rho:g}: HGR² = {fixed(square)}, χ² = {fixed(truth.chi2)}, mutual information = "
             f"{fixed(mi)} {base}.** Mutual information is {side} HGR² here."
         )
     return (
-        f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Mutual information gives "
-        f"no such bound. In {base} it is below HGR² for ρ up to {math.sqrt(mi_crossing(base)):.3f}, and "
-        "above HGR² for larger ρ."
+        f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Mutual information gives no "
+        f"bound of this kind. In {base} mutual information is below HGR² for ρ up to "
+        f"{math.sqrt(mi_crossing(base)):.3f}, and above HGR² for larger ρ."
     )
 
 
@@ -130,7 +130,9 @@ def show_curves(rho: float, n: int, base: str) -> None:
     with right:
         show_rows(rho, n)
     if not complete:
-        st.caption("The neural estimators are still training. Their values will appear here.")
+        st.caption(
+            "The neural estimators are still training. The values of these estimators will appear here."
+        )
         follow(slow_study(n), None, slot="gaussians")
 
 
@@ -215,8 +217,9 @@ def findings(base: str) -> str:
         )
     else:
         unit = (
-            "**In nats** the middle term is $1 - (1 - ρ^2)^{0.69}$. It is below HGR² at every ρ except 0, "
-            "so the first inequality fails. It is also below χ², so the second case never occurs."
+            "**In nats** the middle term is $1 - (1 - ρ^2)^{0.69}$. The middle term is below HGR² at every ρ "
+            "except 0, so the first inequality fails. The middle term is also below χ², so the second case "
+            "never occurs."
         )
     printed = f"−{abs(printed_threshold()):.3f}"
     bound_bits, bound_nats = map(bound_crossing, BASES)
@@ -224,9 +227,9 @@ def findings(base: str) -> str:
     return (
         f"{unit}\n\n"
         "**The printed formula** for $t$ results from replacing $I$ by its bound $\\log(1 + χ^2)$ "
-        f"(dashed line). This line crosses χ² at {bound_nats:.3f} with the natural logarithm and "
+        f"(dashed line). The dashed line crosses χ² at {bound_nats:.3f} with the natural logarithm and "
         f"at {bound_bits:.3f} with base 2, not at 0.345. For the bivariate normal, $I = \\tfrac12 \\log(1 "
-        "+ χ^2)$ is half of this bound, so the crossing says nothing about $I$.\n\n"
+        "+ χ^2)$ is half of the bound $\\log(1 + χ^2)$, so the crossing says nothing about $I$.\n\n"
         f"**Evaluated**, the formula gives {printed}, not +0.345, although χ² can't be negative. The "
         "crossing in nats gives this value if $\\ln(1 + t) / \\ln(1 - t)$ is mistaken for "
         "$\\ln\\frac{1 + t}{1 - t}$.\n\n"

@@ -114,7 +114,7 @@ def show_noise_axis(scene: Scene) -> None:
             ids=ids,
             evaluation=evaluation,
             noise=scene.noise,
-            title="The whole noise axis",
+            title="All noise levels",
             subtitle=f"{scene.n:,} rows, lines: means of 5 data sets, bands: lowest to highest",
             theme=theme(),
         ),
@@ -296,7 +296,7 @@ def show_numbers(estimates: pd.DataFrame, truth: Truth) -> None:
         "Noise floors come from shuffling V 39 times, or 19 times for slow estimators. To keep the slider "
         "quick, the floors of some quick estimators come from a nearby noise level, where they differ only "
         "by chance. For RDC, “as published” gives ties their highest rank, as the Python "
-        "port does. The authors' R code averages their ranks, as we do."
+        "port does. The authors' R code averages the ranks of ties, as we do."
     )
 
 
@@ -331,4 +331,6 @@ def show_take_away(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     with right:
         rows = pd.DataFrame({"U": u[0], "V": v[0]})
         download(rows, label="The rows (CSV)", name=f"{scene.pattern}-rows", key=KEY("csv-rows"))
-    st.caption("Share this link. Others will see exactly this pattern, rows, noise, ties, tails and draw.")
+    st.caption(
+        "Share this link. People who open the link see the same pattern, rows, noise, ties, tails and draw."
+    )

@@ -66,8 +66,8 @@ def ask_for_scene() -> Scene | None:
             DEFAULT.heavy_tails,
             key=Address.HEAVY,
             bind="query-params",
-            help="Both become heavy-tailed, like sums of money. The exact maximal correlation stays the "
-            "same.",
+            help="Both variables become heavy-tailed, like amounts of money. The exact maximal correlation "
+            "stays the same.",
         )
         seed = st.number_input("Draw number", 0, 9999, DEFAULT.seed, key=Address.DRAW, bind="query-params")
         st.caption("Another number draws new rows from the same distribution.")
@@ -91,7 +91,7 @@ def ask_for_scene() -> Scene | None:
         if heavy_tails:
             st.caption(
                 "Heavy tails: the estimators use $e^{2z}$ instead of each variable. For U, $z$ is its "
-                "normal score. For V, it is V in standard deviations. Increasing transformations do not "
+                "normal score. For V, $z$ is V in standard deviations. Increasing transformations do not "
                 "change maximal correlation, χ² or mutual information, so the exact values hold."
             )
     return scene
@@ -233,7 +233,9 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
     if truth.hgr == 0:
         names = ", ".join(safe(short_name(id)) for id in estimates["id"] if id in detected)
         alarm = (
-            f"{len(detected)} of {count} find one anyway ({names})" if detected else "no estimator finds one"
+            f"{len(detected)} of {count} find a link anyway ({names})"
+            if detected
+            else "no estimator finds a link"
         )
         return (
             f"**There is no link, and {alarm}.** By chance, one estimator in twenty exceeds its noise floor."
@@ -259,7 +261,9 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
 def follow_slow(scene: Scene) -> None:
     """Train the slow estimators in the background, unless they are finished."""
     if finished(slow_study(scene)) is None:
-        st.caption("The neural estimators are still training. Their values will appear here.")
+        st.caption(
+            "The neural estimators are still training. The values of these estimators will appear here."
+        )
         follow(slow_study(scene), None, slot="scene")
 
 

@@ -223,8 +223,8 @@ def _describe_point(comparison: Comparison) -> None:
         st.caption(f"The chosen point is {content.blended(comparison, comparison.b)} (hollow mark).")
     if comparison.is_worse_than_both_ends():
         st.warning(
-            "This blend shows more dependence than both neighbouring trained models. Choose one of them "
-            "instead."
+            "This blend shows more dependence than both neighbouring trained models. Choose one of these "
+            "models instead."
         )
 
 
@@ -302,8 +302,8 @@ def _show_transformations(comparison: Comparison) -> None:
             )
     st.caption(
         f"Of all transformations of the {goal.audited} and {safe(comparison.sensitive_called)}, these two "
-        "have the highest correlation (HGR, by splines on the rows shown). Steep or bending parts of g "
-        "show where groups differ. Near independence the curves only show noise."
+        "have the highest correlation (HGR, by splines on the rows shown). Groups differ where g is steep or "
+        "curved. Near independence the curves only show noise."
     )
 
 
@@ -324,7 +324,9 @@ def _features(comparison: Comparison) -> None:
         key=KEY("features-by"),
     )
     blocks = content.features(comparison, kind=str(kind), theme=theme())
-    show_blocks(blocks or ["A preview does not measure the features. The refined run does."], KEY)
+    show_blocks(
+        blocks or ["A preview does not measure the importance of features. The refined run measures it."], KEY
+    )
 
 
 def _objectives(comparison: Comparison) -> None:
@@ -392,8 +394,8 @@ def _choose(
             step=float(f"{max(standard, edge) / 50:.1g}"),
             format="%.3g",
             key=KEY("limit", measure, comparison.objective),
-            help=f"The standard model has {number(standard)}. Under independence the value stays below "
-            f"{number(edge)} in 95 % of cases, so no lower target makes sense.",
+            help=f"The standard model's value is {number(standard)}. Under independence the value stays "
+            f"below {number(edge)} in 95 % of cases, so no lower target makes sense.",
         )
         return *least_error(path, measure, at_most=limit, error=error), f"{symbol} at most {limit:g}"
     if wish == WISHES[1]:

@@ -134,7 +134,7 @@ def _follow_refining(run: Run, seen: str) -> None:
     rows = "all rows, " if run.spec.first_share < 1 else ""
     st.info(
         f"**Preview:** {seen}. A refined run with {rows}{plan.n_splits} splits and {', '.join(methods)} is "
-        "in progress. The page updates by itself.",
+        "in progress. The page updates automatically.",
         icon=":material/hourglass_top:",
     )
     show_progress(run)
@@ -177,7 +177,7 @@ def _show_wait(run: Run) -> None:
             choose_run(start_again(run, owner=current_owner()))
             st.rerun()
         return
-    sentence = "This run is still in progress. It continues if you close the page."
+    sentence = "This run is still in progress. The run continues if you close the page."
     if spec.first is not None:
         what = "networks" if FAIR_TARIFF not in spec.first.methods else "tariffs"
         rows = "a random sample of the rows" if spec.first_share < 1 else "all rows"
@@ -216,20 +216,21 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     elif openings:
         st.warning(
             safe(
-                "These rows were already opened for another point. "
-                f"Opening number {times + 1} does not confirm this one."
+                f"These rows were already opened for another point. Opening number {times + 1} does not "
+                "confirm this point."
             )
         )
     else:
         st.markdown(safe(not_opened(len(aside.rows))))
     if opening is None:
         st.button(
-            "Confirm on rows set aside" if not openings else "Open again for this point",
+            "Confirm on rows set aside" if not openings else "Open these rows again for this point",
             icon=":material/lock_open:",
             on_click=_open,
             args=(comparison, run),
             key=KEY("open"),
-            help="Test the chosen point once on unused rows. Only the first test is valid, so choose first.",
+            help="Test the chosen point once on unused rows. Only the first test is valid, so choose the "
+            "point first.",
         )
     others = [each for each in openings if each != opening]
     if others:
@@ -260,7 +261,7 @@ def show_history(run: Run) -> None:
     if not log.is_whole:
         st.warning("The log of this run was changed: lines were altered or are missing.")
     if log.events:
-        with st.expander("Who did what with this run"):
+        with st.expander("Log of this run"):
             show_table(history(log), KEY)
 
 
@@ -365,7 +366,7 @@ def _show_model(comparison: Comparison, run: Run) -> None:
         icon=":material/model_training:",
         key=KEY("refit"),
         help="The figures here are estimates from the splits. This button trains the model once more on all "
-        "rows, at the chosen weight. Then you can download it.",
+        "rows, at the chosen weight. You can then download the model.",
     )
 
 
@@ -427,7 +428,7 @@ def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: st
         icon=":material/fact_check:",
         disabled=bool(missing),
         help=missing
-        or f"{about} Opens the audit with its columns filled in. The table belongs to you and is "
+        or f"{about} This opens the audit with the columns filled in. The table belongs to you and is "
         "deleted with the run.",
     )
     source = None

@@ -69,7 +69,7 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
         icon=":material/table_view:",
         key=KEY("fit"),
         help="The figures here are estimates from the splits. This button fits the tariff once more on all "
-        "rows. Then you can view and download its table of relativities.",
+        "rows. You can then view and download the table of relativities.",
     )
 
 
@@ -83,15 +83,15 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
     error = "deviance" if front.error == "deviance" else "squared error"
     if lam == 0:
         return (
-            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {own:.4g} times "
-            f"that of predicting the average, and its {symbol} with {safe(comparison.sensitive_called)} is "
+            f"At λ = 0 the tariff is a GLM. On test rows, its {error} is {own:.4g} times that of predicting "
+            f"the average, and the tariff's {symbol} with {safe(comparison.sensitive_called)} is "
             f"{values[measure]:.3f}{beside}."
         )
     cost = own / of_glm[front.error] - 1
     return (
-        f"At λ = {lam:g} the tariff's {error} on test rows is {own:.4g} times that of "
-        f"predicting the average, and {100 * abs(cost):.2f} % {'above' if cost >= 0 else 'below'} the "
-        f"GLM's. Its {symbol} with {safe(comparison.sensitive_called)} is {values[measure]:.3f} instead of "
+        f"At λ = {lam:g} the tariff's {error} on test rows is {own:.4g} times that of predicting the "
+        f"average, and {100 * abs(cost):.2f} % {'above' if cost >= 0 else 'below'} the GLM's. The tariff's "
+        f"{symbol} with {safe(comparison.sensitive_called)} is {values[measure]:.3f} instead of "
         f"{of_glm[measure]:.3f}{beside}."
     )
 
@@ -151,8 +151,8 @@ def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
         table = cap_cost_of(run, job, comparison, most / 100)
         if table is None:
             st.caption(
-                "This tariff was fitted by a version that did not evaluate caps. Fit it in a new run to "
-                "see the cost."
+                "This tariff was fitted by a version that did not evaluate caps. Fit the tariff in a new run "
+                "to see the cost."
             )
             return
         st.dataframe(
@@ -198,6 +198,6 @@ def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> s
         "Values are means over the test rows of the splits, with noise floors in brackets. The gap is the "
         f"largest difference between average {audited}, divided by the mean premium. We first scale today's "
         f"price to the tariff's income (times {number(brought)}), so changes are relative to the general "
-        f"level. Of {exposure}, {caps[0]} are capped at −{most:g} % and {caps[1]} at +{most:g} %. The others "
-        f"pay the tariff times {number(level)}. Total income is the same before and after."
+        f"level. Of {exposure}, {caps[0]} are capped at −{most:g} % and {caps[1]} at +{most:g} %. All others "
+        f"pay the tariff times {number(level)}. Total income is the same before and after the cap."
     )

@@ -88,7 +88,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         placeholder="Choose at least one",
     )
     for method in methods:
-        adversary = " Its adversary makes training slower." if METHODS[method].adversarial else ""
+        slower = " The adversary of this method makes training slower."
+        adversary = slower if METHODS[method].adversarial else ""
         st.caption(f"**{METHODS[method].title}:** {METHODS[method].meaning}{adversary}")
         if apart := apart_in_words(method, len(attributes_of(dataset.sensitive))):
             st.caption(safe(apart))
@@ -102,7 +103,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         balance = st.checkbox(
             "Balance: predictions add up to the target",
             key=BALANCE,
-            help="Predictions on training rows then add up to the total. On by default for counts and costs.",
+            help="Predictions on training rows then add up to the total of the target. The option is on by "
+            "default for counts and costs.",
         )
         if follows(TARIFF, loss):
             st.session_state[TARIFF] = LOSSES[loss].has_log_link
@@ -110,7 +112,8 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
             "Fair tariffs beside the networks",
             key=TARIFF,
             help="A tariff is an additive model that you can file as a table of relativities. Tariffs are "
-            "fitted at the same weights λ. At λ = 0 they are a GLM. On by default for counts and costs.",
+            "fitted at the same weights λ. At λ = 0 a tariff is a GLM. The option is on by default for "
+            "counts and costs.",
         )
         lams = ask_for_lams()
         split = ask_for_split(dataset)
@@ -248,7 +251,7 @@ def follows(widget: str, what: object) -> bool:
 
 def not_offered(title: str, problem: Problem) -> str:
     """Explain in a sentence why a loss can't be selected."""
-    rows = f". This fails in {counted(problem.count, 'row')}" if problem.count else ""
+    rows = f". This condition is not met in {counted(problem.count, 'row')}" if problem.count else ""
     needs = problem.what.partition(" needs ")[2]
     return f"{title} is not available: it needs {needs}{rows}."
 
@@ -271,7 +274,7 @@ def ask_for_settings(dataset: Dataset, loss: str, *, balance: bool) -> dict[str,
             taken is None,
             key=key("tune"),
             help="fairdash first compares standard networks on each split's validation rows, and then "
-            "trains the fair models. It ignores the two fields below.",
+            "trains the fair models. The search ignores the two fields below.",
         )
         architecture = st.selectbox(
             "Predictor's network",
@@ -343,7 +346,9 @@ def show_run(run: Run) -> None:
     )
     status = run.status
     if not status.is_over:
-        st.caption("The work continues if you close the page. Its address brings you back.")
+        st.caption(
+            "The work continues if you close the page. To return to this work, use the address of this page."
+        )
         follow(run)
         return
     show_status(run, status)

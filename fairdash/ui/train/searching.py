@@ -67,7 +67,7 @@ _TARGET_WORDS: Mapping[str, str] = MappingProxyType(
 )
 _WHERE = (
     "The search uses only the training rows of the first split. If there is one split, the search uses no "
-    "test rows. If there are more, it uses rows that are test rows in other splits."
+    "test rows. If there are several splits, the search uses rows that are test rows in other splits."
 )
 
 
@@ -163,7 +163,9 @@ def _show(search: SearchJob) -> None:
         f"{OBJECTIVES[spec.plan.objective].title}"
     )
     if not status.is_over:
-        st.caption("The work continues if you close the page. Its address brings you back.")
+        st.caption(
+            "The work continues if you close the page. To return to this work, use the address of this page."
+        )
         _follow(search)
         return
     show_status(search, status)
@@ -183,9 +185,9 @@ def _show_result(result: SearchResult, plan: SettingsSearch | LamSearch) -> None
         best = result.frame.iloc[0]
         near = int((result.frame["behind"] <= result.frame["behind_se"]).sum()) - 1
         st.markdown(
-            f"**Units {best['hidden']}, dropout {best['dropout']:g}, learning rate {best['lr']:g}, "
-            f"weight decay {best['weight_decay']:g}**: {safe(result.rule)}. "
-            f"{near} of the other {len(result.frame) - 1} are within one standard error of it."
+            f"**Units {best['hidden']}, dropout {best['dropout']:g}, learning rate {best['lr']:g}, weight "
+            f"decay {best['weight_decay']:g}**: {safe(result.rule)}. {near} of the other "
+            f"{len(result.frame) - 1} are within one standard error of these settings."
         )
         _table(result.frame, _SETTINGS_COLUMNS)
         st.button(

@@ -161,7 +161,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "moved_curve": AuditFigure(
             title="What has changed: average {price} by {sensitive}, as a share of the mean",
-            subtitle="This audit minus the earlier one. 95 % band for the whole curve. Diamonds: all rows "
+            subtitle="This audit minus the earlier audit. 95 % band for the whole curve. Diamonds: all rows "
             "beyond the curve",
             y="of the mean price",
             alt="a line with its band about zero.",
@@ -244,8 +244,8 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "double_lift": AuditFigure(
             title="{price} and {candidate} against {outcome}",
-            subtitle="Bands of the ratio of both prices. Each curve is divided by its mean. The better "
-            "price follows the outcome",
+            subtitle="Bands of the ratio of both prices. Each curve is divided by its mean. A better price "
+            "follows the outcome more closely",
             x="{candidate} ÷ {price}",
             y="of its mean",
             alt="three lines.",

@@ -68,7 +68,7 @@ def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") ->
         picture,
         tables.features(comparison),
         "A fair model may use a feature to offset what other features reveal about the sensitive attribute. "
-        "Its predictions then depend on that feature, while shuffling it lowers the error.",
+        "The model's predictions then depend on that feature, while shuffling it lowers the error.",
     ]
 
 
@@ -76,8 +76,8 @@ def measures(comparison: Comparison) -> dict[str, str]:
     """Return a map of the measures in the report to explanations."""
     entries = [REGISTRY[id] for id in comparison.front.measures]
     return {
-        tables.in_full(each): f"0 means: {each.zero}. 1 means: {each.one}. It misleads in this case: "
-        f"{each.fails_when} Source: {each.source}."
+        tables.in_full(each): f"0 means: {each.zero}. 1 means: {each.one}. This measure misleads in this "
+        f"case: {each.fails_when} Source: {each.source}."
         for each in entries
     }
 
@@ -236,24 +236,25 @@ def limits(comparison: Comparison) -> list[str]:
     sentences = {
         "All figures come from test rows, to which no model was fitted.": True,
         "A dependence value means little without its noise floor: the same estimator on the same rows with "
-        "the sensitive attribute shuffled. We give the average of those values and their 95th "
+        "the sensitive attribute shuffled. We give the average of these shuffled values and their 95th "
         "percentile, which the measure exceeds in 5 % of cases under independence.": True,
         "Finding no dependence does not prove independence. Each measure detects only certain links, and "
         "needs enough rows.": True,
         **dict.fromkeys(of_values(comparison), True),
-        "FairQuant compares averages. It misses groups that differ in spread but not in average.": (
+        "FairQuant compares averages, so it misses groups that differ in spread but not in average.": (
             "fairquant" in comparison.front.measures
         ),
-        "The splits overlap, so they carry less information than the same number of new samples. Standard "
+        "The splits overlap, so they contain less information than the same number of new samples. Standard "
         "errors are corrected for this overlap (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
-        "Points between two trained λ are blends: weighted averages of the two models' predictions. They "
-        "are evaluated like trained models, but no model was trained at their λ. Their floors are "
-        "interpolated from those of their neighbours.": True,
+        "Points between two trained λ are blends: weighted averages of the two models' predictions. Blends "
+        "are evaluated like trained models, but no model was trained at their λ. The noise floors of blends "
+        "are interpolated from those of the neighbouring trained models.": True,
         f"The models never use {comparison.sensitive_called}, but can use related features.": True,
-        "A group's average does not show what happens to its members. Some may pay more while the group "
-        "pays less. Groups with fewer than 20 test rows in a split are merged with their neighbours.": True,
-        "Bands and intervals of group averages allow for the sampling of new rows. They do not allow for "
-        "training the models again on other rows.": True,
+        "A group's average does not show what happens to its members. Some members may pay more while the "
+        "group pays less on average. Groups with fewer than 20 test rows in a split are merged with their "
+        "neighbours.": True,
+        "Bands and intervals of group averages allow for the sampling of new rows. These bands and intervals "
+        "do not allow for training the models again on other rows.": True,
         "Errors, amounts and averages by group are weighted by exposure. Measures without weights count "
         "every row once.": comparison.result.weight is not None,
         "References use the sensitive attribute to set a price, and the models do not. Use references to "

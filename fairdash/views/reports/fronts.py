@@ -360,7 +360,7 @@ def remarks(runs: Sequence[ComparedRun]) -> list[str]:
         notes.append("The runs use different data, or different rows or features of the same data.")
     if len({(each.result.sweep.n_splits, each.result.sweep.random_state) for each in runs}) > 1:
         notes.append(
-            "They are evaluated on different test rows, so differences within the standard errors may be "
+            "The runs are evaluated on different test rows, so differences within the standard errors may be "
             "chance."
         )
     return notes

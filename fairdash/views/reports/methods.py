@@ -80,9 +80,9 @@ def summary(table: pd.DataFrame) -> list[str]:
         place = list(ranks.index).index(DEFAULT_METHOD) + 1
         lowest = ", ".join(f"{ranks[level].idxmin()} at {100 * level:.0f} %" for level in LEVELS)
         sentences.append(
-            f"On the sets with {words}, the default, {DEFAULT_METHOD}, has place {place} of {len(ranks)} by "
-            "mean rank among the methods that need no s for a price. The methods with the lowest mean ranks "
-            f"are {lowest}."
+            f"On the data sets with {words}, the default method, {DEFAULT_METHOD}, ranks {place} of "
+            f"{len(ranks)} by mean rank among the methods that need no s for a price. The methods with the "
+            f"lowest mean ranks are {lowest}."
         )
     known = table[table["more_low"].notna()]
     above, below = known[known["more_low"] > 0], known[known["more_high"] < 0]
@@ -92,12 +92,13 @@ def summary(table: pd.DataFrame) -> list[str]:
     worse = int((best["more_high"] < 0).sum())
     sentences.append(
         f"At half the gap, the default's error exceeds the smallest error by more than chance on {worse} of "
-        f"the {len(best)} sets with a link. The table gives the number of splits for each interval."
+        f"the {len(best)} sets with a link. The table gives the number of splits behind each interval."
     )
     sentences.append(
         f"An interval compares another method's error with the default's on the same splits in {len(known)} "
-        f"cases. It lies above 0 in {len(above)} and below 0 in {len(below)}, on {sets} "
-        f"({len(free)} of these need no s for a price). By chance about one in twenty would exclude 0."
+        f"cases. The interval is above 0 in {len(above)} cases and below 0 in {len(below)}, on {sets} "
+        f"({len(free)} of these need no s for a price). By chance, about one interval in twenty would "
+        "exclude 0."
     )
     return sentences
 

@@ -120,7 +120,7 @@ def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log)
         "The data": [content.data_facts(comparison, dataset)],
         "Training": [content.training_facts(comparison)],
         "Versions that wrote this report": [content.versions_of_report()],
-        "Who did what with this run": done,
+        "Log of this run": done,
         "Measures explained": [content.measures(comparison)],
         "Limits": [content.limits(comparison)],
     }

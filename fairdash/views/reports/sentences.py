@@ -51,7 +51,7 @@ def rows_that_would(comparison: Comparison) -> str:
         # Tests use at most this number of rows, so the estimate takes no more into account.
         n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
     return (
-        f"{_rows_sentence(z, n_rows, what)} No curve is drawn, because all of it would be within the noise."
+        f"{_rows_sentence(z, n_rows, what)} No curve is drawn, because the whole curve would be within the noise."
     )
 
 
@@ -66,7 +66,7 @@ def _rows_sentence(z: float, n_rows: int, what: str) -> str:
     possible = max(z + _POSSIBLE, _SIGN)
     return (
         f"These {n_rows:,} rows give no sign of a {what} (z = {z:.1f}). With 95 % confidence the {what} is "
-        f"so small that showing it would take at least {_round(n_rows * (Z / possible) ** 2)} rows (z = "
+        f"so small that detecting it would take at least {_round(n_rows * (Z / possible) ** 2)} rows (z = "
         f"{Z:g}, as z grows with the square root of the rows)."
     )
 
@@ -116,7 +116,7 @@ def networks_and_tariffs(comparison: Comparison) -> str:
         f"{100 * abs(mean):.2f} % {'below' if mean >= 0 else 'above'} (95 % over {len(less)} splits: "
         f"{100 * (mean - reach):+.2f} to {100 * (mean + reach):+.2f} % below). {symbol} is "
         f"{own[measure].mean():.3f} for {point.title} and {test[measure].mean():.3f} for the "
-        f"{title_of(lam)}. Both were chosen on validation rows, and the figures are for test rows."
+        f"{title_of(lam)}. Both models were chosen on validation rows, and the figures are for test rows."
     )
 
 
@@ -183,7 +183,7 @@ def _evidence(comparison: Comparison, point: ModelKey) -> str:
         return (
             f"{test}{in_view} alone exceeds {number(edge)}, which happens in 5 % of cases under independence"
         )
-    alone = f"{in_view} alone does not show it (not above {number(edge)})"
+    alone = f"{in_view} alone does not show the link (not above {number(edge)})"
     measure = comparison.found_by(point)
     if measure is None:
         return f"{test}{alone}"
@@ -214,9 +214,9 @@ def how_the_verdict_is_made(comparison: Comparison) -> str:
         )
     return (
         "A joint test of several measures at the 5 % level decides whether there is a link. This measure "
-        "alone does not decide it. The test uses linear and rank correlations, correlations of smooth and "
-        "of wavy curves, and the tails. p is the share of shuffles of the sensitive attribute in which one "
-        "of these measures shows a link at least as clearly."
+        "alone does not decide whether there is a link. The test uses linear and rank correlations, "
+        "correlations of smooth and of wavy curves, and the tails. p is the share of shuffles of the "
+        "sensitive attribute in which one of these measures shows a link at least as clearly."
     )
 
 
@@ -342,8 +342,8 @@ def nothing_learned(comparison: Comparison) -> str:
     if comparison.front.error == "deviance":
         return f"{text} {rows_that_would(comparison)}"
     return (
-        f"{text} Nothing below therefore measures the cost of fairness. More rows, other features, or a "
-        "target per unit of exposure may change that."
+        f"{text} No figure below therefore measures the cost of fairness. More rows, other features, or a "
+        "target per unit of exposure may change this result."
     )
 
 
@@ -372,8 +372,8 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
         lines = [f"{where}: {verdict}, {link} (one test, {p_equals(opening.p_value)})."]
     else:
         lines = [
-            f"{where}: {link} ({p_equals(opening.p_value)}). This does not confirm the choice, because these "
-            f"rows had already been used for another point (opening number {opening.number})."
+            f"{where}: {link} ({p_equals(opening.p_value)}). This test does not confirm the choice, because "
+            f"these rows had already been used for another point (opening number {opening.number})."
         ]
     figures = [
         f"{REGISTRY[opening.measure].symbol} with {names.get(each.column, each.column)} {number(each.value)} "
@@ -382,7 +382,7 @@ def of_opening(opening: Confirmation, *, times: int, names: Mapping[str, str] = 
         for each in opening.links
     ]
     figures.append(
-        f"error {number(100 * opening.error)} % of that of these rows' own average (standard model: "
+        f"error {number(100 * opening.error)} % of the error of these rows' own average (standard model: "
         f"{number(100 * opening.error_of_standard)} %)"
     )
     lines.append(f"There, {'; '.join(figures)}.")
@@ -413,24 +413,24 @@ def of_rows_set_aside(comparison: Comparison, openings: Sequence[Confirmation]) 
         return [not_opened(len(aside.rows))]
     paragraphs = of_openings(openings, comparison.result.names)
     if opening_of(comparison, openings) is None:
-        paragraphs.append("They have not been used to confirm the point of this report.")
+        paragraphs.append("These rows have not been used to confirm the point of this report.")
     return paragraphs
 
 
 def not_opened(n: int) -> str:
     """Return a sentence on holdout rows that have not been used yet, and on their purpose."""
     return (
-        f"{n:,} rows were set aside from the start. They took no part in training, test figures or choices, "
-        "and have not been opened. A point that was chosen by its test figures looks better than it is. Open "
-        "these rows once, for the point you intend to use."
+        f"{n:,} rows were set aside from the start. These rows took no part in training, test figures or "
+        "choices, and have not been opened. A point that was chosen by its test figures looks better than it "
+        "is. Open these rows once, for the point you intend to use."
     )
 
 
 def refit_includes(n: int) -> str:
     """Return a sentence which states that a refit includes the holdout rows."""
     return (
-        f"The model refitted on all rows includes the {n:,} set aside. Their results are for models trained "
-        "without them."
+        f"The model refitted on all rows includes the {n:,} set aside. The results on these rows are for "
+        "models trained without them."
     )
 
 

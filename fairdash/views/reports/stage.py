@@ -128,8 +128,8 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
             "noise floor "
             f"{with_unit(number(comparison.front.figure('fairquant', comparison.b).floor), comparison.unit)}",
             "Mean distance between the averages of 50 equal-sized groups of the sensitive attribute and "
-            "the overall average (fewer groups with ties or few rows). It misses groups that differ in "
-            "spread but not in average.",
+            "the overall average (fewer groups with ties or few rows). FairQuant misses groups that differ "
+            "in spread but not in average.",
         ),
         (
             "Average change in prediction",
@@ -181,8 +181,8 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
         "slider": {
             "label": "Weight of fairness, λ",
             "symbol": "λ",
-            "help": "λ weighs dependence against error in training. Ticks are trained models. Points "
-            "between ticks are blends of two models, and are evaluated like trained ones.",
+            "help": "λ weighs dependence against error in training. Ticks are trained models. Points between "
+            "ticks are blends of two models, and are evaluated like trained models.",
             "stops": list(stops.lams),
             "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{each:g}" == lam for each in trained)],
             "at": at,

@@ -60,7 +60,7 @@ def measures(comparison: Comparison) -> Table:
     return Table(
         f"Every measure of the {comparison.objective_seen.audited}",
         frame,
-        f"{_FLOORS} A blend's floor is interpolated from its neighbours'.",
+        f"{_FLOORS} A blend's floor is interpolated from the floors of its neighbours.",
         file="measures.csv",
     )
 
@@ -138,7 +138,7 @@ def references(comparison: Comparison) -> Table:
     if np.isfinite(front.least_error[0]):
         note = (
             f" By our estimate, predictions that are independent of {comparison.sensitive} have an error of "
-            f"at least {_estimate(front.least_error)}, even if they use it. This is "
+            f"at least {_estimate(front.least_error)}, even if they use it. This error is "
             f"{_estimate(front.price)} more than the error of a model that may depend on it."
         )
     limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
@@ -294,7 +294,7 @@ def features(comparison: Comparison) -> Table:
 def history(log: Log) -> Table:
     """Tabulate the log of a run: user, action and time, with the oldest entry first."""
     rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
-    return Table.of_rows("Who did what with this run", ["When (UTC)", "Who", "What"], rows)
+    return Table.of_rows("Log of this run", ["When (UTC)", "Who", "What"], rows)
 
 
 def _shown(comparison: Comparison) -> list[str]:

@@ -60,7 +60,10 @@ def test_the_patterns_page_opens_with_an_answer_and_four_estimators_and_draws_mo
     assert "HGR_NN &nbsp;…" in named
     calm(app.segmented_control(key="patterns.parts more").set_value("Learned f and g").run())
     said = everything(app)
-    for words in ("the two most correlated functions", "Share this link. Others will see exactly this"):
+    for words in (
+        "the two most correlated functions",
+        "Share this link. People who open the link see the same",
+    ):
         assert words in said
     assert "Download" in [each.value for each in app.subheader]
     calm(app.segmented_control(key="patterns.parts more").set_value("All numbers").run())
@@ -111,7 +114,7 @@ def test_finished_studies_are_drawn() -> None:
     carried_out(POWER, power_study(Scene(n=50), noises=(1.0, 10.0), repeats=20, ids=IDS))
     app = opened("patterns", n="50")
     for choice, title in {
-        "Whole noise axis": "The whole noise axis",
+        "Whole noise axis": "All noise levels",
         "The paper's four patterns": "four kinds of pattern",
         "How often detected": "How often the link is detected",
     }.items():
