@@ -169,7 +169,8 @@ def test_an_audit_by_class_probabilities_states_its_assumptions_and_ignores_row_
 
 def test_invalid_class_probabilities_are_refused_with_their_rows() -> None:
     wrong = table()
-    wrong.loc[[3, 7], "p_a"] += 0.2
+    wrong.loc[3, COLUMNS] *= 1.1
+    wrong.loc[7, COLUMNS] *= 0.9
     with pytest.raises(DataError, match="add up to 1") as caught:
         audited(wrong)
     (problem,) = caught.value.problems

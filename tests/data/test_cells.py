@@ -269,18 +269,13 @@ def test_an_ambiguous_sensitive_date_column_is_refused_with_fixes_for_both_day_m
     ("texts", "orders"),
     [
         (["1.1.2019", "01.01.2020", "7.7.2020"], (DAY_FIRST,)),  # the same either way
-        (["1.2.2019", "13.2.2019"], (DAY_FIRST,)),
-        (["1.2.2019", "2.13.2019"], (MONTH_FIRST,)),
-        (["13.2.2019", "2.13.2019"], ()),
-        (["30.2.2019"], ()),
-        (["29.2.2020"], (DAY_FIRST,)),
+        (["1.2.2019", "13.2.2019"], (DAY_FIRST,)), (["1.2.2019", "2.13.2019"], (MONTH_FIRST,)),
+        (["13.2.2019", "2.13.2019"], ()), (["30.2.2019"], ()), (["29.2.2020"], (DAY_FIRST,)),
         (["31.12.19"], ()),  # of which century?
-        (["31 Dezember 2019"], ()),
-        (["31.12.2019", "2019-12-31"], ()),
-        ([" 31.12.2019"], (DAY_FIRST,)),
+        (["31 Dezember 2019"], ()), (["31.12.2019", "2019-12-31"], ()), ([" 31.12.2019"], (DAY_FIRST,)),
         ([], ()),
     ],
-)
+)  # fmt: skip
 def test_the_possible_day_and_month_orders_of_text_dates_are_found(
     texts: list[str], orders: tuple[str, ...]
 ) -> None:

@@ -89,7 +89,10 @@ def test_a_code_for_missing_values_is_reported_with_its_remedies() -> None:
         assert kept["age"].isna().sum() == report.missing_found["999"] == 30
         assert not any("apart from" in note for note in report.notes)
     assert read_table(content, also_missing=["price=999"])[0]["age"].notna().all()
-
+    out = io.BytesIO()
+    frame.to_parquet(out)
+    assert any("999 in 30 rows" in note for note in read_table(out.getvalue())[1].notes)
+    assert read_table(out.getvalue(), also_missing=["999"])[0]["age"].isna().sum() == 30
     table["km"] = RNG.normal(size=N)
     roles = Roles(target="price", sensitive=("age",), features=("km",))
     plain, data = (
@@ -99,13 +102,6 @@ def test_a_code_for_missing_values_is_reported_with_its_remedies() -> None:
     assert any("holds 999" in note for note in plain.notes)
     assert data.n_rows == N - 30
     assert "“age”: 999 is a missing cell (30 rows)." in data.notes
-
-
-def test_codes_in_a_parquet_file_are_reported_and_can_be_declared_missing() -> None:
-    out = io.BytesIO()
-    pd.DataFrame({"age": among(AGES, 999), "km": RNG.normal(size=N)}).to_parquet(out)
-    assert any("999 in 30 rows" in note for note in read_table(out.getvalue())[1].notes)
-    assert read_table(out.getvalue(), also_missing=["999"])[0]["age"].isna().sum() == 30
 
 
 # Counts with an exposure: the target is the rate, so that averages are the true frequency.

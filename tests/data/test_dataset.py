@@ -94,12 +94,9 @@ def test_all_problems_of_a_table_are_reported_at_once() -> None:
         ({key: part.iloc[:0] for key, part in parts().items() if key != "name"}, "no rows"),
         ({"weight": exposure(1, 0, 1, 1)}, "above zero, and in some rows it is not (1 place)"),
         ({"weight": exposure(1, np.nan, 1, 1)}, "the exposure has missing cells (1 place)"),
-        ({"weight": exposure(1, np.inf, 1, 1)}, "infinite numbers can't be used (1 place)"),
-        ({"weight": exposure(1, 1e200, 1, 1)}, "can't be squared"),
         ({"weight": exposure(1, 1, 1, 1).astype(int)}, "the exposure is of type int64"),
         ({"weight": exposure(1, 1, 1)}, "exposure and sensitive columns have 4, 4, 3 and 4 rows"),
         ({"weight": exposure(1, 1, 1, 1).rename("rooms")}, "several columns or roles"),
-        ({"weight": exposure(1, 1, 1, 1).rename(None)}, "name is not text"),
     ],
 )
 @pytest.mark.every_case
@@ -116,15 +113,11 @@ def test_the_fingerprint_depends_on_the_content_alone_and_differs_after_any_chan
     assert Dataset(**copied).fingerprint == first
     features, one = parts()["features"], exposure(1, 1, 1, 1)
     others = (
-        features,
-        features.assign(rooms=[1, 2, 3, 5]),
-        features.assign(rooms=features["rooms"].astype(float)),
-        features.assign(area=[10.5, 0, 30, 40]),
+        features, features.assign(rooms=[1, 2, 3, 5]), features.assign(rooms=features["rooms"].astype(float)),
+        features.assign(area=[10.5, 0, 30, 40]), features.assign(street=["a", "b", None, "c"]),
         features.assign(town=features["town"].cat.add_categories("Nice")),
-        features.assign(street=["a", "b", None, "c"]),
-        features[["area", "rooms", "garden", "town", "street"]],
-        features.rename(columns={"rooms": "Rooms"}),
-    )
+        features[["area", "rooms", "garden", "town", "street"]], features.rename(columns={"rooms": "Rooms"}),
+    )  # fmt: skip
     changes = [{"features": each} for each in others]
     changes += [{"weight": each} for each in (one, exposure(1, 1, 1, 2), one.rename("days"))]
     assert len({Dataset(**parts(**each)).fingerprint for each in changes}) == len(changes)

@@ -107,9 +107,6 @@ def test_progress_of_reading_is_reported() -> None:
     assert len(heard) == 5, "told to whoever listens, while they do"
 
 
-# An actuary's export with everything at once: a title, Windows-1252, money, thousands, bands, a total.
-
-
 # Layouts of publishers and of R, and columns whose values are not what they look like, from file to fix.
 
 
@@ -229,14 +226,3 @@ def test_levels_that_differ_only_in_capitals_or_spaces_are_reported_and_can_be_u
     assert sorted(alike["sex"].unique()) == ["Female", "Male"]
     assert notes == ["“sex”: “Male”, “Female” in one spelling (40 rows changed)."]
     assert (spellings(pd.Series(["A1", "A2", "b"] * 9)), spellings(frame["price"])) == ([], [])
-
-
-# A variant: the tables themselves are held above and in test_codes.py.
-@pytest.mark.variant
-def test_at_least_27_of_30_doubtful_and_28_of_30_sound_tables_are_classified_correctly() -> None:
-    from benchmarks.doubtful_tables import RESULTS, judged
-
-    found = pd.DataFrame(judged())
-    right = found.groupby("kind")["right"].sum()
-    assert (right["doubtful"] >= 27, right["honest"] >= 28) == (True, True)
-    assert pd.read_csv(RESULTS)["right"].tolist() == found["right"].tolist()

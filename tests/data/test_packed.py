@@ -6,7 +6,6 @@ import datetime
 import gzip
 import io
 import lzma
-import math
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -44,7 +43,7 @@ def told(value: object) -> str:
         (zipped({"a/policies.csv": TABLE}), "a zip archive"),
         (zipped({"policies.csv": TABLE}, zipfile.ZIP_STORED), "a zip archive"),
         (
-            zipped({"a/": b"", "a/x.csv": TABLE, "__MACOSX/a/._x.csv": b"x", "a/.DS_Store": b"x"}),
+            zipped({"a/": b"", "a/x.csv": TABLE, "__MACOSX/a/._x.csv": b"x", "a/.DS_Store": b""}),
             "a zip archive",
         ),
     ],
@@ -289,43 +288,25 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def write(
-    frame: pd.DataFrame, *, decimal: str, mark: str, encoding: str, line_end: str, **how: object
-) -> bytes:
-    def cell(value: object) -> str:
-        if value is None or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
-            return mark
-        if isinstance(value, pd.Timestamp):
-            return value.date().isoformat()
-        return repr(value).replace(".", decimal) if isinstance(value, float) else str(value)
-
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator=line_end, **how)
-    writer.writerow(frame.columns)
-    for row in frame.astype(object).itertuples(index=False):
-        writer.writerow([cell(value) for value in row])
-    return buffer.getvalue().encode(encoding)
-
-
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(
     frame=tables(),
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
-    delimiter=st.sampled_from([",", ";", "\t", "|"]),
+    sep=st.sampled_from([",", ";", "\t", "|"]),
     decimal=st.sampled_from([".", ","]),
-    line_end=st.sampled_from(["\n", "\r\n"]),
+    lineterminator=st.sampled_from(["\n", "\r\n"]),
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
-    mark=st.sampled_from(["", *MISSING_MARKS]),
+    na_rep=st.sampled_from(["", *MISSING_MARKS]),
     told=st.booleans(),
 )
 def test_a_frame_written_in_any_csv_dialect_is_read_back_exactly(
-    frame: pd.DataFrame, told: bool, **how
+    frame: pd.DataFrame, encoding: str, told: bool, **how
 ) -> None:
-    content = write(frame, **how)
+    content = frame.to_csv(index=False, date_format="%Y-%m-%d", **how).encode(encoding)
     # What is found must be what is told, but for the marks by which 1.234 can be read in two ways.
-    options = {name: how[name] for name in ("encoding", "delimiter", "decimal")} if told else {}
+    options = {"encoding": encoding, "delimiter": how["sep"], "decimal": how["decimal"]} if told else {}
     got, report = read_table(content, **options)
-    assert (report.delimiter, list(got)) == (how["delimiter"], list(frame))
+    assert (report.delimiter, list(got)) == (how["sep"], list(frame))
     if ends_like_a_note(frame) and len(got) < len(frame):
         assert any("below the table is left out" in note for note in report.notes)
         frame = frame[: len(got)]

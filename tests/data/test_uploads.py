@@ -245,8 +245,7 @@ def test_unknown_source_ids_are_refused(source_id: str) -> None:
         '{"fairdash_source": 2, "kind": "catalogue"}',
         '{"fairdash_source": 1, "kind": "pickle"}',
         '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household"}',
-        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": {"target": 5, '
-        '"sensitive": ["a"], "features": ["b"]}}',
+        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": {"target": 5}}',
         '{"fairdash_source": 1, "kind": "upload", "sha256": "../x", "name": "x", "roles": null}',
         '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": null, "more": 1}',
     ],
