@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 from types import SimpleNamespace
 
@@ -35,24 +34,6 @@ def motor(n: int = 500, *, days: bool = False) -> pd.DataFrame:
 
 def said(result: fd.AuditResult) -> str:
     return " ".join(each.text for each in result.answers)
-
-
-def test_answers_write_whole_numbers_without_decimals_and_large_numbers_without_exponents():
-    asked = {"price": "price", "sensitive": "age", "outcome": "claims", "questions": [2, 3, 7]}
-    text = said(fd.audit(motor(), **asked))
-    assert re.search(r"From “age” \d\d( or \d\d)? to \d\d( or \d\d)? \(", text)
-    assert not re.search(r"“age” (from )?\d+\.\d", text)
-    text = said(fd.audit(motor().assign(age=lambda each: 1000.5 * each["age"]), **asked))
-    assert ("e+0" in text, "From “age” " in text) == (False, True)
-    assert re.search(r"From “age” \d\d,\d\d\d", text)
-
-
-def test_answers_and_tables_give_the_same_number_of_rows_needed():
-    result = fd.audit(policies(300, slope=0, noise=0.6), price="premium", sensitive="age", questions=[1, 9])
-    (needed,) = result.tables["power"]["rows_needed"]
-    assert needed == result.details["independence"]["rows_needed"]
-    assert f"takes about {needed:,} rows" in result.answers[0].sentence
-    assert f"about {needed:,} rows would be needed" in result.answers[1].sentence
 
 
 @pytest.mark.parametrize(
@@ -195,17 +176,10 @@ def test_classes_keep_their_names_where_cells_of_some_are_missing():
     assert result.tables["residual_curve"]["class"].tolist() == list("acd")
 
 
-def _policies(n: int = 3_000) -> pd.DataFrame:
-    rng = np.random.default_rng(0)
-    age = rng.integers(18, 90, n).astype(float)
-    frame = pd.DataFrame({"premium": np.exp(5 + 0.1 * rng.normal(size=n) + 0.01 * age), "age": age})
-    return frame.assign(policy=np.arange(n) // 2, other=rng.normal(size=n))
-
-
 def test_large_tables_are_audited_on_a_sample_of_whole_policies_and_a_note_states_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    table = _policies()
+    table = policies(3_000, slope=0.2).assign(policy=np.arange(3_000) // 2)
     options = {"price": "premium", "sensitive": "age", "questions": [1], "features": []}
     whole = fd.audit(table, **options)
     assert not [note for note in whole.notes if "drawn at random" in note]

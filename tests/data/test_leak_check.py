@@ -248,26 +248,6 @@ def book(n: int = 900, *, years: int = 3, names: bool = True) -> pd.DataFrame:
     return frame.assign(**{"policy of it": policy})
 
 
-NUMBERED = {
-    "numbers": lambda policy: 70_000 + 11 * policy,
-    "floats": lambda policy: 70_000.0 + 11 * policy,
-    "texts": lambda policy: policy.map("AB-{:06d}/x".format),
-}
-
-
-@pytest.mark.parametrize("as_id", NUMBERED.values(), ids=NUMBERED)
-def test_policy_ids_are_found_by_their_values(as_id) -> None:
-    frame = book().rename(columns={"policy of it": "k"})
-    frame = frame.assign(k=as_id(frame["k"])).sample(frac=1, random_state=0)
-    found = find_policies(frame)
-    assert (found.column, found.count, found.rows) == ("k", 900, len(frame))
-    assert found.in_words() == f"900 policies in {len(frame):,} rows"
-    given = suggest_roles(frame, target="claims")
-    assert given.group == "k"
-    assert "k" not in given.features
-    assert given.left_out["k"]
-
-
 @pytest.mark.parametrize("names", [True, False], ids=["names", "no names"])
 def test_places_models_dates_ages_and_amounts_are_not_taken_for_policy_ids(names) -> None:
     assert find_policies(book(names=names).drop(columns="policy of it")) is None
