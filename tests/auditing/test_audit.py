@@ -165,17 +165,6 @@ def test_option_ranges_include_or_exclude_their_ends_as_documented():
         plan_of("price", "age", max_gap=1)
 
 
-def test_a_second_price_moves_money_along_s_and_by_segment(whole):
-    change = whole.tables["change_along_s"]
-    # The young (low z) pay more with the candidate, the old less.
-    assert change["per_head_low"].iloc[0] > 0 > change["per_head_high"].iloc[-1]
-    frame = policies()
-    assert change["total"].sum() == pytest.approx((frame["new"] - frame["premium"]) @ frame["years"])
-    assert whole.tables["change_segments"]["shown"].iloc[0] > 0
-    assert {"double_lift", "deviances"} <= set(whole.tables)
-    assert "“new”" in whole.answers[-1].sentence
-
-
 @pytest.fixture(scope="module")
 def several():
     rng = np.random.default_rng(0)

@@ -234,19 +234,15 @@ def test_evidence_with_changed_values_is_either_usable_or_refused_with_a_project
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nothing", b"{}"])
-def test_a_file_that_is_not_evidence_is_refused(content, tmp_path):
+def test_a_file_that_is_not_evidence_is_refused(content, tmp_path, monkeypatch):
     for name, read in (("last.zip", read_plan), ("plan.json", read_plan), ("last.zip", fd.AuditResult.load)):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(StorageError, match="can't be read"):
             read(tmp_path / name)
-
-
-def test_evidence_whose_parts_unpack_to_too_many_bytes_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("fairdash.auditing.evidence.LARGEST", 1_000)
-    path = tmp_path / "last.zip"
-    packed(path, {"audit.json": b" " * 100_000})
+    packed(tmp_path / "last.zip", {"audit.json": b" " * 100_000})
     with pytest.raises(StorageError, match="can't be read"):
-        fd.AuditResult.load(path)
+        fd.AuditResult.load(tmp_path / "last.zip")
 
 
 # ---- What has changed since -------------------------------------------------------------------------------

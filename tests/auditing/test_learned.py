@@ -14,7 +14,6 @@ from fairdash.auditing.models.premiums import (
     OF_A_COST,
     OF_A_PRICE,
     PREMIUMS,
-    corrective_of,
     explained,
     fit_trees,
     learn_costs,
@@ -120,17 +119,6 @@ def test_proxy_discrimination_equals_a_hand_calculation():
     falling, constant = 3.0 - x, np.ones(len(x))
     for price, share in ((unaware, (1.2 / 2.2) ** 2), (best, 1 / 1.85), (falling, 1), (constant, 0)):
         assert proxy_discrimination(price, at_nodes, table)[0].value == pytest.approx(share, abs=1e-12)
-
-
-def test_the_corrective_premium_equals_a_hand_calculation_for_discrete_levels():
-    s = np.repeat([0.0, 1.0], 60)
-    best = np.concatenate([np.tile([1.0, 3.0], 30), np.tile([2.0, 6.0], 30)])
-    weight = np.repeat([3.0, 1.0], 60)
-    table = table_of(pd.DataFrame({"p": best, "s": s, "w": weight}), exposure="w")
-    # Each half's lower value becomes the mean of both lower ones, 1 and 2 at weights 3 and 1; so the upper.
-    found = corrective_of(table.price, table)
-    lower = table.price == np.where(table.sensitive == 0, 1, 2)
-    assert_allclose(found, np.where(lower, 1.25, 3.75), rtol=1e-6)
 
 
 @pytest.mark.variant

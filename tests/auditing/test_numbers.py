@@ -14,16 +14,14 @@ from sklearn.metrics import auc, mean_poisson_deviance
 import fairdash as fd
 from benchmarks.audit_sufficiency import DELTA, PRICES, sample, summary, verdicts
 from fairdash.auditing import gaps
-from fairdash.auditing.audit import carry_out
 from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import Estimate, holm, largest_gap
-from fairdash.auditing.plan import AuditPlan, Columns, columns_of
+from fairdash.auditing.plan import Columns
 from fairdash.auditing.questions.decomposition import in_words
-from fairdash.auditing.questions.sufficiency import actual_to_expected
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError
 from fairdash.evaluation import insurance
-from fairdash.evaluation.insurance import double_lift, gini, lorenz, murphy
+from fairdash.evaluation.insurance import gini, lorenz, murphy
 from fairdash.utils import text
 from tests.tiers import few
 
@@ -47,40 +45,9 @@ def test_lorenz_curve_and_gini_equal_those_of_the_scikit_learn_example():
     assert gini(np.ones(500), outcome, weight) == pytest.approx(0)
 
 
-def test_actual_to_expected_ratios_equal_a_hand_calculation():
-    n = 200
-    frame = pd.DataFrame({"p": np.tile([1.0, 2.0], n // 2), "s": np.repeat([1.0, 2.0], n // 2)})
-    frame["y"] = frame["p"] * frame["s"] * np.tile([0.5, 0.5, 1.5, 1.5], n // 4)
-    table = AuditTable.of(frame, columns_of("p", "s", outcome="y"))
-    found = actual_to_expected(table, n_bands=2)
-    assert_allclose(found["ratio"], [1, 2])
-    assert_allclose(found["rows"], 100)
-    # Σ (Y − ratio π)² = 100 × (.25 × 2.5) and Σ π = 150; twice that in the second band.
-    error = 1.959964 * np.sqrt(62.5) / 150
-    assert_allclose(found["ci_high"] - found["ratio"], [error, 2 * error], rtol=1e-5)
-
-
-def test_double_lift_equals_a_hand_calculation():
-    price, candidate = np.ones(40), np.repeat([0.5, 1.5], 20)
-    found = double_lift(price, candidate, candidate, np.ones(40), n_bands=2)
-    bands = found[["price", "candidate", "outcome", "ratio_high"]]
-    assert_allclose(bands, [[1, 0.5, 0.5, 0.5], [1, 1.5, 1.5, 1.5]])
-
-
 def test_holm_correction_equals_a_hand_calculation():
     assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
-
-
-def test_conditional_independence_accounts_for_interacting_controls():
-    rng = np.random.default_rng(0)
-    c, d, noise = rng.normal(size=(3, 3000))
-    z = 0.5 * c + 0.4 * d + 0.77 * noise
-    price = (1 + 0.1 * c + 0.1 * d + 0.15 * c * d) * (1 + 0.1 * rng.normal(size=3000))
-    frame = pd.DataFrame({"p": price, "s": z, "c": c, "d": d})
-    plan = AuditPlan(columns=columns_of("p", "s", controls=["c", "d"]), questions=(4,), max_gap=0.08)
-    found = carry_out(frame, plan).verdicts.set_index("criterion")["verdict"]
-    assert found[["independence", "conditional_independence"]].tolist() == ["above", "below"]
 
 
 def within_one(value: float) -> Estimate:

@@ -15,26 +15,10 @@ from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import p_of_flat
 from fairdash.auditing.plan import columns_of
 from fairdash.auditing.questions import robustness
-from fairdash.auditing.questions.power import without_sensitive
 from fairdash.auditing.questions.robustness import robustness_values
 from fairdash.auditing.table import AuditTable
 from tests.auditing.test_audit import ROLES, policies
 from tests.tiers import few
-
-
-def test_figures_of_rows_without_the_attribute_equal_a_hand_calculation():
-    n = 300
-    frame = pd.DataFrame({"p": 10.0, "s": np.arange(n, dtype=float), "w": 1.0})
-    frame.loc[:59, "s"], frame.loc[:59, "p"], frame.loc[:29, "w"] = np.nan, np.tile([11.0, 15.0], 30), 3.0
-    columns = columns_of("p", "s", exposure="w")
-    apart, count, table = without_sensitive(frame, columns)
-    assert (count, apart.value) == (60, pytest.approx(3.0))
-    # 30 rows of weight 3 and 30 of weight 1, each 2 off the mean: √(30 × 36 + 30 × 4) ÷ 120.
-    assert apart.ci_high - apart.value == pytest.approx(1.959964 * np.sqrt(1200) / 120)
-    assert (table["rows"] >= 20).all()
-    assert table["share"].iloc[-1] > table["share"].iloc[0]
-    frame.loc[19:59, "s"] = 1.0
-    assert without_sensitive(frame, columns) is None
 
 
 def test_the_power_table_matches_the_verdicts_and_rows_without_the_attribute_are_reported():
