@@ -66,15 +66,6 @@ def test_classes_of_too_few_rows_and_numbers_as_text_are_refused() -> None:
         along("text", table.assign(text=table["age"].astype(str)))
 
 
-def test_many_classes_of_few_rows_have_a_bias_surface() -> None:
-    rng, n = np.random.default_rng(0), 300
-    table = pd.DataFrame({"region": list("abcdefghijkl") * 25, "price": rng.gamma(20, 5, n)})
-    table["claims"] = table["price"] * rng.gamma(2, 0.5, n)
-    found = fd.audit(table, price="price", sensitive="region", outcome="claims", questions=[5])
-    assert (found.tables["bias_surface"]["rows"] >= 20).all()
-    assert found.verdicts.set_index("criterion").loc["sufficiency", "verdict"] != "none"
-
-
 def test_a_class_of_few_rows_has_the_wider_interval_of_students_t() -> None:
     """The variance of 20 rows is uncertain: Student's quantile of Welch's degrees of freedom, not the normal one."""
     rng = np.random.default_rng(0)

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import fairdash as fd
-from fairdash.data import read_table
 from fairdash.tables.frames import plain_frame
 
 RNG = np.random.default_rng(1)
@@ -71,23 +70,6 @@ def test_an_audit_reports_codes_for_missing_values_and_row_number_columns() -> N
     assert "1 column not used: they number the rows (“Unnamed: 0”)." in notes
     plain, notes = plain_frame(TABLE.assign(X=RNG.integers(0, 99, N), index=np.arange(N)), named=["index"])
     assert (list(plain), notes) == (["price", "age", "km", "X", "index"], [])
-
-
-@pytest.mark.every_case
-@pytest.mark.parametrize(
-    "kind", ["1..n", "0..n-1", "sorted otherwise", "rows left out", "named", "amounts", "few"]
-)
-def test_an_unnamed_column_of_row_numbers_is_left_out_when_reading_a_file(kind: str) -> None:
-    numbers = {
-        "0..n-1": np.arange(N), "sorted otherwise": RNG.permutation(N) + 1, "rows left out": np.arange(N) * 3 + 1,
-        "amounts": RNG.permutation(10**6)[:N], "few": RNG.integers(0, 5, N),
-    }.get(kind, np.arange(1, N + 1))  # fmt: skip
-    frame = TABLE.set_axis(numbers, axis=0)
-    table, report = read_table(frame.to_csv(index_label="n" if kind == "named" else "").encode())
-    left_out = kind not in ("named", "amounts", "few")
-    assert (list(table) == list(TABLE)) is left_out
-    assert any("Column 1 has no name and numbers the rows." in note for note in report.notes) is left_out
-    assert report.n_columns == len(table.columns)
 
 
 # Probabilities of classes as they come: rounded, in per cent, and rows without any.

@@ -22,7 +22,7 @@ from fairdash.data import (
 from fairdash.data.source import load_source, save_source
 from fairdash.data.uploads import DEFAULT_DAYS, table_of_upload
 from fairdash.errors import DataError, Fix, OptionError, StorageError
-from fairdash.storage import cache_folder, data_folder, write_whole
+from fairdash.storage import cache_folder, data_folder
 from tests.data.tables import ROLES, policies
 
 
@@ -166,13 +166,6 @@ def test_files_are_stored_in_the_configured_home_or_else_in_the_system_folders(
     monkeypatch.delenv("FAIRDASH_HOME")
     assert data_folder("uploads").parent != cache_folder("uploads").parent
     assert "fairdash" in str(data_folder("uploads"))
-
-
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "file"
-    write_whole(path, b"first, and longer")
-    write_whole(path, b"second")
-    assert (path.read_bytes(), list(path.parent.iterdir())) == (b"second", [path])
 
 
 def uploaded(content: bytes, **options: object) -> UploadSource:

@@ -303,15 +303,6 @@ def test_a_report_marks_previews_and_states_when_the_data_set_is_unavailable(pag
     assert "Preview:" not in Reader(page).text
 
 
-def test_a_report_uses_the_display_names_of_columns(dataset):
-    found, names = make_comparison(dataset), {"age": "driver's <b>age</b>", "price": "premium"}
-    named = replace(found, result=replace(found.result, names=names))
-    text = render_report(named, dataset=dataset, **RUN).decode()
-    assert "the prediction of premium" in text
-    assert "driver's <b>" not in text
-    assert re.match(r"premium \(.*column price", content.data_facts(named, dataset)["Target"])
-
-
 def test_a_report_states_how_test_rows_were_chosen_and_which_rows_form_a_group(dataset):
     found = make_comparison(dataset)
     by_time = replace(found, plan=replace(found.plan, split="time"))
