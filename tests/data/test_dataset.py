@@ -15,31 +15,23 @@ from fairdash.utils.classes import OTHERS, class_columns, classes_of, column_of
 
 
 def parts(**changes: object) -> dict:
+    features = {"rooms": [1, 2, 3, 4], "area": [10.5, np.nan, 30, 40], "garden": [True, False, True, True]}
+    features |= {"town": pd.Categorical(["Lyon", None, "Brest", "Lyon"]), "street": ["a", "b", "c", None]}
     given = {
         "name": "tiny",
-        "features": pd.DataFrame(
-            {
-                "rooms": [1, 2, 3, 4],
-                "area": [10.5, np.nan, 30, 40],
-                "garden": [True, False, True, True],
-                "town": pd.Categorical(["Lyon", None, "Brest", "Lyon"]),
-                "street": ["a", "b", "c", None],
-            }
-        ),
+        "features": pd.DataFrame(features),
         "target": pd.Series([1.0, 2, 3, 4], name="cost"),
-        "sensitive": pd.DataFrame({"age": [40.0, 50, 60, 70]}),
     }
-    return given | changes
+    return given | {"sensitive": pd.DataFrame({"age": [40.0, 50, 60, 70]})} | changes
 
 
 def test_a_valid_table_is_accepted_unchanged() -> None:
     dataset = Dataset(**parts(units={"age": "years"}))
     assert (dataset.n_rows, dataset.title, dataset.label("age")) == (4, "tiny", "age (years)")
     assert dataset.label("rooms") == "rooms"
-    assert dataset.roles == Roles(
-        target="cost", sensitive=("age",), features=("rooms", "area", "garden", "town", "street")
-    )
-    assert list(dataset.table()) == ["rooms", "area", "garden", "town", "street", "age", "cost"]
+    features = ("rooms", "area", "garden", "town", "street")
+    assert dataset.roles == Roles(target="cost", sensitive=("age",), features=features)
+    assert list(dataset.table()) == [*features, "age", "cost"]
 
 
 def test_a_data_set_numbers_its_rows_from_zero_and_copies_the_callers_frame() -> None:
@@ -177,9 +169,8 @@ SHARES = {"A": 0.3, "B": 0.3, "C": 0.2, "D": 0.1, "E": 0.06, "F": 0.02, "G": 0.0
 def people(n: int = 600, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"cost": rng.gamma(2.0, 100.0, n), "sex": rng.choice(["F", "M"], n)})
-    return frame.assign(
-        region=rng.choice(list(SHARES), n, p=list(SHARES.values())), rooms=rng.integers(1, 6, n)
-    )
+    frame["region"] = rng.choice(list(SHARES), n, p=list(SHARES.values()))
+    return frame.assign(rooms=rng.integers(1, 6, n))
 
 
 def build(frame: pd.DataFrame, *sensitive: str, **more: object) -> Dataset:

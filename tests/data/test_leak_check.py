@@ -229,19 +229,14 @@ def book(n: int = 900, *, years: int = 3, names: bool = True) -> pd.DataFrame:
     place, model = rng.integers(0, 160, n)[policy], rng.integers(0, 120, n)[policy]
     born = np.datetime64("1950-01-01") + rng.integers(0, 300, n)[policy]
     columns = {
-        "year": 2020 + year,
-        "age": rng.integers(18, 80, n)[policy] + year,
-        "sex": rng.choice(["F", "M"], n)[policy],
-        "use": rng.choice(["work", "leisure", "both"], n)[policy],
+        "year": 2020 + year, "age": rng.integers(18, 80, n)[policy] + year,
+        "sex": rng.choice(["F", "M"], n)[policy], "use": rng.choice(["work", "leisure", "both"], n)[policy],
         "zip": 10_000 + 37 * place,
-        "region": np.array(list("ABCDE"))[place % 5],
-        "density": (place * 13 % 97) ** 2,
+        "region": np.array(list("ABCDE"))[place % 5], "density": (place * 13 % 97) ** 2,
         "model": [f"model {each}" for each in model],
         "body": np.array(["saloon", "estate", "van"])[model % 3],
-        "kw": 40 + model % 90,
-        "born": born.astype(str),
-        "claims": rng.poisson(0.1, len(policy)),
-    }
+        "kw": 40 + model % 90, "born": born.astype(str), "claims": rng.poisson(0.1, len(policy)),
+    }  # fmt: skip
     frame = pd.DataFrame(columns)
     frame["premium"] = (200 + 2 * frame["age"] + 0.5 * frame["kw"] + 40 * (frame["sex"] == "M")).round()
     frame = frame if names else frame.rename(columns={name: f"v{k}" for k, name in enumerate(frame)})

@@ -21,7 +21,7 @@ from fairdash.data import (
 )
 from fairdash.data.source import load_source, save_source
 from fairdash.data.uploads import DEFAULT_DAYS, table_of_upload
-from fairdash.errors import DataError, Fix, OptionError, StorageError
+from fairdash.errors import Fix, OptionError, StorageError
 from fairdash.storage import cache_folder, data_folder
 from tests.data.tables import ROLES, policies
 
@@ -211,17 +211,6 @@ def test_an_upload_survives_a_reload() -> None:
     assert (dataset.name, dataset.n_rows, dataset.roles) == ("policies", 60, ROLES)
     assert "semicolons" in dataset.notes[0]
     assert dataset.target.tolist() == policies()["cost"].tolist()
-
-
-def test_problems_of_an_upload_have_lines_of_the_file() -> None:
-    frame = policies()
-    frame.loc[4, "cost"] = None
-    frame["town"] = frame["town"] + "\nFrance"
-    source = uploaded(frame.to_csv(index=False).encode())
-    with pytest.raises(DataError) as caught:
-        source.load()
-    # The header, then two lines a row.
-    assert list(caught.value.problems[0].lines) == [10]
 
 
 @pytest.mark.parametrize("source_id", ["", "0" * 16, "../../../etc/x", "0" * 16 + "\n", "Z" * 16])
