@@ -138,9 +138,7 @@ def test_classes_keep_their_names_where_cells_of_some_are_missing():
     assert result.tables["residual_curve"]["class"].tolist() == list("acd")
 
 
-def test_large_tables_are_audited_on_a_sample_of_whole_policies_and_a_note_states_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_large_tables_are_audited_on_a_sample_of_whole_policies_and_a_note_states_it(monkeypatch):
     table = policies(3_000, slope=0.2).assign(policy=np.arange(3_000) // 2)
     options = {"price": "premium", "sensitive": "age", "questions": [1], "features": []}
     whole = fd.audit(table, **options)

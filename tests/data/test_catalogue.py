@@ -28,9 +28,7 @@ def test_a_generated_data_set_loads_with_its_options_and_matches_its_catalogue_e
     assert load_dataset("household", n=300, rooms=5, spread="variance").n_rows == 300
 
 
-def test_every_data_set_is_either_generated_or_downloaded_or_supplied_by_the_user(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_every_data_set_is_either_generated_or_downloaded_or_supplied_by_the_user(monkeypatch):
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     for entry in CATALOGUE.values():
         ways = [entry.is_local(), entry.needs_download, bool(entry.bring)]
@@ -126,9 +124,7 @@ def test_the_county_census_data_have_the_papers_roles_and_inputs(real_data: Path
     assert any("CensusId, County" in note for note in dataset.notes)
 
 
-def test_a_census_tract_file_is_loaded_only_if_its_checksum_matches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_census_tract_file_is_loaded_only_if_its_checksum_matches(tmp_path, monkeypatch):
     content = table_of()
     (tmp_path / "census").mkdir()
     (tmp_path / "census" / TRACT_FILE).write_bytes(content)
@@ -143,9 +139,7 @@ def test_a_census_tract_file_is_loaded_only_if_its_checksum_matches(
 
 
 @pytest.mark.parametrize(("dataset_id", "file"), [("census", TRACT_FILE), ("census_county", COUNTY_FILE)])
-def test_a_missing_file_is_refused_with_instructions_for_obtaining_it(
-    dataset_id: str, file: str, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_file_is_refused_with_instructions_for_obtaining_it(dataset_id, file, home, monkeypatch):
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     entry = CATALOGUE[dataset_id]
     assert not entry.is_local()
@@ -158,9 +152,7 @@ def test_a_missing_file_is_refused_with_instructions_for_obtaining_it(
 
 
 @pytest.mark.data
-def test_a_file_supplied_by_the_user_is_stored_where_the_data_set_is_loaded_from(
-    real_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_supplied_by_the_user_is_stored_where_the_data_set_is_loaded_from(real_data, monkeypatch):
     content = (real_data / "census" / COUNTY_FILE).read_bytes()
     monkeypatch.delenv("FAIRDASH_DATA")
     entry = CATALOGUE["census_county"]
@@ -224,9 +216,7 @@ def test_rates_are_weighted_by_exposure(by_target: dict[str, Dataset]) -> None:
 
 
 @pytest.mark.data
-def test_a_sample_is_determined_by_its_seed_and_is_a_subset_of_the_whole_table(
-    by_target: dict[str, Dataset],
-) -> None:
+def test_a_sample_is_determined_by_its_seed_and_is_a_subset_of_the_whole_table(by_target):
     whole = by_target["cost"].table()
     sample, again, other = (load_motor(n=36_311, random_state=seed) for seed in (1, 1, 2))
     assert sample.n_rows == 36_311
@@ -252,9 +242,7 @@ def fetch_test(server: Server, folder: Path, **options: object) -> None:
     fetch_files(address(server), MEMBERS, folder, offline_advice="Bring it yourself.", **options)
 
 
-def test_downloaded_files_are_verified_and_stored_readable_only_by_their_owner(
-    server: Server, tmp_path: Path
-) -> None:
+def test_downloaded_files_are_verified_and_stored_readable_only_by_their_owner(server, tmp_path):
     server.body = archived(PAYLOAD | {"other.txt": b"not asked for"})
     seen: list[tuple[int, int | None]] = []
     fetch_test(server, tmp_path / "kept", progress=lambda done, total: seen.append((done, total)))
@@ -273,9 +261,7 @@ def test_downloaded_files_are_verified_and_stored_readable_only_by_their_owner(
     # A zip holds the time of day: two processes would give the tests two names.
     ids=["changed", "one is missing", "cut off"],
 )
-def test_wrong_contents_are_refused_and_nothing_is_kept(
-    server: Server, tmp_path: Path, body: bytes, words: str
-) -> None:
+def test_wrong_contents_are_refused_and_nothing_is_kept(server, tmp_path, body, words):
     server.body = body
     with pytest.raises(DownloadError, match=words) as caught:
         fetch_test(server, tmp_path)
@@ -283,9 +269,7 @@ def test_wrong_contents_are_refused_and_nothing_is_kept(
     assert not any(tmp_path.iterdir())
 
 
-def test_a_download_that_breaks_off_or_is_refused_raises_an_error_and_stores_nothing(
-    server: Server, tmp_path: Path
-) -> None:
+def test_a_download_that_breaks_off_or_is_refused_raises_an_error_and_stores_nothing(server, tmp_path):
     server.body, server.announced = archived(PAYLOAD)[:100], 5000
     with pytest.raises(DownloadError, match="could not be reached, or the connection broke off"):
         fetch_test(server, tmp_path)
@@ -295,9 +279,7 @@ def test_a_download_that_breaks_off_or_is_refused_raises_an_error_and_stores_not
     assert not any(tmp_path.iterdir())
 
 
-def test_a_download_larger_than_the_limit_is_refused(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_larger_than_the_limit_is_refused(server, tmp_path, monkeypatch):
     monkeypatch.setattr(fetch, "MAX_ARCHIVE", 1000)
     server.body = b"x" * 20_000
     with pytest.raises(DownloadError, match="far more"):

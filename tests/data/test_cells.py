@@ -30,9 +30,7 @@ def column(*cells: str, **options):
         (["13,0 %", "7,5%", "100 %"], [13, 7.5, 100], "%"),
     ],
 )
-def test_money_and_percent_are_numbers_and_their_unit_is_kept(
-    cells: list[str], numbers: list[float], unit: str
-) -> None:
+def test_money_and_percent_are_numbers_and_their_unit_is_kept(cells, numbers, unit):
     values, report = column(*cells)
     assert (values.tolist(), dict(report.units)) == (numbers, {"a": unit})
     assert f"“a” in {unit}" in "\n".join(report.sentences())
@@ -61,9 +59,7 @@ def test_columns_with_mixed_or_unknown_units_stay_text(cells: list[str]) -> None
         (["10,717", "850.5"], [10717, 850.5]),
     ],
 )
-def test_an_ambiguous_thousands_separator_is_resolved_by_the_other_cells_of_its_column(
-    cells: list[str], numbers: list[float]
-) -> None:
+def test_an_ambiguous_thousands_separator_is_resolved_by_the_other_cells_of_its_column(cells, numbers):
     values, report = column(*cells)
     assert (values.tolist(), "between thousands, as its cells show" in str(report.notes)) == (numbers, True)
 
@@ -275,9 +271,7 @@ def test_an_ambiguous_sensitive_date_column_is_refused_with_fixes_for_both_day_m
         ([], ()),
     ],
 )  # fmt: skip
-def test_the_possible_day_and_month_orders_of_text_dates_are_found(
-    texts: list[str], orders: tuple[str, ...]
-) -> None:
+def test_the_possible_day_and_month_orders_of_text_dates_are_found(texts, orders):
     assert date_orders(texts) == orders
 
 

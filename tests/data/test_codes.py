@@ -153,9 +153,7 @@ def test_a_rate_is_suggested_only_for_counts_with_an_exposure() -> None:
         ("colour", ["red", "blue", "red"], False),
     ],
 )  # fmt: skip
-def test_totals_over_the_exposure_are_recognised_by_name_and_values(
-    name: str, cells: list[object], *, expected: bool
-) -> None:
+def test_totals_over_the_exposure_are_recognised_by_name_and_values(name, cells, *, expected):
     assert looks_like_total(pd.Series(cells, name=name)) is expected
 
 
@@ -211,8 +209,6 @@ def test_the_command_line_offers_three_treatments_of_amounts_below_zero(tmp_path
         ([0, 0.2, 0.6, 0, 0], None, "squared_error"),
     ],
 )  # fmt: skip
-def test_the_suggested_loss_depends_on_the_target(
-    target: list[float], weight: list[float] | None, expected: str
-) -> None:
+def test_the_suggested_loss_depends_on_the_target(target, weight, expected):
     given = None if weight is None else np.array(weight, dtype=float)
     assert suggested_loss(np.array(target, dtype=float), given)[0] == expected

@@ -216,9 +216,7 @@ def test_missing_classes_are_reported_as_one_problem_of_the_original_column() ->
         (["F"] * 600, "same value in every row"),
     ],
 )
-def test_classes_that_cannot_be_compared_are_refused_without_quoting_cells(
-    values: list[str], said: str
-) -> None:
+def test_classes_that_cannot_be_compared_are_refused_without_quoting_cells(values, said):
     with pytest.raises(DataError, match=said) as caught:
         build(people().assign(region=values), "region")
     assert "p1" not in str(caught.value)

@@ -43,9 +43,7 @@ def book(rows: list[list[object]]) -> bytes:
         ([], [["Total général:", 24.75, ""]]),
     ],
 )  # fmt: skip
-def test_titles_above_and_totals_below_a_table_are_recognised_and_reported(
-    write, above: list, below: list
-) -> None:
+def test_titles_above_and_totals_below_a_table_are_recognised_and_reported(write, above, below):
     frame, report = read_table(write([*above, HEADER, *ROWS, *below]))
     assert (list(frame), frame["Prämie"].tolist()) == (HEADER, [9.5, 8, 7.25])
     assert frame["Alter"].tolist() == [40, 50, 61]

@@ -97,9 +97,7 @@ def test_a_password_protected_archive_is_refused() -> None:
 @pytest.mark.parametrize(
     "pack", [gzip.compress, bz2.compress, lzma.compress, lambda content: zipped({"x.csv": content})]
 )
-def test_a_decompression_bomb_is_refused_at_the_size_limit(
-    pack: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_decompression_bomb_is_refused_at_the_size_limit(pack, monkeypatch):
     bomb = pack(b"1" * 40_000_000)
     assert len(bomb) < 200_000
     monkeypatch.setattr(limits, "MAX_FILE", 10**6)
@@ -217,9 +215,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_tables_are_read_the_same_with_and_without_pyarrow(
-    table: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_are_read_the_same_with_and_without_pyarrow(table, monkeypatch):
     frame, report = fd.read_table(table.encode())
     for module in (texts, delimited):
         monkeypatch.setattr(module, "has", lambda _: False)
@@ -270,9 +266,7 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     na_rep=st.sampled_from(["", *MISSING_MARKS]),
     told=st.booleans(),
 )
-def test_a_frame_written_in_any_csv_dialect_is_read_back_exactly(
-    frame: pd.DataFrame, encoding: str, told: bool, **how
-) -> None:
+def test_a_frame_written_in_any_csv_dialect_is_read_back_exactly(frame, encoding, told, **how):
     content = frame.to_csv(index=False, date_format="%Y-%m-%d", **how).encode(encoding)
     # What is found must be what is told, but for the marks by which 1.234 can be read in two ways.
     options = {"encoding": encoding, "delimiter": how["sep"], "decimal": how["decimal"]} if told else {}

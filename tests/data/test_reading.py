@@ -174,9 +174,7 @@ def test_line_numbers_stay_correct_when_empty_lines_are_skipped() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("encoding", [None, "latin-1"])
-def test_files_that_are_not_text_tables_are_refused_by_their_content(
-    content: bytes, what: str, encoding: str | None, tmp_path: Path
-) -> None:
+def test_files_that_are_not_text_tables_are_refused_by_their_content(content, what, encoding, tmp_path):
     path = tmp_path / "policies.csv"
     path.write_bytes(content)
     with pytest.raises(ReadingError, match=re.escape(what)):
@@ -184,9 +182,7 @@ def test_files_that_are_not_text_tables_are_refused_by_their_content(
 
 
 @pytest.mark.bad_input(10)
-def test_size_limits_are_enforced_before_the_text_is_parsed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_size_limits_are_enforced_before_the_text_is_parsed(tmp_path, monkeypatch):
     assert "131,072 characters" in str(refused('a,b\n1,"' + "x" * 200_000 + '"\n'))
     monkeypatch.setattr(delimited, "cut", lambda *_, **__: pytest.fail("the cells were cut"))
     monkeypatch.setattr(limits, "MAX_CELLS", 1000)

@@ -202,9 +202,7 @@ def test_formulas_without_stored_results_are_refused_with_advice_to_save_again()
 
 
 @pytest.mark.bad_input(21)
-def test_a_stray_cell_in_the_last_corner_is_refused_before_the_cells_are_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_stray_cell_in_the_last_corner_is_refused_before_the_cells_are_read(monkeypatch):
     corner = (
         f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData><row r="1"><c r="A1"><v>1</v></c></row>'
         '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>'
@@ -219,9 +217,7 @@ def test_a_stray_cell_in_the_last_corner_is_refused_before_the_cells_are_read(
 
 
 @pytest.mark.bad_input(20, 21)
-def test_workbooks_beyond_the_limits_of_cells_text_or_unpacked_size_are_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_workbooks_beyond_the_limits_of_cells_text_or_unpacked_size_are_refused(monkeypatch):
     monkeypatch.setattr(excel, "MAX_CHARACTERS", 10**5)
     cells = '<row><c t="s"><v>0</v></c></row>' * 200
     text = f'{HEAD}<sst xmlns="{MAIN}"><si><t>{"x" * 1000}</t></si></sst>'

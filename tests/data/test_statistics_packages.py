@@ -66,9 +66,7 @@ def spss(folder: Path, frame: pd.DataFrame, **options: object) -> bytes:
         ("sample.zsav", "SPSS", True),
     ],
 )  # fmt: skip
-def test_sas_stata_and_spss_files_of_the_same_table_are_read_alike(
-    name: str, format: str, labelled: bool
-) -> None:
+def test_sas_stata_and_spss_files_of_the_same_table_are_read_alike(name, format, labelled):
     got, report = read_table(FILES / name)
     got.columns = got.columns.str.lower()
     assert got["mychar"].tolist() == ["a", "b", "c", "d", "e"]
@@ -188,9 +186,7 @@ def test_memory_is_limited_in_the_process_that_parses(monkeypatch: pytest.Monkey
     assert "GB of memory" in str(refused(content))
 
 
-def test_a_crash_or_stall_of_the_parser_is_refused_and_an_internal_error_is_raised(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_crash_or_stall_of_the_parser_is_refused_and_an_internal_error_is_raised(monkeypatch, tmp_path):
     crashing = tmp_path / "statistics_child.py"
     crashing.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     monkeypatch.setattr(statistics_packages, "CHILD", crashing)

@@ -83,9 +83,7 @@ def test_a_cached_table_is_unaffected_by_changes_to_returned_copies(parsed: list
 
 
 @pytest.mark.parametrize("by", ["this process", "another"])
-def test_a_deleted_upload_is_removed_from_the_cache(
-    by: str, home: Path, parsed: list[ReadingOptions]
-) -> None:
+def test_a_deleted_upload_is_removed_from_the_cache(by, home, parsed):
     digest = kept_policies()
     table_of_upload(digest, ReadingOptions(), name="x")
     if by == "another":
@@ -159,9 +157,7 @@ def test_uploads_are_deleted_after_their_retention_time_which_can_be_changed() -
         uploads.set_retention(changed.sha256, 3)
 
 
-def test_files_are_stored_in_the_configured_home_or_else_in_the_system_folders(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_stored_in_the_configured_home_or_else_in_the_system_folders(home, monkeypatch):
     assert (data_folder("uploads"), cache_folder("crime")) == (home / "uploads", home / "cache" / "crime")
     monkeypatch.delenv("FAIRDASH_HOME")
     assert data_folder("uploads").parent != cache_folder("uploads").parent

@@ -406,9 +406,7 @@ def test_negative_claim_amounts_require_a_decision_before_they_are_used_as_targe
     assert "below zero" in said_in_errors(click(at, f"{label}: ClaimAmount"))
 
 
-def test_a_suspiciously_predictive_feature_is_left_out_by_one_click_without_another_check(
-    monkeypatch,
-) -> None:
+def test_a_suspiciously_predictive_feature_is_left_out_by_one_click_without_another_check(monkeypatch):
     """Missing cells carry a leak as values do; what may only be one stays a feature until somebody
     decides."""
     checked, check = [], cached.check_data

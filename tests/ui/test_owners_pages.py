@@ -107,9 +107,7 @@ def test_a_visitor_who_is_not_signed_in_sees_only_the_sign_in_page(annes: tuple,
         assert "secret" not in said(at)
 
 
-def test_a_request_without_the_user_header_is_refused_with_an_explanation(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_request_without_the_user_header_is_refused_with_an_explanation(monkeypatch):
     monkeypatch.setenv(access.USER_HEADER, "X-Forwarded-User")
     at = open_page("home")
     assert "does not identify you" in said(at)

@@ -125,9 +125,7 @@ def compared(result: SweepResult, plan: Sweep | None = None, source=SOURCE) -> C
     return ComparedRun(letter="A", title="a", data=source.to_json(), result=planned)
 
 
-def test_comparing_runs_names_their_differences_and_remarks_on_other_data_and_splits(
-    result: SweepResult,
-) -> None:
+def test_comparing_runs_names_their_differences_and_remarks_on_other_data_and_splits(result):
     first = compared(result)
     assert (differences([first, first]), remarks([first, first])) == ("", [])
     elsewhere = replace(SOURCE, options={"n": 300})
