@@ -36,14 +36,11 @@ def said(result: fd.AuditResult) -> str:
     return " ".join(each.text for each in result.answers)
 
 
-@pytest.mark.parametrize(
-    ("price", "exposure", "cost", "words"),
-    [
-        (1, 365, 1, "is 0.2 % of “price”. Days and years differ by a factor of 365."), (1, 1, 0.1, ""), (1, 1, 8, ""),
-        (1 / 365, 1, 1, "Days and years differ by"), (1, 12, 0.5, "Months and years differ by a factor of 12."),
-        (1000, 1, 1, "Single amounts and thousands differ by"), (1, 1, 1e-9, "e-08 % of “price”. Give both"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("price", "exposure", "cost", "words"), [
+    (1, 365, 1, "is 0.2 % of “price”. Days and years differ by a factor of 365."), (1, 1, 0.1, ""), (1, 1, 8, ""),
+    (1 / 365, 1, 1, "Days and years differ by"), (1, 12, 0.5, "Months and years differ by a factor of 12."),
+    (1000, 1, 1, "Single amounts and thousands differ by"), (1, 1, 1e-9, "e-08 % of “price”. Give both"),
+])  # fmt: skip
 def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposure, cost, words):
     table = motor() * {"price": price, "age": 1, "time": exposure, "claims": cost}
     roles = {"price": "price", "sensitive": "age", "outcome": "claims", "totals": ["claims"]}

@@ -54,19 +54,16 @@ def within_one(value: float) -> Estimate:
     return Estimate(value=value, ci_low=value - 1, ci_high=value + 1)
 
 
-@pytest.mark.parametrize(
-    ("gap", "cost", "words"),
-    [
-        (10, 7, "10.0 % (9.0 % to 11.0 %) of the mean price. Expected cost would justify a change of 7.0 % (6.0 % to 8.0 %). "
-         "The difference, 3.0 % (2.0 % to 4.0 %), is unexplained."),
-        (10, 9.5, "a change of 9.5 % (8.5 % to 10.5 %). The difference, 0.5 % (-0.5 % to 1.5 %), is unexplained, which may be noise."),
-        (10, 15, "Expected cost changes even more, by 15.0 % (14.0 % to 16.0 %). The difference is 5.0 % (4.0 % to 6.0 %)."),
-        # Fixed points may lie on a slope that falls.
-        (-10, -7, "a change of -7.0 % (-8.0 % to -6.0 %). The difference, -3.0 % (-4.0 % to -2.0 %), is unexplained."),
-        (-10, -15, "changes even more, by -15.0 % (-16.0 % to -14.0 %). The difference is 5.0 % (4.0 % to 6.0 %)."),
-        (10, -5, "a change of -5.0 % (-6.0 % to -4.0 %). The difference, 15.0 % (14.0 % to 16.0 %), is unexplained."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("gap", "cost", "words"), [
+    (10, 7, "10.0 % (9.0 % to 11.0 %) of the mean price. Expected cost would justify a change of 7.0 % (6.0 % to 8.0 %). "
+     "The difference, 3.0 % (2.0 % to 4.0 %), is unexplained."),
+    (10, 9.5, "a change of 9.5 % (8.5 % to 10.5 %). The difference, 0.5 % (-0.5 % to 1.5 %), is unexplained, which may be noise."),
+    (10, 15, "Expected cost changes even more, by 15.0 % (14.0 % to 16.0 %). The difference is 5.0 % (4.0 % to 6.0 %)."),
+    # Fixed points may lie on a slope that falls.
+    (-10, -7, "a change of -7.0 % (-8.0 % to -6.0 %). The difference, -3.0 % (-4.0 % to -2.0 %), is unexplained."),
+    (-10, -15, "changes even more, by -15.0 % (-16.0 % to -14.0 %). The difference is 5.0 % (4.0 % to 6.0 %)."),
+    (10, -5, "a change of -5.0 % (-6.0 % to -4.0 %). The difference, 15.0 % (14.0 % to 16.0 %), is unexplained."),
+])  # fmt: skip
 def test_the_gap_sentence_is_worded_correctly_when_cost_changes_by_more_than_the_price(gap, cost, words):
     parts = {"gap": within_one(gap), "earned": within_one(cost), "left": within_one(gap - cost)}
     said = in_words(parts, [(20.0, 60.0)], 100.0, "age")
@@ -112,14 +109,11 @@ def test_the_murphy_decomposition_adds_up_to_the_deviance_of_scikit_learn():
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("cost", "more", "says"),
-    [
-        ("price", {}, "the price is the outcome"), ("0.8 * price + 5", {}, "the price is the outcome"),
-        ("floor(100 * price) / 100", {}, "the price is the outcome"),
-        ("second", {"candidate": "second"}, "linear function of “second”"), ("0 * price", {}, "adds up to 0"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("cost", "more", "says"), [
+    ("price", {}, "the price is the outcome"), ("0.8 * price + 5", {}, "the price is the outcome"),
+    ("floor(100 * price) / 100", {}, "the price is the outcome"),
+    ("second", {"candidate": "second"}, "linear function of “second”"), ("0 * price", {}, "adds up to 0"),
+])  # fmt: skip
 def test_a_price_equal_to_the_outcome_and_a_total_cost_of_zero_are_refused(cost, more, says):
     frame = sample(PRICES["price = μ"], planted="none", seed=0).assign(second=lambda each: each["cost"])
     frame["cost"] = frame.eval(cost)

@@ -35,13 +35,10 @@ def test_every_data_set_is_either_generated_or_downloaded_or_supplied_by_the_use
         assert ways.count(True) == 1, entry.id
 
 
-@pytest.mark.parametrize(
-    ("options", "columns"),
-    [
-        ({"n": 99}, 1), ({"n": 200.0}, 1), ({"rooms": True}, 1),
-        ({"spread": "wide", "random_state": -1, "colour": "red"}, 3), ({"features_seen": ["all"]}, 1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "columns"), [
+    ({"n": 99}, 1), ({"n": 200.0}, 1), ({"rooms": True}, 1),
+    ({"spread": "wide", "random_state": -1, "colour": "red"}, 3), ({"features_seen": ["all"]}, 1),
+])  # fmt: skip
 def test_options_that_cannot_be_used_are_all_named(options: dict, columns: int) -> None:
     with pytest.raises(OptionError) as caught:
         load_dataset("household", **options)

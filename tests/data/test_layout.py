@@ -35,14 +35,11 @@ def book(rows: list[list[object]]) -> bytes:
 
 
 @pytest.mark.parametrize("write", [book, text, rectangular])
-@pytest.mark.parametrize(
-    ("above", "below"),
-    [
-        ([TITLE], []), ([TITLE, EMPTY], [TOTAL]),
-        ([TITLE, ["1. Januar"], EMPTY], [EMPTY, TOTAL, EMPTY, SOURCE]), ([], [SOURCE]),
-        ([], [["Total général:", 24.75, ""]]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("above", "below"), [
+    ([TITLE], []), ([TITLE, EMPTY], [TOTAL]),
+    ([TITLE, ["1. Januar"], EMPTY], [EMPTY, TOTAL, EMPTY, SOURCE]), ([], [SOURCE]),
+    ([], [["Total général:", 24.75, ""]]),
+])  # fmt: skip
 def test_titles_above_and_totals_below_a_table_are_recognised_and_reported(write, above, below):
     frame, report = read_table(write([*above, HEADER, *ROWS, *below]))
     assert (list(frame), frame["Prämie"].tolist()) == (HEADER, [9.5, 8, 7.25])
@@ -184,18 +181,15 @@ def test_dates_written_as_numbers_are_reported_and_become_an_age() -> None:
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("name", "cells", "words"),
-    [
-        ("start date", range(18_934, 18_994), "(2022-01-01 as R counts, 2012-01-01 as SAS and Stata counts"),
-        ("dob", range(-9_000, 9_000, 300), "up to 8700. They may be days (1993-10-27 as R counts"),
-        ("Geburtsdatum", range(43_831, 43_891), "2020-02-29 as Excel counts"),
-        ("price", range(18_934, 18_994), ""), ("date", [*range(1_990, 2_020)] * 2, ""),
-        ("zone", [*"AB" * 30, "Total"], "“zone” holds “Total” in 1 row, used as a level."),
-        ("zone", [*"AB" * 30, "Grand Total"], "“zone” holds “Grand Total” in 1 row, used as a level."),
-        ("days since start date", range(18_934, 18_994), ""), ("cover", ["total", "partial"] * 30, ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "cells", "words"), [
+    ("start date", range(18_934, 18_994), "(2022-01-01 as R counts, 2012-01-01 as SAS and Stata counts"),
+    ("dob", range(-9_000, 9_000, 300), "up to 8700. They may be days (1993-10-27 as R counts"),
+    ("Geburtsdatum", range(43_831, 43_891), "2020-02-29 as Excel counts"),
+    ("price", range(18_934, 18_994), ""), ("date", [*range(1_990, 2_020)] * 2, ""),
+    ("zone", [*"AB" * 30, "Total"], "“zone” holds “Total” in 1 row, used as a level."),
+    ("zone", [*"AB" * 30, "Grand Total"], "“zone” holds “Grand Total” in 1 row, used as a level."),
+    ("days since start date", range(18_934, 18_994), ""), ("cover", ["total", "partial"] * 30, ""),
+])  # fmt: skip
 def test_days_as_numbers_and_totals_among_levels_are_reported(name: str, cells: object, words: str) -> None:
     held = pd.Series(list(cells), name=name)
     said = " ".join(doubts_about(held))

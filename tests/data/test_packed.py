@@ -187,14 +187,11 @@ def test_the_fast_text_reader_agrees_with_the_careful_one_on_random_tables(encod
     assert taken > 150
 
 
-@pytest.mark.parametrize(
-    ("content", "encoding"),
-    [
-        (b'a;b\n"1;2";3\n', "utf-8"), (b"a;b\n1;2\r3;4\n", "utf-8"),
-        ("a;b\n1;2\n".encode("utf-16"), "utf-16"), (b"a;b\n1;2;3\n", "utf-8"), (b"a;b\n", "utf-8"),
-        (b"a;b\n\n\n", "utf-8"), (b"a;b\n1;" + b"x" * 200_000 + b"\n", "utf-8"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "encoding"), [
+    (b'a;b\n"1;2";3\n', "utf-8"), (b"a;b\n1;2\r3;4\n", "utf-8"),
+    ("a;b\n1;2\n".encode("utf-16"), "utf-16"), (b"a;b\n1;2;3\n", "utf-8"), (b"a;b\n", "utf-8"),
+    (b"a;b\n\n\n", "utf-8"), (b"a;b\n1;" + b"x" * 200_000 + b"\n", "utf-8"),
+])  # fmt: skip
 def test_the_fast_text_reader_declines_text_that_needs_the_careful_one(content: bytes, encoding: str) -> None:
     assert cut_plain(content, encoding, delimiter=";") is None
 

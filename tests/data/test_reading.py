@@ -161,18 +161,15 @@ def test_line_numbers_stay_correct_when_empty_lines_are_skipped() -> None:
 
 
 @pytest.mark.bad_input(9)
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"), (b"FEA1\0\0\0\0", "a Feather file"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Excel"), (b"%PDF-1.7\n", "a PDF"),
-        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "locked with a password"), (b"ORC\0\x03ORC\x17", "an ORC file"),
-        pytest.param(zipped({"META-INF/manifest.xml": "<x/>"}), "OpenDocument file (.ods)", id="ods"),
-        (b"ARROW1\0\0", "a Feather file"), (b"B\n\x03\0\0\0", "byte order of one machine"),
-        (b"\n<!DOCTYPE html><html>", "a web page"), (b'\xef\xbb\xbf[\n {"age": 40, "price": 3.5}]', "JSON"),
-        (b"a,b\n1,\0\n", "binary data"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "what"), [
+    (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"), (b"FEA1\0\0\0\0", "a Feather file"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Excel"), (b"%PDF-1.7\n", "a PDF"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "locked with a password"), (b"ORC\0\x03ORC\x17", "an ORC file"),
+    pytest.param(zipped({"META-INF/manifest.xml": "<x/>"}), "OpenDocument file (.ods)", id="ods"),
+    (b"ARROW1\0\0", "a Feather file"), (b"B\n\x03\0\0\0", "byte order of one machine"),
+    (b"\n<!DOCTYPE html><html>", "a web page"), (b'\xef\xbb\xbf[\n {"age": 40, "price": 3.5}]', "JSON"),
+    (b"a,b\n1,\0\n", "binary data"),
+])  # fmt: skip
 @pytest.mark.parametrize("encoding", [None, "latin-1"])
 def test_files_that_are_not_text_tables_are_refused_by_their_content(content, what, encoding, tmp_path):
     path = tmp_path / "policies.csv"

@@ -154,14 +154,11 @@ def test_a_few_words_among_numbers_become_missing_when_the_user_agrees() -> None
     assert "CANARY" not in str(problem) + str(again) + "".join(dataset.notes)
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("1 234", 1234), ("1'234'567.5", 1234567.5), ("1.234,5", 1234.5), ("1,234.5", 1234.5), ("-12", -12),
-        ("1.234.567,25", 1234567.25), (" 3,5 ", 3.5), ("1e3", 1000), ("12 34", None), ("x", None), ("1e999", None),
-        ("", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "number"), [
+    ("1 234", 1234), ("1'234'567.5", 1234567.5), ("1.234,5", 1234.5), ("1,234.5", 1234.5), ("-12", -12),
+    ("1.234.567,25", 1234567.25), (" 3,5 ", 3.5), ("1e3", 1000), ("12 34", None), ("x", None), ("1e999", None),
+    ("", None),
+])  # fmt: skip
 def test_numbers_are_parsed_in_each_supported_notation(text: str, number: float | None) -> None:
     (got,) = to_numbers(pd.Series([text], name="x"))
     assert np.isnan(got) if number is None else got == number
@@ -236,17 +233,14 @@ def test_a_table_of_fewer_than_50_rows_is_refused() -> None:
 
 
 @pytest.mark.bad_input(29)
-@pytest.mark.parametrize(
-    ("roles", "words"),
-    [
-        ({"features": ("cost",)}, "the target can't be a feature"),
-        ({"features": ("age",)}, "a sensitive column can't be a feature"),
-        ({"target": "gone"}, "“gone”: there is no such column"),
-        ({"sensitive": ()}, "No sensitive column is chosen"), ({"features": ()}, "No feature is chosen"),
-        ({"features": ("rooms", "rooms")}, "chosen twice"),
-        ({"sensitive": ("cost",)}, "the target can't be sensitive as well"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("roles", "words"), [
+    ({"features": ("cost",)}, "the target can't be a feature"),
+    ({"features": ("age",)}, "a sensitive column can't be a feature"),
+    ({"target": "gone"}, "“gone”: there is no such column"),
+    ({"sensitive": ()}, "No sensitive column is chosen"), ({"features": ()}, "No feature is chosen"),
+    ({"features": ("rooms", "rooms")}, "chosen twice"),
+    ({"sensitive": ("cost",)}, "the target can't be sensitive as well"),
+])  # fmt: skip
 def test_contradictory_roles_are_refused(roles: dict, words: str) -> None:
     assert words in str(unusable(policies(), replace(ROLES, **roles)))
 

@@ -58,14 +58,11 @@ def spss(folder: Path, frame: pd.DataFrame, **options: object) -> bytes:
 
 
 @pytest.mark.usefixtures("at_once")
-@pytest.mark.parametrize(
-    ("name", "format", "labelled"),
-    [
-        ("sample.sas7bdat.gz", "SAS", False), ("sample_bincompressed.sas7bdat.gz", "SAS", False),
-        ("sample.xpt", "SAS", False), ("sample.dta", "Stata", True), ("sample.sav", "SPSS", True),
-        ("sample.zsav", "SPSS", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "format", "labelled"), [
+    ("sample.sas7bdat.gz", "SAS", False), ("sample_bincompressed.sas7bdat.gz", "SAS", False),
+    ("sample.xpt", "SAS", False), ("sample.dta", "Stata", True), ("sample.sav", "SPSS", True),
+    ("sample.zsav", "SPSS", True),
+])  # fmt: skip
 def test_sas_stata_and_spss_files_of_the_same_table_are_read_alike(name, format, labelled):
     got, report = read_table(FILES / name)
     got.columns = got.columns.str.lower()

@@ -236,7 +236,7 @@ def test_the_audit_page_accepts_a_categorical_sensitive_attribute(source: Upload
     assert chosen.value == "region"
     assert "sex" in chosen.options
     columns = Columns(price="price", sensitive="region", outcome="cost")
-    plan = AuditPlan(columns=columns, questions=(1, 2, 3, 5, 7, 9))
+    plan = AuditPlan(columns=columns, questions=(1, 2))
     audit = create_audit(source, plan, owner=LOCAL)
     assert worker.main(audit.id) == 0, audit.status
     assert "among the classes of" in words(calm(open_page("audit", audit=audit.id)))

@@ -45,14 +45,11 @@ def test_points_are_found_by_their_names(run):
     assert parse_comparison(run, lam=float(f"{between:g}")).b.lam == between
 
 
-@pytest.mark.parametrize(
-    ("named", "said"),
-    [
-        ({"lam": 3.99}, "λ = 3.99"), ({"method": "mine"}, "mine"), ({"against": "hgr_nn"}, "not a weight"),
-        ({"against": "hgr_nn:7"}, "λ = 7"), ({"measure": "pearson"}, "pearson"), ({"objective": "x"}, "x"),
-        ({"sensitive": "x"}, "x"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("named", "said"), [
+    ({"lam": 3.99}, "λ = 3.99"), ({"method": "mine"}, "mine"), ({"against": "hgr_nn"}, "not a weight"),
+    ({"against": "hgr_nn:7"}, "λ = 7"), ({"measure": "pearson"}, "pearson"), ({"objective": "x"}, "x"),
+    ({"sensitive": "x"}, "x"),
+])  # fmt: skip
 def test_unknown_models_and_measures_are_refused_with_the_available_ones(run, named, said):
     with pytest.raises(OptionError, match=said):
         parse_comparison(run, **named)
@@ -95,14 +92,11 @@ def figures(**stops: Any) -> pd.DataFrame:
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("dependence", "expected"),
-    [
-        ([0.9, 0.8, 0.5, 0.4, 0.1], 2),
-        ([0.9, 0.88, 0.6, 0.12, 0.1], 1.4),  # no trained model is there, so a blend
-        ([0.08, 0.05, 0.03, 0.02, 0.01], 2), ([], 2),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("dependence", "expected"), [
+    ([0.9, 0.8, 0.5, 0.4, 0.1], 2),
+    ([0.9, 0.88, 0.6, 0.12, 0.1], 1.4),  # no trained model is there, so a blend
+    ([0.08, 0.05, 0.03, 0.02, 0.01], 2), ([], 2),
+])  # fmt: skip
 def test_the_front_opens_in_the_middle_third_of_dependence_or_else_of_lambda(dependence, expected):
     stops = {"lam": [0, 1, 1.4, 2, 4], "share": [0, 0, 0.5, 0, 0]}
     found = figures(**{name: each[: len(dependence)] for name, each in stops.items()}, hgr_spline=dependence)
