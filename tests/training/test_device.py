@@ -13,6 +13,8 @@ import fairdash as fd
 from fairdash.training.defaults import LAMS
 from fairdash.training.device import MIN_SECONDS_FOR_GPU, SHARE_OF_GPU, Device, StackMemory, resolve_device
 from fairdash.training.methods import METHODS
+from fairdash.training.penalties.adversarial import HGRPenalty
+from fairdash.training.penalties.base import BasePenalty
 from fairdash.training.settings import OBJECTIVES, StackedModel, TrainingSettings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.training.stack import StackData, _prepared, _train_epochs, train_stack
@@ -48,10 +50,13 @@ def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
 
 
 @pytest.mark.parametrize("shape", few(SHAPES, "as a run", "many columns"))
-@pytest.mark.parametrize("method", few_methods(METHODS))
+# The first two were once wrong by half.
+@pytest.mark.parametrize("method", few(METHODS, "hgr_nn", "jdcov", "hgr_spline"))
 def test_the_predicted_memory_of_a_stack_is_close_to_what_the_allocator_hands_out(
-    method: str, shape: str
+    method: str, shape: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # As on a GPU: a CPU computes the adversary's gradients in buffers that it keeps.
+    monkeypatch.setattr(HGRPenalty, "adversary_gradients", BasePenalty.adversary_gradients)
     settings, n_inputs, n_rows = SHAPES[shape]
     model = StackedModel(method, 1.0, settings, 0, seed=1)
     foretold = StackMemory.of(method, settings, n_inputs=n_inputs, n_rows=n_rows, n_sensitive=1)

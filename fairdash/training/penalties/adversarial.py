@@ -31,7 +31,7 @@ class HGRPenalty(BasePenalty):
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:
         """Return the number of values for the units of two networks and their derivatives."""
-        return 3.5 * sum(settings.adversary_hidden)
+        return 3.2 * sum(settings.adversary_hidden)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return J of shape (K,), between −1 and 1; negative if the adversary lags behind."""
@@ -70,7 +70,7 @@ class RatioPenalty(BasePenalty):
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:
         """Return the number of values for the network's units at pairs from the joint law and the product."""
-        return 2.5 * (1 + _PAIRS) * sum(settings.adversary_hidden)
+        return 2.2 * (1 + _PAIRS) * sum(settings.adversary_hidden)
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return the bound of Donsker and Varadhan, E_P[h] − ln E_Q[eʰ], (K,).

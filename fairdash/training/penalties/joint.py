@@ -50,7 +50,7 @@ class JointDistancePenalty(BasePenalty):
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004
         """Return the number of values per row: its features in two orders, and their sums."""
-        return 4.0 * _FEATURES
+        return 2.5 * _FEATURES
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Return Ψ of shape (K,)."""
