@@ -84,12 +84,8 @@ def test_an_audit_of_too_few_rows_chooses_no_points_on_half_of_them_and_notes_it
     assert any("too few rows" in note for note in result.notes)
 
 
-def test_a_price_determined_by_the_attribute_is_above_and_a_constant_price_below():
-    frame = pd.DataFrame({"price": np.linspace(1, 2, 500), "s": np.arange(500.0)})
-    result = fd.audit(frame, price="price", sensitive="s", questions=[1])
-    assert result.verdict == "above"
-    assert np.isfinite(result.verdicts["value"][0])
-    constant = fd.audit(frame.assign(price=7.0), price="price", sensitive="s")
+def test_a_constant_price_is_below():
+    constant = fd.audit(pd.DataFrame({"price": 7.0, "s": np.arange(500.0)}), price="price", sensitive="s")
     assert constant.verdict == "below"
     json.dumps(constant.to_dict(), allow_nan=False)
 

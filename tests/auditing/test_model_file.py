@@ -145,18 +145,15 @@ def test_a_failing_model_object_is_reported_with_its_error_and_the_columns_it_re
             priced(rows, fails, columns=NUMBERS, name="price", **more)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda t: {"price": np.log(t["premium"])}, "the price seems to be a logarithm"),
-        (lambda t: {"price": t["premium"] * t["years"]}, "grows with the exposure “years” as a total"),
-        (lambda t: {"price": t["premium"].where(t.index % 9 > 0, -1.0)}, "is 0 or less in 112 rows of 1,000"),
-        # Honest ones: as it is, follows the exposure a little, scatters more than it.
-        (lambda t: {"price": t["premium"]}, ""),
-        (lambda t: {"price": t["premium"] * t["years"] ** 0.3}, ""),
-        (lambda t: {"price": t["premium"] / t["years"]}, ""),
-    ],
-)
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda t: {"price": np.log(t["premium"])}, "the price seems to be a logarithm"),
+    (lambda t: {"price": t["premium"] * t["years"]}, "grows with the exposure “years” as a total"),
+    (lambda t: {"price": t["premium"].where(t.index % 9 > 0, -1.0)}, "is 0 or less in 112 rows of 1,000"),
+    # Honest ones: as it is, follows the exposure a little, scatters more than it.
+    (lambda t: {"price": t["premium"]}, ""),
+    (lambda t: {"price": t["premium"] * t["years"] ** 0.3}, ""),
+    (lambda t: {"price": t["premium"] / t["years"]}, ""),
+])  # fmt: skip
 def test_implausible_prices_are_noted_before_the_verdict(change, words):
     rng = np.random.default_rng(0)
     t = pd.DataFrame({"age": rng.integers(18, 80, 1_000), "years": rng.uniform(0.1, 1, 1_000)})

@@ -20,16 +20,13 @@ def column(*cells: str, **options):
     return frame["a"], report
 
 
-@pytest.mark.parametrize(
-    ("cells", "numbers", "unit"),
-    [
-        (["€ 1.076,78", "0,00 €", "€ 12"], [1076.78, 0, 12], "€"),
-        (["$1,076.78", "-$5.50", "$ 1"], [1076.78, -5.5, 1], "$"),
-        (["1 076,78 EUR", "12,5 EUR", "3"], [1076.78, 12.5, 3], "EUR"),
-        (["CHF 1'076.78", "CHF 5.25"], [1076.78, 5.25], "CHF"),
-        (["13,0 %", "7,5%", "100 %"], [13, 7.5, 100], "%"),
-    ],
-)
+@pytest.mark.parametrize(("cells", "numbers", "unit"), [
+    (["€ 1.076,78", "0,00 €", "€ 12"], [1076.78, 0, 12], "€"),
+    (["$1,076.78", "-$5.50", "$ 1"], [1076.78, -5.5, 1], "$"),
+    (["1 076,78 EUR", "12,5 EUR", "3"], [1076.78, 12.5, 3], "EUR"),
+    (["CHF 1'076.78", "CHF 5.25"], [1076.78, 5.25], "CHF"),
+    (["13,0 %", "7,5%", "100 %"], [13, 7.5, 100], "%"),
+])  # fmt: skip
 def test_money_and_percent_are_numbers_and_their_unit_is_kept(cells, numbers, unit):
     values, report = column(*cells)
     assert (values.tolist(), dict(report.units)) == (numbers, {"a": unit})
@@ -51,14 +48,11 @@ def test_columns_with_mixed_or_unknown_units_stay_text(cells: list[str]) -> None
 # Thousands: 10.717 kilometres.
 
 
-@pytest.mark.parametrize(
-    ("cells", "numbers"),
-    [
-        (["10.717", "1.250.000"], [10717, 1250000]),
-        (["10.717", "850,5"], [10717, 850.5]),
-        (["10,717", "850.5"], [10717, 850.5]),
-    ],
-)
+@pytest.mark.parametrize(("cells", "numbers"), [
+    (["10.717", "1.250.000"], [10717, 1250000]),
+    (["10.717", "850,5"], [10717, 850.5]),
+    (["10,717", "850.5"], [10717, 850.5]),
+])  # fmt: skip
 def test_an_ambiguous_thousands_separator_is_resolved_by_the_other_cells_of_its_column(cells, numbers):
     values, report = column(*cells)
     assert (values.tolist(), "between thousands, as its cells show" in str(report.notes)) == (numbers, True)

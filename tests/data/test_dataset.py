@@ -71,26 +71,23 @@ def test_all_problems_of_a_table_are_reported_at_once() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"target": pd.Series([1.0, 2], name="cost")}, "4, 2 and 4 rows"),
-        ({"target": pd.Series([1, 2, 3, 4], name="cost")}, "int64, not float64"),
-        ({"target": pd.Series([1.0, np.nan, 3, 4], name="cost")}, "missing cells (1 place)"),
-        ({"target": pd.Series([1.0, np.inf, 3, 4], name="cost")}, "infinite"),
-        ({"target": pd.Series([1.0, 1e200, 3, 4], name="cost")}, "can't be squared"),
-        ({"target": pd.Series([1.0, 2, 3, 4], name=3)}, "name is not text"),
-        ({"sensitive": pd.DataFrame({"age": [1.0] * 4})}, "same value in every row"),
-        ({"sensitive": pd.DataFrame(index=range(4))}, "no sensitive column"),
-        ({"features": pd.DataFrame(index=range(4))}, "no feature"),
-        ({key: part.iloc[:0] for key, part in parts().items() if key != "name"}, "no rows"),
-        ({"weight": exposure(1, 0, 1, 1)}, "above zero, and in some rows it is not (1 place)"),
-        ({"weight": exposure(1, np.nan, 1, 1)}, "the exposure has missing cells (1 place)"),
-        ({"weight": exposure(1, 1, 1, 1).astype(int)}, "the exposure is of type int64"),
-        ({"weight": exposure(1, 1, 1)}, "exposure and sensitive columns have 4, 4, 3 and 4 rows"),
-        ({"weight": exposure(1, 1, 1, 1).rename("rooms")}, "several columns or roles"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"target": pd.Series([1.0, 2], name="cost")}, "4, 2 and 4 rows"),
+    ({"target": pd.Series([1, 2, 3, 4], name="cost")}, "int64, not float64"),
+    ({"target": pd.Series([1.0, np.nan, 3, 4], name="cost")}, "missing cells (1 place)"),
+    ({"target": pd.Series([1.0, np.inf, 3, 4], name="cost")}, "infinite"),
+    ({"target": pd.Series([1.0, 1e200, 3, 4], name="cost")}, "can't be squared"),
+    ({"target": pd.Series([1.0, 2, 3, 4], name=3)}, "name is not text"),
+    ({"sensitive": pd.DataFrame({"age": [1.0] * 4})}, "same value in every row"),
+    ({"sensitive": pd.DataFrame(index=range(4))}, "no sensitive column"),
+    ({"features": pd.DataFrame(index=range(4))}, "no feature"),
+    ({key: part.iloc[:0] for key, part in parts().items() if key != "name"}, "no rows"),
+    ({"weight": exposure(1, 0, 1, 1)}, "above zero, and in some rows it is not (1 place)"),
+    ({"weight": exposure(1, np.nan, 1, 1)}, "the exposure has missing cells (1 place)"),
+    ({"weight": exposure(1, 1, 1, 1).astype(int)}, "the exposure is of type int64"),
+    ({"weight": exposure(1, 1, 1)}, "exposure and sensitive columns have 4, 4, 3 and 4 rows"),
+    ({"weight": exposure(1, 1, 1, 1).rename("rooms")}, "several columns or roles"),
+])  # fmt: skip
 @pytest.mark.every_case
 def test_invalid_parts_of_a_data_set_are_refused(changes: dict, words: str) -> None:
     with pytest.raises(DataError, match=re.escape(words)):
@@ -208,14 +205,11 @@ def test_missing_classes_are_reported_as_one_problem_of_the_original_column() ->
     assert build(frame, "region", fixes=problem.fixes).n_rows == 598
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ([f"p{k}" for k in range(600)], "most of its rows are in classes of fewer than 20 rows"),
-        ([f"p{k % 30}" for k in range(600)], "more than 25 classes"),
-        (["F"] * 600, "same value in every row"),
-    ],
-)
+@pytest.mark.parametrize(("values", "said"), [
+    ([f"p{k}" for k in range(600)], "most of its rows are in classes of fewer than 20 rows"),
+    ([f"p{k % 30}" for k in range(600)], "more than 25 classes"),
+    (["F"] * 600, "same value in every row"),
+])  # fmt: skip
 def test_classes_that_cannot_be_compared_are_refused_without_quoting_cells(values, said):
     with pytest.raises(DataError, match=said) as caught:
         build(people().assign(region=values), "region")

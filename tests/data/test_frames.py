@@ -23,17 +23,13 @@ def audited(frame: object, **options: object) -> fd.AuditResult:
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("ages", "words"),
-    [
-        (BANDS.astype(str), "as classes in their order"),
-        (np.where(AGE > 79, "80+", AGE.astype(str)), "numbers with an open end, such as 90+"),
-        (pd.cut(AGE, 4), ""),
-        (pd.Categorical(AGE // 20), ""),
-        ([decimal.Decimal(int(age)) for age in AGE], ""),
-    ],
-    ids=["bands", "top code", "intervals", "categories of numbers", "decimals"],
-)
+@pytest.mark.parametrize(("ages", "words"), [
+    (BANDS.astype(str), "as classes in their order"),
+    (np.where(AGE > 79, "80+", AGE.astype(str)), "numbers with an open end, such as 90+"),
+    (pd.cut(AGE, 4), ""),
+    (pd.Categorical(AGE // 20), ""),
+    ([decimal.Decimal(int(age)) for age in AGE], ""),
+], ids=["bands", "top code", "intervals", "categories of numbers", "decimals"])  # fmt: skip
 def test_a_sensitive_attribute_of_any_column_type_is_audited_in_its_order(ages: object, words: str) -> None:
     result = audited(TABLE.assign(age=ages))
     assert result.verdict == "above"
@@ -44,20 +40,18 @@ UNSIGNED = pa.DictionaryArray.from_arrays(pa.array(RNG.integers(0, 2, N), pa.uin
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize(
-    "frame",
-    [
-        pl.from_pandas(TABLE),
-        pl.from_pandas(TABLE).with_columns(pl.col("age").cast(pl.Int128), pl.col("price").cast(pl.Decimal(12, 6))),
-        pl.from_pandas(TABLE).with_columns(area=pl.Series(RNG.choice(["N", "S"], N)).cast(pl.Categorical)),
-        pa.Table.from_pandas(TABLE),
-        pa.Table.from_pandas(TABLE).append_column("area", UNSIGNED),
-        TABLE.assign(lists=[[1, 2]] * N),
-        TABLE.rename(columns={"km": 5}),
-        TABLE.convert_dtypes(dtype_backend="pyarrow"),
-    ],
-    ids=["polars", "polars wide", "polars category", "arrow", "arrow unsigned", "lists", "number", "arrow types"],
-)  # fmt: skip
+@pytest.mark.parametrize("frame", [
+    pl.from_pandas(TABLE),
+    pl.from_pandas(TABLE).with_columns(pl.col("age").cast(pl.Int128), pl.col("price").cast(pl.Decimal(12, 6))),
+    pl.from_pandas(TABLE).with_columns(area=pl.Series(RNG.choice(["N", "S"], N)).cast(pl.Categorical)),
+    pa.Table.from_pandas(TABLE),
+    pa.Table.from_pandas(TABLE).append_column("area", UNSIGNED),
+    TABLE.assign(lists=[[1, 2]] * N),
+    TABLE.rename(columns={"km": 5}),
+    TABLE.convert_dtypes(dtype_backend="pyarrow"),
+], ids=[
+    "polars", "polars wide", "polars category", "arrow", "arrow unsigned", "lists", "number", "arrow types"
+])  # fmt: skip
 def test_a_frame_of_any_library_is_audited(frame: object) -> None:
     assert audited(frame).verdicts["value"][0] == pytest.approx(audited(TABLE).verdicts["value"][0], rel=1e-4)
 

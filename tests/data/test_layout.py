@@ -68,16 +68,13 @@ def test_the_user_can_choose_the_header_row_and_keep_the_rows_below_the_table(wr
 
 
 @pytest.mark.parametrize("write", [book, rectangular])
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [["a", "", ""], [1, 2, 3], [4, 5, 6]],  # names that are missing are no title
-        [["a", "b", "c"], ["Total", "x", "y"], ["Elf", "x", "z"], ["Total", "x", "y"]],  # a brand of petrol
-        [["a", "b", "c"], ["x", "y", "z"], ["x", "", ""]],  # cells that are missing are no note
-        [["a", "b", "c"], [1, 2, 3], ["", "", 4]],
-        [["a", "b", "c"], ["Total", 1, 2]],  # the only row
-    ],
-)
+@pytest.mark.parametrize("rows", [
+    [["a", "", ""], [1, 2, 3], [4, 5, 6]],  # names that are missing are no title
+    [["a", "b", "c"], ["Total", "x", "y"], ["Elf", "x", "z"], ["Total", "x", "y"]],  # a brand of petrol
+    [["a", "b", "c"], ["x", "y", "z"], ["x", "", ""]],  # cells that are missing are no note
+    [["a", "b", "c"], [1, 2, 3], ["", "", 4]],
+    [["a", "b", "c"], ["Total", 1, 2]],  # the only row
+])  # fmt: skip
 def test_a_table_without_title_or_notes_is_read_completely(write, rows: list) -> None:
     frame, report = read_table(write(rows))
     assert (len(frame), next(iter(frame))) == (len(rows) - 1, "a")

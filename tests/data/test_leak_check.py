@@ -38,15 +38,12 @@ def test_planted_leaks_are_found_and_honest_tables_have_no_findings(case) -> Non
         assert (found.findings, "No column" in found.sentences()[0]) == ((), True)
 
 
-@pytest.mark.parametrize(
-    "rounded",
-    [
-        pytest.param(lambda y: (y / 30).round() * 30, id="nearest"),
-        pytest.param(lambda y: np.floor(y / 40), id="floor"),
-        pytest.param(lambda y: 7 - 1.19 * np.ceil(y / 35), id="rescaled"),
-        pytest.param(lambda y: (y / 40).round().where(y.index % 7 > 0), id="some missing"),
-    ],
-)
+@pytest.mark.parametrize("rounded", [
+    pytest.param(lambda y: (y / 30).round() * 30, id="nearest"),
+    pytest.param(lambda y: np.floor(y / 40), id="floor"),
+    pytest.param(lambda y: 7 - 1.19 * np.ceil(y / 35), id="rescaled"),
+    pytest.param(lambda y: (y / 40).round().where(y.index % 7 > 0), id="some missing"),
+])  # fmt: skip
 def test_a_target_rounded_to_even_steps_is_found_where_most_steps_hold_few_rows(rounded) -> None:
     y = pd.Series(np.random.default_rng(1).lognormal(8, 1.2, 3000)).round(2)
     assert target_leak(rounded(y), y) == CLASSES

@@ -33,22 +33,18 @@ def told(value: object) -> str:
     return value if isinstance(value, str) else "content"
 
 
-@pytest.mark.parametrize(
-    ("content", "what"),
-    [
-        (gzip.compress(TABLE), "a gzip file"),
-        (gzip.compress(TABLE[:500]) + gzip.compress(TABLE[500:]), "a gzip file"),
-        (bz2.compress(TABLE), "a bzip2 file"),
-        (lzma.compress(TABLE), "an xz file"),
-        (zipped({"a/policies.csv": TABLE}), "a zip archive"),
-        (zipped({"policies.csv": TABLE}, zipfile.ZIP_STORED), "a zip archive"),
-        (
-            zipped({"a/": b"", "a/x.csv": TABLE, "__MACOSX/a/._x.csv": b"x", "a/.DS_Store": b""}),
-            "a zip archive",
-        ),
-    ],
-    ids=told,
-)
+@pytest.mark.parametrize(("content", "what"), [
+    (gzip.compress(TABLE), "a gzip file"),
+    (gzip.compress(TABLE[:500]) + gzip.compress(TABLE[500:]), "a gzip file"),
+    (bz2.compress(TABLE), "a bzip2 file"),
+    (lzma.compress(TABLE), "an xz file"),
+    (zipped({"a/policies.csv": TABLE}), "a zip archive"),
+    (zipped({"policies.csv": TABLE}, zipfile.ZIP_STORED), "a zip archive"),
+    (
+        zipped({"a/": b"", "a/x.csv": TABLE, "__MACOSX/a/._x.csv": b"x", "a/.DS_Store": b""}),
+        "a zip archive",
+    ),
+], ids=told)  # fmt: skip
 def test_a_compressed_table_is_read_like_the_uncompressed_one(content: bytes, what: str) -> None:
     frame, report = read_table(content, name="policies")
     plain, plain_report = read_table(TABLE)
@@ -57,30 +53,26 @@ def test_a_compressed_table_is_read_like_the_uncompressed_one(content: bytes, wh
     assert f"Unpacked from {what}." in report.sentences()
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (gzip.compress(TABLE)[:-20], "a gzip file that is incomplete or damaged"),
-        (gzip.compress(TABLE)[:100] + bytes(100), "a gzip file that is incomplete or damaged"),
-        (zipped({"x.csv": TABLE})[:-30], "a zip archive that is incomplete or damaged"),
-        (
-            zipped({"x.csv": TABLE}).replace(b"x.csv", b"\0.csv"),
-            "a zip archive that is incomplete or damaged",
-        ),
-        (zipped({"x.csv": TABLE, "y.csv": TABLE}), "the zip archive holds 2 files"),
-        (zipped({}), "an empty zip archive"),
-        (zipped({"x.csv": TABLE}, zipfile.ZIP_LZMA), "packed in an unusual way"),
-        (zipped({"x.csv": b""}), "the file is empty"),
-        (gzip.compress(b"\x89PNG\r\n\x1a\n"), "a PNG image"),
-        (gzip.compress(gzip.compress(TABLE)), "a gzip archive within an archive"),
-        (zipped({"x.zip": zipped({"x.csv": TABLE})}), "an archive within an archive"),
-        (zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), "this workbook is incomplete"),
-        (zipped({"[Content_Types].xml": b"<x/>", "word/document.xml": b"<x/>"}), "an office document"),
-        (bz2.compress(TABLE)[:-20], "a bzip2 file that is incomplete or damaged"),
-        (lzma.compress(TABLE)[:-20], "an xz file that is incomplete or damaged"),
-    ],
-    ids=told,
-)
+@pytest.mark.parametrize(("content", "words"), [
+    (gzip.compress(TABLE)[:-20], "a gzip file that is incomplete or damaged"),
+    (gzip.compress(TABLE)[:100] + bytes(100), "a gzip file that is incomplete or damaged"),
+    (zipped({"x.csv": TABLE})[:-30], "a zip archive that is incomplete or damaged"),
+    (
+        zipped({"x.csv": TABLE}).replace(b"x.csv", b"\0.csv"),
+        "a zip archive that is incomplete or damaged",
+    ),
+    (zipped({"x.csv": TABLE, "y.csv": TABLE}), "the zip archive holds 2 files"),
+    (zipped({}), "an empty zip archive"),
+    (zipped({"x.csv": TABLE}, zipfile.ZIP_LZMA), "packed in an unusual way"),
+    (zipped({"x.csv": b""}), "the file is empty"),
+    (gzip.compress(b"\x89PNG\r\n\x1a\n"), "a PNG image"),
+    (gzip.compress(gzip.compress(TABLE)), "a gzip archive within an archive"),
+    (zipped({"x.zip": zipped({"x.csv": TABLE})}), "an archive within an archive"),
+    (zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), "this workbook is incomplete"),
+    (zipped({"[Content_Types].xml": b"<x/>", "word/document.xml": b"<x/>"}), "an office document"),
+    (bz2.compress(TABLE)[:-20], "a bzip2 file that is incomplete or damaged"),
+    (lzma.compress(TABLE)[:-20], "an xz file that is incomplete or damaged"),
+], ids=told)  # fmt: skip
 def test_unreadable_archives_are_refused_with_the_reason(content: bytes, words: str) -> None:
     assert words.lower() in str(refused(content)).lower()
 

@@ -39,14 +39,11 @@ def test_text_that_does_not_fit_its_encoding_is_refused() -> None:
     assert (frame["a"].tolist(), report.encoding) == (["ł"], "iso8859-2")
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "words"),
-    [
-        *(("encoding", each, "no encoding of this name") for each in ("klingon", "hex", "a\0b", "")),
-        *(("delimiter", each, "can't be a delimiter") for each in ("", ",,", "a", "1", '"', "\n", ".")),
-        ("decimal", "'", "decimal mark"),
-    ],
-)
+@pytest.mark.parametrize(("option", "value", "words"), [
+    *(("encoding", each, "no encoding of this name") for each in ("klingon", "hex", "a\0b", "")),
+    *(("delimiter", each, "can't be a delimiter") for each in ("", ",,", "a", "1", '"', "\n", ".")),
+    ("decimal", "'", "decimal mark"),
+])  # fmt: skip
 def test_invalid_reading_options_are_refused(option: str, value: str, words: str) -> None:
     with pytest.raises(OptionError, match=words):
         read("a,b\n1,2\n", **{option: value})
@@ -86,15 +83,12 @@ EITHER = "“a” stays text: its cells may be decimals with three digits, or th
 
 
 @pytest.mark.bad_input(19)
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("a;b\n1.234;2,5\n300;1\n", EITHER),  # decimals take the comma, so the point may separate thousands
-        ('a,b\n"1,234",2.5\n"300",1\n', EITHER),
-        *((f"a;b\n1{mark}234;2\n12{mark}345{mark}678,5;3\n7;4\n", THOUSANDS) for mark in " \u202f’"),
-        ("a;b\n1,5;2\n2.5;3\n", "its decimal marks differ"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    ("a;b\n1.234;2,5\n300;1\n", EITHER),  # decimals take the comma, so the point may separate thousands
+    ('a,b\n"1,234",2.5\n"300",1\n', EITHER),
+    *((f"a;b\n1{mark}234;2\n12{mark}345{mark}678,5;3\n7;4\n", THOUSANDS) for mark in " \u202f’"),
+    ("a;b\n1,5;2\n2.5;3\n", "its decimal marks differ"),
+])  # fmt: skip
 def test_numbers_that_can_be_read_in_two_ways_stay_text_and_are_pointed_out(text: str, words: str) -> None:
     frame, report = read(text)
     assert pd.api.types.is_string_dtype(frame["a"])

@@ -215,19 +215,16 @@ def test_unknown_source_ids_are_refused(source_id: str) -> None:
         load_source(source_id)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "null",
-        '{"fairdash_source": 2, "kind": "catalogue"}',
-        '{"fairdash_source": 1, "kind": "pickle"}',
-        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household"}',
-        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": {"target": 5}}',
-        '{"fairdash_source": 1, "kind": "upload", "sha256": "../x", "name": "x", "roles": null}',
-        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": null, "more": 1}',
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "",
+    "null",
+    '{"fairdash_source": 2, "kind": "catalogue"}',
+    '{"fairdash_source": 1, "kind": "pickle"}',
+    '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household"}',
+    '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": {"target": 5}}',
+    '{"fairdash_source": 1, "kind": "upload", "sha256": "../x", "name": "x", "roles": null}',
+    '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": null, "more": 1}',
+])  # fmt: skip
 def test_damaged_stored_data_sources_are_refused(text: str, home: Path) -> None:
     with pytest.raises(StorageError):
         DatasetSource.from_json(text)

@@ -34,7 +34,7 @@ from fairdash.views.figures.front import front_without_marks, runs_front_figure,
 from fairdash.views.figures.groups import profile_figure, spread_figure, transfers_figure
 from fairdash.views.figures.labels import _NEAR, HEIGHT, WIDTHS, Label, placed, shares
 from fairdash.views.figures.parts import dots, plain
-from fairdash.views.figures.theme import DARK, LIGHT, escaped, new_figure, theme_of
+from fairdash.views.figures.theme import DARK, LIGHT, new_figure, theme_of
 from tests.evaluation.test_assessment import _assessed
 from tests.ui.conftest import numbers
 from tests.views.figures.rows import rows_of
@@ -348,11 +348,6 @@ def test_both_panels_show_one_path_and_mark_the_same_model(both):
         assert (chosen.x[0], chosen.y[0]) == (own["hgr_kde"].iloc[1], own["mse"].iloc[1])
     assert {trace.xaxis for trace in figure.data} == {"x", "x2"}
     assert [shape.x1 for shape in figure.layout.shapes] == pytest.approx([0.15, 0.20])
-
-
-def test_names_in_figures_are_escaped_except_for_quotes():
-    # plotly shows the entities of quotes as they are written.
-    assert escaped("\"a\" & 'b' <c>") == "\"a\" &amp; 'b' &lt;c&gt;"
 
 
 def assert_names_are_text(figure):
