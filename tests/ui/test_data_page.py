@@ -409,7 +409,7 @@ def test_negative_claim_amounts_require_a_decision_before_they_are_used_as_targe
 def test_a_suspiciously_predictive_feature_is_left_out_by_one_click_without_another_check(monkeypatch):
     """Missing cells carry a leak as values do; what may only be one stays a feature until somebody
     decides."""
-    checked, check = [], cached.check_data
+    at, checked, check = open_page("data"), [], cached.check_data
     monkeypatch.setattr(
         cached, "check_data", lambda frame, **r: checked.append(r["columns"]) or check(frame, **r)
     )
@@ -417,7 +417,7 @@ def test_a_suspiciously_predictive_feature_is_left_out_by_one_click_without_anot
     rng = np.random.default_rng(1)
     frame["avrg"] = np.where(frame["ClaimNb"] > 0, rng.gamma(2.0, 400.0, 1500).round(2), np.nan)
     frame["calls"] = rng.poisson(0.05 + 4.0 * frame["ClaimNb"])
-    at = upload(csv(frame))
+    at = choose_upload(at, csv(frame))
     assert "avrg** is left out: it is missing exactly where the target is 0" in said(at)
     assert features(at).value == ["VehPower", "calls"]
     (warned,) = [each.value for each in at.warning if "too good" in each.value]
