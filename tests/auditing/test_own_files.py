@@ -160,7 +160,7 @@ ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
 
 @pytest.mark.parametrize("content", [
     LONG.encode(),
-    # A band ends before the next one begins, whatever the order of the rows; an open one as software writes it.
+    # A band ends before the next one begins, whatever the order of the rows; the last is open.
     b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,Inf,1.2\n"
     b"zone,A,,,1.1\nzone,B,,,1\n",
     LONG.replace("25-59", "24,5-60").replace("18-24", "18-24,5").encode(),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import doctest
+import math
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 
 import fairdash as fd
 from fairdash.auditing.curve import basis_of, fit_curve
@@ -34,6 +36,19 @@ def test_the_power_table_matches_the_verdicts_and_rows_without_the_attribute_are
 def test_the_robustness_values_of_the_published_darfur_study_are_reproduced():
     assert doctest.testmod(robustness) == (0, 1)
     assert robustness_values(0.09731582 / 0.02325654, 783) == pytest.approx((0.1388, 0.0763), abs=5e-5)
+
+
+@pytest.mark.parametrize(("t", "dof"), [(4.18, 783), (2.0, 50), (80.0, 20), (1.0, 100)])
+def test_the_robustness_value_solves_its_equation(t, dof):
+    value, at_level = robustness_values(t, dof)
+    f, critical = t / math.sqrt(dof), student.ppf(0.975, dof - 1) / math.sqrt(dof - 1)
+    # At R² = RV on both sides the bias is the estimate: R² / √(1 − R²) = |f|.
+    assert value / math.sqrt(1 - value) == pytest.approx(f)
+    if at_level == 0:
+        assert f <= critical
+    elif f <= 1 / critical:
+        # There the estimate less its bias is as many of its new standard errors from 0 as the test asks for.
+        assert f - at_level / math.sqrt(1 - at_level) == pytest.approx(critical)
 
 
 def p_of_no_gap(y: np.ndarray, s: np.ndarray, **more: np.ndarray) -> float:

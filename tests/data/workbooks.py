@@ -1,4 +1,4 @@
-"""Excel workbooks whose sheets are written by hand, so that tests may write what no spreadsheet program would."""
+"""Excel workbooks with sheets written by hand, so that tests may write what no spreadsheet program would."""
 
 import io
 import zipfile
