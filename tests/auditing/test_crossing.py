@@ -57,19 +57,6 @@ def planted() -> fd.AuditResult:
         return audited(dear(people(), *TWO), TWO, questions=[1, 2])
 
 
-def test_a_crossing_fails_where_each_attribute_passes(planted):
-    assert verdicts(planted) == {"age": "below", "sex": "below", "age × sex": "above"}
-    assert planted.verdict == "above"
-    assert planted.headline == "Independence: shown above the threshold for “age × sex”"
-    assert "across the cells of “age × sex” exceeds the lowest by 3" in planted.in_words
-    assert planted.in_words.endswith("Shown below the threshold: “age”, “sex”.")
-    # The cells are those of the table that question 2 shows.
-    crossed = planted.tables["crossed"]
-    assert len(crossed) == len(planted.others[-1].curve) == 20
-    gap = planted.others[-1].verdicts["value"].iloc[0]
-    assert np.ptp(crossed["value"]) / planted.mean_price == pytest.approx(gap, rel=1e-9)
-
-
 def test_for_three_attributes_every_pair_and_the_triple_get_a_verdict():
     three = ["age", "income", "sex"]
     result = audited(dear(people(), *three), three)
@@ -114,8 +101,7 @@ def test_a_crossing_that_cannot_be_judged_is_noted_and_leaves_the_verdict_undeci
     table["sex"] = table["sex"].where(table.index < 150, None)
     result = audited(table, TWO)
     assert (verdicts(result), result.verdict) == ({"age": "below", "sex": "below"}, "undecided")
-    (note,) = (each for each in result.notes if "can't judge the crossing" in each)
-    assert "“age × sex”" in note
+    assert any("can't judge the crossing" in note and "“age × sex”" in note for note in result.notes)
 
 
 def test_the_smallest_cells_of_a_crossing_are_merged_into_one_and_a_note_counts_them():
@@ -125,11 +111,6 @@ def test_the_smallest_cells_of_a_crossing_are_merged_into_one_and_a_note_counts_
     curve = result.others[-1].curve
     assert curve["class"].iloc[-1] == "all others"
     assert any("smallest cells" in note and "merged into “all others”" in note for note in result.every_note)
-    # Five rows a policy, and one band of ages with a few policies only.
-    policies = people().assign(policy=np.arange(2000) // 5)
-    policies.loc[policies.index < 200, "policy"] = policies["policy"] % 3
-    found = cells_of(policies, Columns(price="price", sensitive="age", groups="policy"), ("age", "sex"))
-    assert len(found.names) < 20
 
 
 def test_cells_depend_neither_on_the_order_of_attributes_nor_of_rows():

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import html
 import io
 import itertools
 import json
-import operator
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -173,28 +171,23 @@ def packed(path: Path, parts: Mapping[str, bytes]) -> None:
 OTHERWISE: list[object] = [None, True, -1, 0.5, 7, 1e300, "x", "", [], {}, [None], {"a": 1}, "λ" * 30_000]
 
 
-def fields_of(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Every field, of a list those of its first entry."""
-    if path:
-        yield path
-    inside = (
-        value if isinstance(value, dict) else dict(enumerate(value[:1])) if isinstance(value, list) else {}
-    )
-    for name, each in inside.items():
-        yield from fields_of(each, (*path, name))
+def places_of(holder: object) -> list[tuple[object, str | int]]:
+    """Every field, as what holds it and its name; of a list those of its first entry."""
+    names = [*holder] if isinstance(holder, dict) else [0] if isinstance(holder, list) and holder else []
+    return [place for name in names for place in ((holder, name), *places_of(holder[name]))]
 
 
 def changed(content: dict[str, object]) -> Iterator[tuple[str, bytes]]:
     """Copies of a file in each of which one field is gone or has another value."""
     turn = itertools.cycle([*OTHERWISE, "gone"])
-    for (*before, last), value in zip(fields_of(content), turn, strict=False):
+    for k, value in zip(range(len(places_of(content))), turn, strict=False):
         made = copy.deepcopy(content)
-        place = functools.reduce(operator.getitem, before, made)
+        holder, name = places_of(made)[k]
         if value == "gone":
-            del place[last]
+            del holder[name]
         else:
-            place[last] = value
-        yield f"{[*before, last]}: {str(value)[:20]}", json.dumps(made).encode()
+            holder[name] = value
+        yield f"{k}, {name}: {str(value)[:20]}", json.dumps(made).encode()
 
 
 def test_every_table_of_a_question_can_be_read_back():
@@ -234,19 +227,15 @@ def test_evidence_with_changed_values_is_either_usable_or_refused_with_a_project
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nothing", b"{}"])
-def test_a_file_that_is_not_evidence_is_refused(content, tmp_path):
+def test_a_file_that_is_not_evidence_is_refused(content, tmp_path, monkeypatch):
     for name, read in (("last.zip", read_plan), ("plan.json", read_plan), ("last.zip", fd.AuditResult.load)):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(StorageError, match="can't be read"):
             read(tmp_path / name)
-
-
-def test_evidence_whose_parts_unpack_to_too_many_bytes_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("fairdash.auditing.evidence.LARGEST", 1_000)
-    path = tmp_path / "last.zip"
-    packed(path, {"audit.json": b" " * 100_000})
+    packed(tmp_path / "last.zip", {"audit.json": b" " * 100_000})
     with pytest.raises(StorageError, match="can't be read"):
-        fd.AuditResult.load(path)
+        fd.AuditResult.load(tmp_path / "last.zip")
 
 
 # ---- What has changed since -------------------------------------------------------------------------------

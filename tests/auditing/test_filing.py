@@ -21,8 +21,6 @@ from fairdash.auditing.filing import rules
 from fairdash.auditing.filing.document import (
     FIELDS,
     PARTS,
-    governance_yaml,
-    kept_governance,
     parse_governance,
     render_filing,
 )
@@ -207,26 +205,6 @@ def test_names_and_texts_of_a_user_are_escaped_in_a_filing(alone, tmp_path):
     assert not re.search("<script|<img src=x|\u202e", content)
     assert content.count("&lt;img src=x") > 2
     assert "49" not in re.sub(r"base64,[^\"]*", "", content).partition("Purpose")[0]
-
-
-def test_the_command_writes_a_filing_with_saved_governance_answers_and_names_known_templates(
-    frame, tmp_path, capsys
-):
-    table = tmp_path / "prices.csv"
-    frame.to_csv(table, index=False)
-    asked = ["audit", str(table), "--price", "premium", "--sensitive", "age", "--question", "1"]
-    asked += ["--template", "colorado", "--out", str(tmp_path / "evidence.zip")]
-    assert main(asked) in (0, 1, 3)
-    filed, answers = tmp_path / "evidence.html", tmp_path / "governance.yaml"
-    assert (tmp_path / "evidence.zip").exists()
-    assert kept_governance(answers) == {}
-    assert b"This question was not asked in the audit" in filed.read_bytes()
-    answers.write_bytes(governance_yaml({"board": "Risk: the board's # committee\n2026-11-25"}))
-    assert main(asked) in (0, 1, 3)
-    assert "Risk: the board&#39;s # committee\n2026-11-25" in filed.read_text(encoding="utf-8")
-    capsys.readouterr()
-    assert main([*asked[:-1], str(tmp_path / "x.zip"), "--template", "nowhere"]) == 2
-    assert "general, colorado, nydfs, naic_tool, eiopa, quebec" in capsys.readouterr().err
 
 
 def test_yaml_tags_in_governance_answers_are_not_executed_and_values_that_are_not_text_refused():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
@@ -14,7 +13,6 @@ from fairdash.auditing.models.premiums import (
     OF_A_COST,
     OF_A_PRICE,
     PREMIUMS,
-    corrective_of,
     explained,
     fit_trees,
     learn_costs,
@@ -51,20 +49,6 @@ def policies(n: int = 1500, *, seed: int = 0) -> pd.DataFrame:
 
 def table_of(frame: pd.DataFrame, **roles: str) -> AuditTable:
     return AuditTable.of(frame, columns_of("p", "s", **roles))
-
-
-def test_shares_of_an_additive_price_are_the_analytic_ones():
-    rng = np.random.default_rng(1)
-    n = 40_000
-    s, e, b = rng.normal(size=(3, n))
-    a = 0.6 * s + 0.8 * e
-    parts = np.column_stack([2 * a, s, b])
-    table = table_of(pd.DataFrame({"p": 20 + parts.sum(axis=1), "s": s}))
-    whole, *each = (share.value for share in shares_of_link(parts[np.argsort(s, kind="stable")], table))
-    # E[π|s] = 2.2 s and Var π = 4 + 1 + 1 + 4 × .6: shares 1.2 × 2.2, 2.2 and 0 of 8.4. Beyond the 5th and
-    # 95th percentile a curve is flat: of a straight line that leaves out 2 %.
-    assert_allclose([whole, *each], 0.98 * np.array([4.84, 2.64, 2.2, 0]) / 8.4, atol=0.01)
-    assert whole == pytest.approx(sum(each), rel=1e-12)
 
 
 def test_trees_give_the_same_total_share_when_networks_and_shap_are_not_installed(monkeypatch):
@@ -120,17 +104,6 @@ def test_proxy_discrimination_equals_a_hand_calculation():
     falling, constant = 3.0 - x, np.ones(len(x))
     for price, share in ((unaware, (1.2 / 2.2) ** 2), (best, 1 / 1.85), (falling, 1), (constant, 0)):
         assert proxy_discrimination(price, at_nodes, table)[0].value == pytest.approx(share, abs=1e-12)
-
-
-def test_the_corrective_premium_equals_a_hand_calculation_for_discrete_levels():
-    s = np.repeat([0.0, 1.0], 60)
-    best = np.concatenate([np.tile([1.0, 3.0], 30), np.tile([2.0, 6.0], 30)])
-    weight = np.repeat([3.0, 1.0], 60)
-    table = table_of(pd.DataFrame({"p": best, "s": s, "w": weight}), exposure="w")
-    # Each half's lower value becomes the mean of both lower ones, 1 and 2 at weights 3 and 1; so the upper.
-    found = corrective_of(table.price, table)
-    lower = table.price == np.where(table.sensitive == 0, 1, 2)
-    assert_allclose(found, np.where(lower, 1.25, 3.75), rtol=1e-6)
 
 
 @pytest.mark.variant

@@ -44,14 +44,11 @@ def priced_by(name: str, rows: pd.DataFrame, columns=NUMBERS, **more):
     return frame["price"].to_numpy(), " ".join(notes)
 
 
-@pytest.mark.parametrize(
-    ("name", "more"),
-    [
-        ("catboost_rmse", {}), ("catboost_pois", {}), ("catboost_twee", {}), ("glm_poisson", {}),
-        ("lightgbm_poisson", {}), ("trees_poisson", {"link": "log"}),
-        ("by_name", {"columns": ["region", *NUMBERS]}), ("two_targets", {"output": "variable[0]"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "more"), [
+    ("catboost_rmse", {}), ("catboost_pois", {}), ("catboost_twee", {}), ("glm_poisson", {}),
+    ("lightgbm_poisson", {}), ("trees_poisson", {"link": "log"}),
+    ("by_name", {"columns": ["region", *NUMBERS]}), ("two_targets", {"output": "variable[0]"}),
+])  # fmt: skip
 def test_an_onnx_file_gives_the_predictions_of_its_library_and_a_note_states_their_scale(rows, name, more):
     price, notes = priced_by(name, rows, check_column=name, **more)
     np.testing.assert_allclose(price, rows[name], rtol=2e-6)
@@ -89,32 +86,26 @@ def test_a_model_price_on_another_scale_is_noted_before_the_verdict(rows):
     assert "trees_poisson" not in str(result.tables)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda t: t.assign(region=["east"] * 9 + t["region"].tolist()[9:]), "know “east” of “region”, in 9 rows"),
-        (lambda t: t.assign(region=t["region"].where(t.index > 3)), "“region” is missing in 4 rows"),
-        # With a missing cell, whole numbers are floats.
-        (lambda t: t.assign(region=pd.Series(t.index % 3).where(t.index > 0)), "know “0”, “1”, “2” of “region”, in 299 rows"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda t: t.assign(region=["east"] * 9 + t["region"].tolist()[9:]), "know “east” of “region”, in 9 rows"),
+    (lambda t: t.assign(region=t["region"].where(t.index > 3)), "“region” is missing in 4 rows"),
+    # With a missing cell, whole numbers are floats.
+    (lambda t: t.assign(region=pd.Series(t.index % 3).where(t.index > 0)), "know “0”, “1”, “2” of “region”, in 299 rows"),
+])  # fmt: skip
 def test_levels_that_the_model_does_not_know_are_counted(rows, change, words):
     assert words in priced_by("by_name", change(rows), columns=None)[1]
     assert "know" not in priced_by("by_name", rows, columns=None)[1]
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "columns", "words"),
-    [
-        ("by_name", {"age": lambda t: t["age"].where(t.index != 4)}, None, "“age” is missing in 1 row (row 5)"),
-        ("by_name", {"age": lambda t: t["age"] + 0.5}, None, "“age” is a fraction in 300 rows"),
-        ("by_name", {"age": lambda t: t["age"].astype(str)}, None, "“age” holds text, such as “79”"),
-        ("glm_poisson", {}, ["age", "power", "claims"], "it takes 2 columns, not 3"),
-        ("glm_poisson", {}, ["age", "region"], "it takes numbers, and “region” holds text"),
-        ("classifier", {}, NUMBERS, "it has 2 outputs: “output_label” (tensor(int64)), “output_probability”"),
-        ("two_targets", {}, NUMBERS, "its output “variable” has 2 numbers a row"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "change", "columns", "words"), [
+    ("by_name", {"age": lambda t: t["age"].where(t.index != 4)}, None, "“age” is missing in 1 row (row 5)"),
+    ("by_name", {"age": lambda t: t["age"] + 0.5}, None, "“age” is a fraction in 300 rows"),
+    ("by_name", {"age": lambda t: t["age"].astype(str)}, None, "“age” holds text, such as “79”"),
+    ("glm_poisson", {}, ["age", "power", "claims"], "it takes 2 columns, not 3"),
+    ("glm_poisson", {}, ["age", "region"], "it takes numbers, and “region” holds text"),
+    ("classifier", {}, NUMBERS, "it has 2 outputs: “output_label” (tensor(int64)), “output_probability”"),
+    ("two_targets", {}, NUMBERS, "its output “variable” has 2 numbers a row"),
+])  # fmt: skip
 def test_rows_that_a_model_cannot_price_are_refused_with_the_cause(rows, name, change, columns, words):
     frame = rows.assign(**{column: make(rows) for column, make in change.items()})
     with pytest.raises(StorageError, match=re.escape(words)):
@@ -129,17 +120,14 @@ def test_outputs_are_chosen_by_name(rows):
             read_model(file("classifier"), table=NUMBERS, output=output)
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"tree\nversion=v4", "incomplete LightGBM model"), (b"CBM1....", "incomplete CatBoost model"),
-        (b'{"learner": {}}', "no XGBoost model"), (b'{"name": "tree"}', "JSON that neither"),
-        (b"PK\x03\x04...", "zip archive"), (b"PK\x03\x04 model.ini", "MOJO of H2O"),
-        (b"<PMML/>", "its model is a missing one"), (b"<!DOCTYPE x><PMML/>", "not plain PMML"),
-        (b"binf....", "old binary format"), (b"\x1f\x8b....", "compressed"), (b"\x80\x04...", "pickle"),
-        (b"nothing", "not a self-contained ONNX model"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "words"), [
+    (b"tree\nversion=v4", "incomplete LightGBM model"), (b"CBM1....", "incomplete CatBoost model"),
+    (b'{"learner": {}}', "no XGBoost model"), (b'{"name": "tree"}', "JSON that neither"),
+    (b"PK\x03\x04...", "zip archive"), (b"PK\x03\x04 model.ini", "MOJO of H2O"),
+    (b"<PMML/>", "its model is a missing one"), (b"<!DOCTYPE x><PMML/>", "not plain PMML"),
+    (b"binf....", "old binary format"), (b"\x1f\x8b....", "compressed"), (b"\x80\x04...", "pickle"),
+    (b"nothing", "not a self-contained ONNX model"),
+])  # fmt: skip
 def test_unsupported_model_files_are_refused_with_their_format(content, words):
     for library in ("LightGBM", "CatBoost", "XGBoost"):
         if f"{library} model" in words:
@@ -164,18 +152,15 @@ def test_a_failing_model_object_is_reported_with_its_error_and_the_columns_it_re
             priced(rows, fails, columns=NUMBERS, name="price", **more)
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda t: {"price": np.log(t["premium"])}, "the price seems to be a logarithm"),
-        (lambda t: {"price": t["premium"] * t["years"]}, "grows with the exposure “years” as a total"),
-        (lambda t: {"price": t["premium"].where(t.index % 9 > 0, -1.0)}, "is 0 or less in 112 rows of 1,000"),
-        # Honest ones: as it is, follows the exposure a little, scatters more than it.
-        (lambda t: {"price": t["premium"]}, ""),
-        (lambda t: {"price": t["premium"] * t["years"] ** 0.3}, ""),
-        (lambda t: {"price": t["premium"] / t["years"]}, ""),
-    ],
-)
+@pytest.mark.parametrize(("change", "words"), [
+    (lambda t: {"price": np.log(t["premium"])}, "the price seems to be a logarithm"),
+    (lambda t: {"price": t["premium"] * t["years"]}, "grows with the exposure “years” as a total"),
+    (lambda t: {"price": t["premium"].where(t.index % 9 > 0, -1.0)}, "is 0 or less in 112 rows of 1,000"),
+    # Honest ones: as it is, follows the exposure a little, scatters more than it.
+    (lambda t: {"price": t["premium"]}, ""),
+    (lambda t: {"price": t["premium"] * t["years"] ** 0.3}, ""),
+    (lambda t: {"price": t["premium"] / t["years"]}, ""),
+])  # fmt: skip
 def test_implausible_prices_are_noted_before_the_verdict(change, words):
     rng = np.random.default_rng(0)
     t = pd.DataFrame({"age": rng.integers(18, 80, 1_000), "years": rng.uniform(0.1, 1, 1_000)})

@@ -123,34 +123,6 @@ def asked(covers: pd.DataFrame, *questions: int, **more) -> AuditResult:
     return fd.audit(covers, **OF_COVERS, questions=questions or (1, 2, 5, 7), **more)
 
 
-@pytest.mark.parametrize("expected", [None, "expected"])
-def test_one_way_tables_equal_those_computed_with_pandas(covers, expected):
-    found = asked(covers, expected_cost=expected, controls=["power"], coverage="cover").tables
-    sums = covers[["premium", "claims", "expected"]].mul(covers["years"], axis=0)
-    sums["years"] = covers["years"]
-    loss_ratio = sums["claims"].sum() / sums["premium"].sum()
-    # Fifths of the exposure for a number, levels for a text.
-    fifth = bands_of(covers["power"].to_numpy(), covers["years"].to_numpy(), 5)
-    assert len(set(fifth)) == 5
-    for name, by in (("cover", covers["cover"]), ("power", fifth)):
-        own = found["one_way"].query("column == @name")
-        own = own.sort_values("level") if name == "cover" else own
-        total = sums.groupby(by).sum()
-        cost = total["premium"] * loss_ratio if expected is None else total["expected"]
-        by_hand = {
-            "exposure": total["years"], "price": total["premium"] / total["years"],
-            "outcome": total["claims"] / total["years"], "loss_ratio": total["claims"] / total["premium"],
-            "ratio": total["claims"] / cost,
-        }  # fmt: skip
-        np.testing.assert_allclose(own[list(by_hand)], pd.DataFrame(by_hand), rtol=1e-10)
-        assert (own["ci_low"] < own["ratio"]).all()
-    by_cover = found["by_coverage"].set_index("level")
-    assert by_cover["rows"].to_dict() == covers["cover"].value_counts().to_dict()
-    # The gap stands in one of the coverages alone.
-    assert by_cover.loc["third party", "gap"] == pytest.approx(0, abs=1e-6)
-    assert by_cover.loc["own damage", "gap"] > 0.3
-
-
 def test_large_losses_are_capped_and_a_note_states_the_effect(covers):
     capped, result = covers.assign(claims=covers["claims"].clip(upper=1_000)), asked(covers, 5, cap=1_000.0)
     pd.testing.assert_frame_equal(result.measures, asked(capped, 5).measures)

@@ -64,13 +64,10 @@ def test_each_native_model_file_is_read_as_documented_and_gives_the_predictions_
         assert found["read"] != PRICE or found["difference"] < 2e-6, row.to_dict()
 
 
-@pytest.mark.parametrize(
-    ("library", "model", "ending"),
-    [
-        ("lightgbm", "poisson, pandas categories", "txt"), ("xgboost", "count:poisson, categories", "ubj"),
-        ("catboost", "Poisson, levels", "cbm"), ("R pmml", "poisson", "pmml"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("library", "model", "ending"), [
+    ("lightgbm", "poisson, pandas categories", "txt"), ("xgboost", "count:poisson, categories", "ubj"),
+    ("catboost", "Poisson, levels", "cbm"), ("R pmml", "poisson", "pmml"),
+])  # fmt: skip
 def test_category_levels_are_matched_by_name_and_unknown_levels_are_counted(
     rows, in_this_process, library, model, ending
 ):
@@ -161,22 +158,16 @@ AGES = [["Band", "Relativity"], ["18-24", 1.5], ["25-59", 1], ["60+", 1.2]]
 ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        LONG.encode(),
-        # A band ends before the next one begins, whatever the order of the rows.
-        b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,,1.2\n"
-        b"zone,A,,,1.1\nzone,B,,,1\n",
-        # Open bands, as software writes their ends.
-        b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,Inf,1.2\n"
-        b"zone,A,,,1.1\nzone,B,,,1\n",
-        LONG.replace("25-59", "24,5-60").replace("18-24", "18-24,5").encode(),
-        book(Notes=[["Motor 2026"]], Base=[["Base rate", 312.5]], age=AGES, Territory=ZONES),
-        book(Tariff=[["Factor", "Level", "Relativity"], ["base rate", "", 312.5],
-                     *(["age", *row] for row in AGES[1:]), *(["zone", *row] for row in ZONES[1:])]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("content", [
+    LONG.encode(),
+    # A band ends before the next one begins, whatever the order of the rows; the last is open.
+    b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,Inf,1.2\n"
+    b"zone,A,,,1.1\nzone,B,,,1\n",
+    LONG.replace("25-59", "24,5-60").replace("18-24", "18-24,5").encode(),
+    book(Notes=[["Motor 2026"]], Base=[["Base rate", 312.5]], age=AGES, Territory=ZONES),
+    book(Tariff=[["Factor", "Level", "Relativity"], ["base rate", "", 312.5],
+                 *(["age", *row] for row in AGES[1:]), *(["zone", *row] for row in ZONES[1:])]),
+])  # fmt: skip
 def test_a_table_of_rating_factors_prices_rows(content):
     model = read_model(content, table=list(PEOPLE))
     expected = 312.5 * np.array([1.5, 1.5, 1.0, 1.2]) * np.array([1.1, 1.0, 1.0, 1.1])
@@ -196,24 +187,21 @@ def test_an_exported_fair_tariff_can_be_audited_as_a_model(tmp_path):
         np.testing.assert_allclose(made, tariff.predict(X))
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("factor,level,relativity\nzone,A,1\nzone,B,2\n", "it has no base rate"),
-        ("factor,level,relativity\nbase,,9\nbase,,8\nzone,A,1\n", "it has 2 base rates"),
-        ("factor,level,relativity\nbase,,9\nzone,A,high\n", "there is text among the relativities"),
-        ("factor,level,estimate\nbase,,9\nage,,0.1\n", "“age” has no level"),
-        ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
-        (GENMOD, "it lists coefficients, and does not name their link"),
-        ("term,estimate\n(Intercept),1\nage,NA\n", "“age” has no number"),
-        ("term,estimate\nage,1\n", "it has no base rate, or intercept"),
-        ("term,estimate\nIntercept,1\nage,1\nage,1\n", "it has several rows of “age”"),
-        (",x\nIntercept,9\nage,1.1\n", "does not say whether they are coefficients or relativities"),
-        (GENMOD.replace("Level1,DF", "Level1,Level2"), "coefficients of two levels"),
-        (",exp(coef)\n(Intercept),1\nzoneA,0\n", "not all of its relativities are above 0"),
-        (",x\nIntercept,-1\nzoneA:s(age).1,2\n", r"its terms “zoneA:s\(age\).1” are neither columns"),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    ("factor,level,relativity\nzone,A,1\nzone,B,2\n", "it has no base rate"),
+    ("factor,level,relativity\nbase,,9\nbase,,8\nzone,A,1\n", "it has 2 base rates"),
+    ("factor,level,relativity\nbase,,9\nzone,A,high\n", "there is text among the relativities"),
+    ("factor,level,estimate\nbase,,9\nage,,0.1\n", "“age” has no level"),
+    ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
+    (GENMOD, "it lists coefficients, and does not name their link"),
+    ("term,estimate\n(Intercept),1\nage,NA\n", "“age” has no number"),
+    ("term,estimate\nage,1\n", "it has no base rate, or intercept"),
+    ("term,estimate\nIntercept,1\nage,1\nage,1\n", "it has several rows of “age”"),
+    (",x\nIntercept,9\nage,1.1\n", "does not say whether they are coefficients or relativities"),
+    (GENMOD.replace("Level1,DF", "Level1,Level2"), "coefficients of two levels"),
+    (",exp(coef)\n(Intercept),1\nzoneA,0\n", "not all of its relativities are above 0"),
+    (",x\nIntercept,-1\nzoneA:s(age).1,2\n", r"its terms “zoneA:s\(age\).1” are neither columns"),
+])  # fmt: skip
 def test_an_invalid_tariff_table_is_refused(text, words):
     with pytest.raises(StorageError, match=words):
         read_model(text.encode(), table=["zone", "age"], link="log" if "age" in text else "auto")
@@ -237,16 +225,13 @@ def test_coefficients_go_to_columns_and_levels_by_the_names_of_their_terms(rows,
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("logical", ""), ("product", ""), ("glmnet", ""), ("gam_plain", ""),
-        ("ordered", "“large”, “middle”, “small” of “size” have no coefficient"),
-        ("sums", "“north”, “south”, “west” of “region” have no coefficient"),
-        ("poly", r"its terms “poly\(age, 2\)1”"), ("logged", r"its terms “log\(bonus\)” are"),
-        ("square", r"its terms “I\(age\^2\)” are"), ("gam", r"its terms “s\(age\).1”"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "words"), [
+    ("logical", ""), ("product", ""), ("glmnet", ""), ("gam_plain", ""),
+    ("ordered", "“large”, “middle”, “small” of “size” have no coefficient"),
+    ("sums", "“north”, “south”, “west” of “region” have no coefficient"),
+    ("poly", r"its terms “poly\(age, 2\)1”"), ("logged", r"its terms “log\(bonus\)” are"),
+    ("square", r"its terms “I\(age\^2\)” are"), ("gam", r"its terms “s\(age\).1”"),
+])  # fmt: skip
 def test_r_coefficients_give_the_prices_of_predict_or_are_refused(in_this_process, name, words):
     prices = pd.read_csv(OWN.parent / "r" / "prices.csv")
     table = prices[["age", "power", "bonus", "region", "new", "size", name]]
@@ -266,15 +251,12 @@ def test_coefficients_may_be_relativities_and_belong_to_products():
     np.testing.assert_allclose(made, 100 * 1.5**is_b * 1.01**age * 0.98 ** (age * is_b))
 
 
-@pytest.mark.parametrize(
-    ("header", "term", "cells"),
-    [
-        ("Coef.", "\"C(zone, Treatment(reference='A'))[T.B]\"", "ABBA"),
-        ("   coef   ", "zone[T.B]     ", "ABBA"), ("Estimate", "`zone`B", "ABBA"),
-        ("Estimate", '"zone(24,39]"', ("(0,24]", "(24,39]", "(24,39]", "(0,24]")),
-        ("Estimate", "zone2", (1, 2, 2, None)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("header", "term", "cells"), [
+    ("Coef.", "\"C(zone, Treatment(reference='A'))[T.B]\"", "ABBA"),
+    ("   coef   ", "zone[T.B]     ", "ABBA"), ("Estimate", "`zone`B", "ABBA"),
+    ("Estimate", '"zone(24,39]"', ("(0,24]", "(24,39]", "(24,39]", "(0,24]")),
+    ("Estimate", "zone2", (1, 2, 2, None)),
+])  # fmt: skip
 def test_terms_are_read_as_r_and_statsmodels_write_them(header, term, cells):
     model = read_model(f",{header}\nIntercept,5\n{term},1\n".encode(), table=["zone"], link="log")
     rows = pd.DataFrame({"zone": list(cells)})
@@ -307,17 +289,14 @@ def test_pmml_adds_its_offset_on_the_scale_of_its_link(rows):
         model.unknown_levels(rows.assign(years=np.nan))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('linkFunction="log"', "", "it does not name its link"),
-        ('linkFunction="log"', 'linkFunction="loglog"', "its link “loglog” is not read here"),
-        ("</DataDictionary>", "</DataDictionary><TransformationDictionary><x/></TransformationDictionary>",
-         "it changes inputs or outputs"),
-        ("GeneralRegressionModel", "TreeModel", "its model is a TreeModel, and no GLM"),
-        ("</PMML>", "", "it is incomplete PMML"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("old", "new", "words"), [
+    ('linkFunction="log"', "", "it does not name its link"),
+    ('linkFunction="log"', 'linkFunction="loglog"', "its link “loglog” is not read here"),
+    ("</DataDictionary>", "</DataDictionary><TransformationDictionary><x/></TransformationDictionary>",
+     "it changes inputs or outputs"),
+    ("GeneralRegressionModel", "TreeModel", "its model is a TreeModel, and no GLM"),
+    ("</PMML>", "", "it is incomplete PMML"),
+])  # fmt: skip
 def test_pmml_with_unsupported_content_is_refused(old, new, words):
     with pytest.raises(StorageError, match=words):
         read_model(pmml(old, new), table=["region", "band"])

@@ -41,15 +41,11 @@ def panel() -> pd.DataFrame:
     return premiums(300, rows_each=2)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "audit FILE --price total --sensitive age --question 1", "check FILE --target total --sensitive age",
-        "measure pearson FILE --u total --v age --permutations 19 --bootstrap 0",
-        "sweep --file FILE --predict total --sensitive age --features power --methods standard --splits 0",
-    ],
-    ids=lambda command: command.split()[0],
-)  # fmt: skip
+@pytest.mark.parametrize("command", [
+    "audit FILE --price total --sensitive age --question 1", "check FILE --target total --sensitive age",
+    "measure pearson FILE --u total --v age --permutations 19 --bootstrap 0",
+    "sweep --file FILE --predict total --sensitive age --features power --methods standard --splits 0",
+], ids=lambda command: command.split()[0])  # fmt: skip
 def test_commands_suggest_the_policy_column_when_no_group_is_given(command, panel, tmp_path, capsys) -> None:
     path = tmp_path / "panel.csv"
     panel.drop(columns=["nb", "claims"]).to_csv(path, index=False)

@@ -19,7 +19,7 @@ import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.auditing.example import example_audit
 from fairdash.auditing.filing.customer import render_customer
-from fairdash.auditing.filing.document import render_filing
+from fairdash.auditing.filing.document import governance_yaml, render_filing
 from fairdash.errors import MissingPackageError, OptionError
 from fairdash.storage import sha256
 from fairdash.views.reports.pdf import as_pdf
@@ -169,6 +169,9 @@ def test_the_command_writes_a_filing_as_pdf_and_html_and_refuses_pdf_of_evidence
 ):
     monkeypatch.chdir(tmp_path)
     book.assign(premium=price(book)).to_csv("book.csv", index=False)
+    Path("governance.yaml").write_bytes(
+        governance_yaml({"purpose": "Risk: the board's # committee\n2026-11-25"})
+    )
     asked = ["audit", "book.csv", "--price", "premium", "--sensitive", "age", "--question", "1"]
     assert main([*asked, "--template", "general", "--out", "filing.pdf"]) == 1
     assert sorted(each.name for each in Path().iterdir()) == [
@@ -177,8 +180,10 @@ def test_the_command_writes_a_filing_as_pdf_and_html_and_refuses_pdf_of_evidence
     text = PdfReader("filing.pdf").pages[0].extract_text()
     assert sha256(Path("filing.html").read_bytes()) in text
     assert sha256(Path("book.csv").read_bytes()) in text
+    assert "Risk: the board&#39;s # committee\n2026-11-25" in Path("filing.html").read_text(encoding="utf-8")
     for more, words in (
         (["--pdf", "--out", "evidence.zip"], "a PDF shows a filing"),
+        (["--template", "nowhere"], "general, colorado, nydfs, naic_tool, eiopa, quebec"),
         (["--customer", "3"], "only a model's price can be explained"),
     ):
         assert main([*asked, *more]) == 2

@@ -10,6 +10,7 @@ import pytest
 
 from fairdash.data import Dataset, Roles, build_dataset, read_table
 from fairdash.errors import DataError, ReadingError
+from fairdash.tables.readers.report import ReadingReport
 
 ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "town"))
 
@@ -54,6 +55,11 @@ def refused(content: str | bytes, **options: object) -> ReadingError:
     with pytest.raises(ReadingError) as caught:
         read_table(content if isinstance(content, bytes) else content.encode(), **options)
     return caught.value
+
+
+def said(report: ReadingReport) -> str:
+    """What is said of a file that was read."""
+    return "\n".join(report.sentences())
 
 
 def zipped(members: Mapping[str, bytes | str], method: int = zipfile.ZIP_DEFLATED) -> bytes:

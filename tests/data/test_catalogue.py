@@ -1,6 +1,5 @@
 import functools
 import socket
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -29,22 +28,17 @@ def test_a_generated_data_set_loads_with_its_options_and_matches_its_catalogue_e
     assert load_dataset("household", n=300, rooms=5, spread="variance").n_rows == 300
 
 
-def test_every_data_set_is_either_generated_or_downloaded_or_supplied_by_the_user(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_every_data_set_is_either_generated_or_downloaded_or_supplied_by_the_user(monkeypatch):
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     for entry in CATALOGUE.values():
         ways = [entry.is_local(), entry.needs_download, bool(entry.bring)]
         assert ways.count(True) == 1, entry.id
 
 
-@pytest.mark.parametrize(
-    ("options", "columns"),
-    [
-        ({"n": 99}, 1), ({"n": 200.0}, 1), ({"rooms": True}, 1),
-        ({"spread": "wide", "random_state": -1, "colour": "red"}, 3), ({"features_seen": ["all"]}, 1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "columns"), [
+    ({"n": 99}, 1), ({"n": 200.0}, 1), ({"rooms": True}, 1),
+    ({"spread": "wide", "random_state": -1, "colour": "red"}, 3), ({"features_seen": ["all"]}, 1),
+])  # fmt: skip
 def test_options_that_cannot_be_used_are_all_named(options: dict, columns: int) -> None:
     with pytest.raises(OptionError) as caught:
         load_dataset("household", **options)
@@ -52,9 +46,7 @@ def test_options_that_cannot_be_used_are_all_named(options: dict, columns: int) 
 
 
 def test_an_unknown_data_set_is_refused_with_the_names_of_the_known_ones() -> None:
-    with pytest.raises(
-        OptionError, match="household, crime, motor, motor_tariff, portfolio, census, census_county"
-    ):
+    with pytest.raises(OptionError, match=", ".join(CATALOGUE)):
         load_dataset("iris")
 
 
@@ -111,11 +103,8 @@ def table_of(n: int = 8) -> bytes:
 def test_the_county_census_data_have_the_papers_roles_and_inputs(real_data: Path) -> None:
     dataset = load_dataset("census_county")
     assert dataset.n_rows == 3_218
-    assert (dataset.roles.target, dataset.roles.sensitive, dataset.weight) == (
-        CENSUS_TARGET,
-        (CENSUS_SENSITIVE,),
-        None,
-    )
+    roles = dataset.roles
+    assert (roles.target, roles.sensitive, roles.weight) == (CENSUS_TARGET, (CENSUS_SENSITIVE,), None)
     left_out = {"CensusId", "County", "Poverty", "ChildPoverty", "Men", "Women"}
     assert not left_out & set(dataset.features)
     # As in the authors' notebook: 30 numbers, and a column of 0 and 1 for each state, are 82 inputs.
@@ -132,9 +121,7 @@ def test_the_county_census_data_have_the_papers_roles_and_inputs(real_data: Path
     assert any("CensusId, County" in note for note in dataset.notes)
 
 
-def test_a_census_tract_file_is_loaded_only_if_its_checksum_matches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_census_tract_file_is_loaded_only_if_its_checksum_matches(tmp_path, monkeypatch):
     content = table_of()
     (tmp_path / "census").mkdir()
     (tmp_path / "census" / TRACT_FILE).write_bytes(content)
@@ -148,17 +135,8 @@ def test_a_census_tract_file_is_loaded_only_if_its_checksum_matches(
     assert list(dataset.features["State"].cat.categories) == ["Iowa", "Ohio"]
 
 
-def test_the_git_blob_id_equals_that_of_git_hash_object(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(table_of())
-    done = subprocess.run(["git", "hash-object", str(path)], capture_output=True, text=True, check=True)
-    assert git_blob_id(path.read_bytes()) == done.stdout.strip()
-
-
 @pytest.mark.parametrize(("dataset_id", "file"), [("census", TRACT_FILE), ("census_county", COUNTY_FILE)])
-def test_a_missing_file_is_refused_with_instructions_for_obtaining_it(
-    dataset_id: str, file: str, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_file_is_refused_with_instructions_for_obtaining_it(dataset_id, file, home, monkeypatch):
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     entry = CATALOGUE[dataset_id]
     assert not entry.is_local()
@@ -171,9 +149,7 @@ def test_a_missing_file_is_refused_with_instructions_for_obtaining_it(
 
 
 @pytest.mark.data
-def test_a_file_supplied_by_the_user_is_stored_where_the_data_set_is_loaded_from(
-    real_data: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_supplied_by_the_user_is_stored_where_the_data_set_is_loaded_from(real_data, monkeypatch):
     content = (real_data / "census" / COUNTY_FILE).read_bytes()
     monkeypatch.delenv("FAIRDASH_DATA")
     entry = CATALOGUE["census_county"]
@@ -205,14 +181,8 @@ def by_target(real_data: Path) -> dict[str, Dataset]:
 @pytest.mark.data
 def test_the_motor_data_have_the_papers_target_roles_and_rows(by_target: dict[str, Dataset]) -> None:
     dataset = by_target["cost"]
-    assert dataset.roles == Roles(
-        target="Indtppd",
-        sensitive=("Age",),
-        features=(
-            *("Gender", "Type", "Category", "Occupation", "Group1", "Bonus", "Poldur", "Value", "Adind"),
-            *("Group2", "Density"),
-        ),
-    )
+    features = "Gender Type Category Occupation Group1 Bonus Poldur Value Adind Group2 Density".split()
+    assert dataset.roles == Roles(target="Indtppd", sensitive=("Age",), features=tuple(features))
     assert (dataset.n_rows, (dataset.target > 0).sum()) == (N_POLICIES, WITH_COST)
     assert dataset.target.mean() == pytest.approx(106.135007, abs=1e-6)
     assert dataset.target.max() == pytest.approx(12_878.36991)
@@ -243,9 +213,7 @@ def test_rates_are_weighted_by_exposure(by_target: dict[str, Dataset]) -> None:
 
 
 @pytest.mark.data
-def test_a_sample_is_determined_by_its_seed_and_is_a_subset_of_the_whole_table(
-    by_target: dict[str, Dataset],
-) -> None:
+def test_a_sample_is_determined_by_its_seed_and_is_a_subset_of_the_whole_table(by_target):
     whole = by_target["cost"].table()
     sample, again, other = (load_motor(n=36_311, random_state=seed) for seed in (1, 1, 2))
     assert sample.n_rows == 36_311
@@ -256,14 +224,6 @@ def test_a_sample_is_determined_by_its_seed_and_is_a_subset_of_the_whole_table(
     assert all(row in rows for row in pd.util.hash_pandas_object(sample.table(), index=False))
     # A sample of the whole file, not of its beginning.
     assert sample.target.mean() == pytest.approx(whole["Indtppd"].mean(), rel=0.05)
-
-
-def test_a_changed_file_on_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "motor").mkdir()
-    (tmp_path / "motor" / FILE).write_bytes(b"something else")
-    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
-    with pytest.raises(DownloadError, match="checksum differs"):
-        load_motor()
 
 
 CRIME = CATALOGUE["crime"]
@@ -279,9 +239,7 @@ def fetch_test(server: Server, folder: Path, **options: object) -> None:
     fetch_files(address(server), MEMBERS, folder, offline_advice="Bring it yourself.", **options)
 
 
-def test_downloaded_files_are_verified_and_stored_readable_only_by_their_owner(
-    server: Server, tmp_path: Path
-) -> None:
+def test_downloaded_files_are_verified_and_stored_readable_only_by_their_owner(server, tmp_path):
     server.body = archived(PAYLOAD | {"other.txt": b"not asked for"})
     seen: list[tuple[int, int | None]] = []
     fetch_test(server, tmp_path / "kept", progress=lambda done, total: seen.append((done, total)))
@@ -295,15 +253,12 @@ def test_downloaded_files_are_verified_and_stored_readable_only_by_their_owner(
     [
         (archived(PAYLOAD | {"a.data": b"changed"}), "checksum"),
         (archived({"a.data": PAYLOAD["a.data"]}), "a.names from 127.0.0.1:"),
-        (b"<html>a notice from the hotel's network</html>", "not a complete zip"),
         (archived(PAYLOAD)[:-30], "not a complete zip"),
     ],
     # A zip holds the time of day: two processes would give the tests two names.
-    ids=["changed", "one is missing", "no zip", "cut off"],
+    ids=["changed", "one is missing", "cut off"],
 )
-def test_wrong_contents_are_refused_and_nothing_is_kept(
-    server: Server, tmp_path: Path, body: bytes, words: str
-) -> None:
+def test_wrong_contents_are_refused_and_nothing_is_kept(server, tmp_path, body, words):
     server.body = body
     with pytest.raises(DownloadError, match=words) as caught:
         fetch_test(server, tmp_path)
@@ -311,9 +266,7 @@ def test_wrong_contents_are_refused_and_nothing_is_kept(
     assert not any(tmp_path.iterdir())
 
 
-def test_a_download_that_breaks_off_or_is_refused_raises_an_error_and_stores_nothing(
-    server: Server, tmp_path: Path
-) -> None:
+def test_a_download_that_breaks_off_or_is_refused_raises_an_error_and_stores_nothing(server, tmp_path):
     server.body, server.announced = archived(PAYLOAD)[:100], 5000
     with pytest.raises(DownloadError, match="could not be reached, or the connection broke off"):
         fetch_test(server, tmp_path)
@@ -323,9 +276,7 @@ def test_a_download_that_breaks_off_or_is_refused_raises_an_error_and_stores_not
     assert not any(tmp_path.iterdir())
 
 
-def test_a_download_larger_than_the_limit_is_refused(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_download_larger_than_the_limit_is_refused(server, tmp_path, monkeypatch):
     monkeypatch.setattr(fetch, "MAX_ARCHIVE", 1000)
     server.body = b"x" * 20_000
     with pytest.raises(DownloadError, match="far more"):

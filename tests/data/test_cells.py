@@ -20,19 +20,14 @@ def column(*cells: str, **options):
     return frame["a"], report
 
 
-@pytest.mark.parametrize(
-    ("cells", "numbers", "unit"),
-    [
-        (["€ 1.076,78", "0,00 €", "€ 12"], [1076.78, 0, 12], "€"),
-        (["$1,076.78", "-$5.50", "$ 1"], [1076.78, -5.5, 1], "$"),
-        (["1 076,78 EUR", "12,5 EUR", "3"], [1076.78, 12.5, 3], "EUR"),
-        (["CHF 1'076.78", "CHF 5.25"], [1076.78, 5.25], "CHF"),
-        (["13,0 %", "7,5%", "100 %"], [13, 7.5, 100], "%"),
-    ],
-)
-def test_money_and_percent_are_numbers_and_their_unit_is_kept(
-    cells: list[str], numbers: list[float], unit: str
-) -> None:
+@pytest.mark.parametrize(("cells", "numbers", "unit"), [
+    (["€ 1.076,78", "0,00 €", "€ 12"], [1076.78, 0, 12], "€"),
+    (["$1,076.78", "-$5.50", "$ 1"], [1076.78, -5.5, 1], "$"),
+    (["1 076,78 EUR", "12,5 EUR", "3"], [1076.78, 12.5, 3], "EUR"),
+    (["CHF 1'076.78", "CHF 5.25"], [1076.78, 5.25], "CHF"),
+    (["13,0 %", "7,5%", "100 %"], [13, 7.5, 100], "%"),
+])  # fmt: skip
+def test_money_and_percent_are_numbers_and_their_unit_is_kept(cells, numbers, unit):
     values, report = column(*cells)
     assert (values.tolist(), dict(report.units)) == (numbers, {"a": unit})
     assert f"“a” in {unit}" in "\n".join(report.sentences())
@@ -53,20 +48,14 @@ def test_columns_with_mixed_or_unknown_units_stay_text(cells: list[str]) -> None
 # Thousands: 10.717 kilometres.
 
 
-@pytest.mark.parametrize(
-    ("cells", "numbers"),
-    [
-        (["10.717", "1.250.000"], [10717, 1250000]),
-        (["10.717", "850,5"], [10717, 850.5]),
-        (["10,717", "850.5"], [10717, 850.5]),
-    ],
-)
-def test_an_ambiguous_thousands_separator_is_resolved_by_the_other_cells_of_its_column(
-    cells: list[str], numbers: list[float]
-) -> None:
+@pytest.mark.parametrize(("cells", "numbers"), [
+    (["10.717", "1.250.000"], [10717, 1250000]),
+    (["10.717", "850,5"], [10717, 850.5]),
+    (["10,717", "850.5"], [10717, 850.5]),
+])  # fmt: skip
+def test_an_ambiguous_thousands_separator_is_resolved_by_the_other_cells_of_its_column(cells, numbers):
     values, report = column(*cells)
-    assert values.tolist() == numbers
-    assert "between thousands, as its cells show" in "\n".join(report.notes)
+    assert (values.tolist(), "between thousands, as its cells show" in str(report.notes)) == (numbers, True)
 
 
 def test_an_ambiguous_thousands_separator_is_resolved_by_the_chosen_decimal_mark() -> None:
@@ -91,14 +80,11 @@ def test_points_and_commas_that_do_not_group_thousands_are_never_read_as_separat
 # Bands.
 
 
-@pytest.mark.parametrize(
-    "low_to_high",
-    [
-        ["1", "2-5", "6-7", "10+"], ["<18", "18-24", "25-34", "65+"], ["unter 18", "18 bis 64", "ab 65 Jahre"],
-        ["moins de 18 ans", "18 à 64 ans", "65 ans et plus"], ["meno di 18 anni", "18-64 anni", "oltre 64 anni"],
-        ["minder dan 18 jaar", "18 tot 64", "65 en meer"], ["[0, 5)", "[5, 10)", "[10, 99]"], ["0-1.5", "1.5–3", "> 3"],
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("low_to_high", [
+    ["1", "2-5", "6-7", "10+"], ["<18", "18-24", "25-34", "65+"], ["unter 18", "18 bis 64", "ab 65 Jahre"],
+    ["moins de 18 ans", "18 à 64 ans", "65 ans et plus"], ["meno di 18 anni", "18-64 anni", "oltre 64 anni"],
+    ["minder dan 18 jaar", "18 tot 64", "65 en meer"], ["[0, 5)", "[5, 10)", "[10, 99]"], ["0-1.5", "1.5–3", "> 3"],
+])  # fmt: skip
 def test_bands_are_sorted_from_low_to_high(low_to_high: list[str]) -> None:
     assert bands_in_order(low_to_high[::-1]) == tuple(low_to_high)
 
@@ -159,13 +145,10 @@ def text_of(**columns: object) -> bytes:
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("negative", "positive"),
-    [
-        ("({:,.2f})", "{:.2f}"), ("({:,.2f})", "{:,.2f}"), ("{:.2f}-", "{:.2f}"), ("{:.2f} -", "{:.2f}"),
-        ("−{:.2f}", "{:.2f}"), ("($ {:,.2f})", "$ {:,.2f}"), ("$ ({:,.2f})", "$ {:,.2f}"), ("( {:.2f} )", "{:.2f}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("negative", "positive"), [
+    ("({:,.2f})", "{:.2f}"), ("({:,.2f})", "{:,.2f}"), ("{:.2f}-", "{:.2f}"), ("{:.2f} -", "{:.2f}"),
+    ("−{:.2f}", "{:.2f}"), ("($ {:,.2f})", "$ {:,.2f}"), ("$ ({:,.2f})", "$ {:,.2f}"), ("( {:.2f} )", "{:.2f}"),
+])  # fmt: skip
 def test_negative_amounts_keep_their_sign(negative: str, positive: str) -> None:
     cells = [negative.format(-each) if each < 0 else positive.format(each) for each in PAID]
     table, report = read_table(text_of(paid=cells))
@@ -176,13 +159,10 @@ def test_negative_amounts_keep_their_sign(negative: str, positive: str) -> None:
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize(
-    "cells",
-    [
-        ["(1)", "(2)", "(3)"] * 20, ["(a)", "5", "7"] * 20, ["2,500-", "60,313", "71,250", "250,000+"] * 20,
-        ["0171-", "0172-", "030-"] * 20, ["5-", "7-", "8"] * 20,
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("cells", [
+    ["(1)", "(2)", "(3)"] * 20, ["(a)", "5", "7"] * 20, ["2,500-", "60,313", "71,250", "250,000+"] * 20,
+    ["0171-", "0172-", "030-"] * 20, ["5-", "7-", "8"] * 20,
+])  # fmt: skip
 def test_brackets_and_dashes_that_do_not_mark_negative_amounts_stay_text(cells: list[str]) -> None:
     table, _ = read_table(text_of(paid=cells))
     assert table["paid"].astype(str).tolist() == cells
@@ -265,25 +245,15 @@ def test_an_ambiguous_sensitive_date_column_is_refused_with_fixes_for_both_day_m
     )
 
 
-@pytest.mark.parametrize(
-    ("texts", "orders"),
-    [
-        (["1.1.2019", "01.01.2020", "7.7.2020"], (DAY_FIRST,)),  # the same either way
-        (["1.2.2019", "13.2.2019"], (DAY_FIRST,)),
-        (["1.2.2019", "2.13.2019"], (MONTH_FIRST,)),
-        (["13.2.2019", "2.13.2019"], ()),
-        (["30.2.2019"], ()),
-        (["29.2.2020"], (DAY_FIRST,)),
-        (["31.12.19"], ()),  # of which century?
-        (["31 Dezember 2019"], ()),
-        (["31.12.2019", "2019-12-31"], ()),
-        ([" 31.12.2019"], (DAY_FIRST,)),
-        ([], ()),
-    ],
-)
-def test_the_possible_day_and_month_orders_of_text_dates_are_found(
-    texts: list[str], orders: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("texts", "orders"), [
+    (["1.1.2019", "01.01.2020", "7.7.2020"], (DAY_FIRST,)),  # the same either way
+    (["1.2.2019", "13.2.2019"], (DAY_FIRST,)), (["1.2.2019", "2.13.2019"], (MONTH_FIRST,)),
+    (["13.2.2019", "2.13.2019"], ()), (["30.2.2019"], ()), (["29.2.2020"], (DAY_FIRST,)),
+    (["31.12.19"], ()),  # of which century?
+    (["31 Dezember 2019"], ()), (["31.12.2019", "2019-12-31"], ()), ([" 31.12.2019"], (DAY_FIRST,)),
+    ([], ()),
+])  # fmt: skip
+def test_the_possible_day_and_month_orders_of_text_dates_are_found(texts, orders):
     assert date_orders(texts) == orders
 
 

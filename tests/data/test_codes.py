@@ -32,17 +32,14 @@ def among(values: object, *codes: object, share: float = 0.05) -> pd.Series:
 
 
 @pytest.mark.every_case
-@pytest.mark.parametrize(
-    ("values", "codes"),
-    [
-        (AGES, [999]), (AGES, [99]), (AGES, [-1]), (AGES, [0]), (AGES, [997, 998, 999]), (AGES, [-9, -8, -1]),
-        (AGES, [-99]), (AGES, [-2147483648]), (INCOME, [-666666666]), (INCOME, [9999999]), (INCOME, [99999999]),
-        (RNG.uniform(0, 1, N), [-1]), (RNG.normal(0, 1, N), [-999]), (RNG.normal(0, 1, N), [99.9]),
-        (RNG.integers(1990, 2025, N).astype(float), [9999]), (RNG.integers(1990, 2025, N).astype(float), [0]),
-        (RNG.integers(1930, 2005, N).astype(float), [1900]),
-        (DAYS, [pd.Timestamp("1900-01-01")]), (DAYS, [pd.Timestamp("9999-12-31")]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("values", "codes"), [
+    (AGES, [999]), (AGES, [99]), (AGES, [-1]), (AGES, [0]), (AGES, [997, 998, 999]), (AGES, [-9, -8, -1]),
+    (AGES, [-99]), (AGES, [-2147483648]), (INCOME, [-666666666]), (INCOME, [9999999]), (INCOME, [99999999]),
+    (RNG.uniform(0, 1, N), [-1]), (RNG.normal(0, 1, N), [-999]), (RNG.normal(0, 1, N), [99.9]),
+    (RNG.integers(1990, 2025, N).astype(float), [9999]), (RNG.integers(1990, 2025, N).astype(float), [0]),
+    (RNG.integers(1930, 2005, N).astype(float), [1900]),
+    (DAYS, [pd.Timestamp("1900-01-01")]), (DAYS, [pd.Timestamp("9999-12-31")]),
+])  # fmt: skip
 def test_codes_for_missing_values_are_found_and_counted(values: object, codes: list[object]) -> None:
     held = among(values, *codes)
     found = special_codes(held)
@@ -89,7 +86,10 @@ def test_a_code_for_missing_values_is_reported_with_its_remedies() -> None:
         assert kept["age"].isna().sum() == report.missing_found["999"] == 30
         assert not any("apart from" in note for note in report.notes)
     assert read_table(content, also_missing=["price=999"])[0]["age"].notna().all()
-
+    out = io.BytesIO()
+    frame.to_parquet(out)
+    assert any("999 in 30 rows" in note for note in read_table(out.getvalue())[1].notes)
+    assert read_table(out.getvalue(), also_missing=["999"])[0]["age"].isna().sum() == 30
     table["km"] = RNG.normal(size=N)
     roles = Roles(target="price", sensitive=("age",), features=("km",))
     plain, data = (
@@ -99,13 +99,6 @@ def test_a_code_for_missing_values_is_reported_with_its_remedies() -> None:
     assert any("holds 999" in note for note in plain.notes)
     assert data.n_rows == N - 30
     assert "“age”: 999 is a missing cell (30 rows)." in data.notes
-
-
-def test_codes_in_a_parquet_file_are_reported_and_can_be_declared_missing() -> None:
-    out = io.BytesIO()
-    pd.DataFrame({"age": among(AGES, 999), "km": RNG.normal(size=N)}).to_parquet(out)
-    assert any("999 in 30 rows" in note for note in read_table(out.getvalue())[1].notes)
-    assert read_table(out.getvalue(), also_missing=["999"])[0]["age"].isna().sum() == 30
 
 
 # Counts with an exposure: the target is the rate, so that averages are the true frequency.
@@ -147,19 +140,14 @@ def test_a_rate_is_suggested_only_for_counts_with_an_exposure() -> None:
     assert not suggest_roles(frame.assign(ClaimNb=frame["ClaimNb"] / frame["Exposure"] + 0.5)).rate
 
 
-@pytest.mark.parametrize(
-    ("name", "cells", "expected"),
-    [
-        ("ClaimNb", [0, 1, 0, 2], True), ("ClaimAmount", [0.0, 0.0, 812.5], True),
-        ("ClaimsPerYear", [0, 1, 0, 2], False), ("frequency", [0.0, 0.0, 1.5], False),
-        ("Premium", [312.5, 800.25, 17.0], False), ("balance", [-1, 0, 0, 2], False),
-        ("ClaimAmount", [0.0, 0.0, 0.0, 0.0, 812.5, 70.0, -30.0], True), ("result", [-2.5, 1.5, 3.0], False),
-        ("colour", ["red", "blue", "red"], False),
-    ],
-)  # fmt: skip
-def test_totals_over_the_exposure_are_recognised_by_name_and_values(
-    name: str, cells: list[object], *, expected: bool
-) -> None:
+@pytest.mark.parametrize(("name", "cells", "expected"), [
+    ("ClaimNb", [0, 1, 0, 2], True), ("ClaimAmount", [0.0, 0.0, 812.5], True),
+    ("ClaimsPerYear", [0, 1, 0, 2], False), ("frequency", [0.0, 0.0, 1.5], False),
+    ("Premium", [312.5, 800.25, 17.0], False), ("balance", [-1, 0, 0, 2], False),
+    ("ClaimAmount", [0.0, 0.0, 0.0, 0.0, 812.5, 70.0, -30.0], True), ("result", [-2.5, 1.5, 3.0], False),
+    ("colour", ["red", "blue", "red"], False),
+])  # fmt: skip
+def test_totals_over_the_exposure_are_recognised_by_name_and_values(name, cells, *, expected):
     assert looks_like_total(pd.Series(cells, name=name)) is expected
 
 
@@ -205,18 +193,13 @@ def test_the_command_line_offers_three_treatments_of_amounts_below_zero(tmp_path
     assert means[0] == pytest.approx(frame["ClaimAmount"].sum() / frame["Exposure"].sum())
 
 
-@pytest.mark.parametrize(
-    ("target", "weight", "expected"),
-    [
-        ([0, 0, 1, 0, 2], None, "poisson"), ([0, 0, 1 / 3, 0, 40], [1, 1, 3, 0.5, 0.05], "poisson"),
-        ([0, 0, 812.4, 0, 0], [1, 1, 0.25, 0.5, 1], "tweedie"), ([1, 2, 3, 50, 900], None, "gamma"),
-        ([90, 200, 350, 510, 40], [0.5, 1, 0.5, 1, 0.2], "squared_error"),
-        ([10, 12, 9, 11, 14], None, "squared_error"), ([-1, 0, 0, 0, 0], None, "squared_error"),
-        ([0, 0.2, 0.6, 0, 0], None, "squared_error"),
-    ],
-)  # fmt: skip
-def test_the_suggested_loss_depends_on_the_target(
-    target: list[float], weight: list[float] | None, expected: str
-) -> None:
+@pytest.mark.parametrize(("target", "weight", "expected"), [
+    ([0, 0, 1, 0, 2], None, "poisson"), ([0, 0, 1 / 3, 0, 40], [1, 1, 3, 0.5, 0.05], "poisson"),
+    ([0, 0, 812.4, 0, 0], [1, 1, 0.25, 0.5, 1], "tweedie"), ([1, 2, 3, 50, 900], None, "gamma"),
+    ([90, 200, 350, 510, 40], [0.5, 1, 0.5, 1, 0.2], "squared_error"),
+    ([10, 12, 9, 11, 14], None, "squared_error"), ([-1, 0, 0, 0, 0], None, "squared_error"),
+    ([0, 0.2, 0.6, 0, 0], None, "squared_error"),
+])  # fmt: skip
+def test_the_suggested_loss_depends_on_the_target(target, weight, expected):
     given = None if weight is None else np.array(weight, dtype=float)
     assert suggested_loss(np.array(target, dtype=float), given)[0] == expected

@@ -15,31 +15,23 @@ from fairdash.utils.classes import OTHERS, class_columns, classes_of, column_of
 
 
 def parts(**changes: object) -> dict:
+    features = {"rooms": [1, 2, 3, 4], "area": [10.5, np.nan, 30, 40], "garden": [True, False, True, True]}
+    features |= {"town": pd.Categorical(["Lyon", None, "Brest", "Lyon"]), "street": ["a", "b", "c", None]}
     given = {
         "name": "tiny",
-        "features": pd.DataFrame(
-            {
-                "rooms": [1, 2, 3, 4],
-                "area": [10.5, np.nan, 30, 40],
-                "garden": [True, False, True, True],
-                "town": pd.Categorical(["Lyon", None, "Brest", "Lyon"]),
-                "street": ["a", "b", "c", None],
-            }
-        ),
+        "features": pd.DataFrame(features),
         "target": pd.Series([1.0, 2, 3, 4], name="cost"),
-        "sensitive": pd.DataFrame({"age": [40.0, 50, 60, 70]}),
     }
-    return given | changes
+    return given | {"sensitive": pd.DataFrame({"age": [40.0, 50, 60, 70]})} | changes
 
 
 def test_a_valid_table_is_accepted_unchanged() -> None:
     dataset = Dataset(**parts(units={"age": "years"}))
     assert (dataset.n_rows, dataset.title, dataset.label("age")) == (4, "tiny", "age (years)")
     assert dataset.label("rooms") == "rooms"
-    assert dataset.roles == Roles(
-        target="cost", sensitive=("age",), features=("rooms", "area", "garden", "town", "street")
-    )
-    assert list(dataset.table()) == ["rooms", "area", "garden", "town", "street", "age", "cost"]
+    features = ("rooms", "area", "garden", "town", "street")
+    assert dataset.roles == Roles(target="cost", sensitive=("age",), features=features)
+    assert list(dataset.table()) == [*features, "age", "cost"]
 
 
 def test_a_data_set_numbers_its_rows_from_zero_and_copies_the_callers_frame() -> None:
@@ -79,29 +71,23 @@ def test_all_problems_of_a_table_are_reported_at_once() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"target": pd.Series([1.0, 2], name="cost")}, "4, 2 and 4 rows"),
-        ({"target": pd.Series([1, 2, 3, 4], name="cost")}, "int64, not float64"),
-        ({"target": pd.Series([1.0, np.nan, 3, 4], name="cost")}, "missing cells (1 place)"),
-        ({"target": pd.Series([1.0, np.inf, 3, 4], name="cost")}, "infinite"),
-        ({"target": pd.Series([1.0, 1e200, 3, 4], name="cost")}, "can't be squared"),
-        ({"target": pd.Series([1.0, 2, 3, 4], name=3)}, "name is not text"),
-        ({"sensitive": pd.DataFrame({"age": [1.0] * 4})}, "same value in every row"),
-        ({"sensitive": pd.DataFrame(index=range(4))}, "no sensitive column"),
-        ({"features": pd.DataFrame(index=range(4))}, "no feature"),
-        ({key: part.iloc[:0] for key, part in parts().items() if key != "name"}, "no rows"),
-        ({"weight": exposure(1, 0, 1, 1)}, "above zero, and in some rows it is not (1 place)"),
-        ({"weight": exposure(1, np.nan, 1, 1)}, "the exposure has missing cells (1 place)"),
-        ({"weight": exposure(1, np.inf, 1, 1)}, "infinite numbers can't be used (1 place)"),
-        ({"weight": exposure(1, 1e200, 1, 1)}, "can't be squared"),
-        ({"weight": exposure(1, 1, 1, 1).astype(int)}, "the exposure is of type int64"),
-        ({"weight": exposure(1, 1, 1)}, "exposure and sensitive columns have 4, 4, 3 and 4 rows"),
-        ({"weight": exposure(1, 1, 1, 1).rename("rooms")}, "several columns or roles"),
-        ({"weight": exposure(1, 1, 1, 1).rename(None)}, "name is not text"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "words"), [
+    ({"target": pd.Series([1.0, 2], name="cost")}, "4, 2 and 4 rows"),
+    ({"target": pd.Series([1, 2, 3, 4], name="cost")}, "int64, not float64"),
+    ({"target": pd.Series([1.0, np.nan, 3, 4], name="cost")}, "missing cells (1 place)"),
+    ({"target": pd.Series([1.0, np.inf, 3, 4], name="cost")}, "infinite"),
+    ({"target": pd.Series([1.0, 1e200, 3, 4], name="cost")}, "can't be squared"),
+    ({"target": pd.Series([1.0, 2, 3, 4], name=3)}, "name is not text"),
+    ({"sensitive": pd.DataFrame({"age": [1.0] * 4})}, "same value in every row"),
+    ({"sensitive": pd.DataFrame(index=range(4))}, "no sensitive column"),
+    ({"features": pd.DataFrame(index=range(4))}, "no feature"),
+    ({key: part.iloc[:0] for key, part in parts().items() if key != "name"}, "no rows"),
+    ({"weight": exposure(1, 0, 1, 1)}, "above zero, and in some rows it is not (1 place)"),
+    ({"weight": exposure(1, np.nan, 1, 1)}, "the exposure has missing cells (1 place)"),
+    ({"weight": exposure(1, 1, 1, 1).astype(int)}, "the exposure is of type int64"),
+    ({"weight": exposure(1, 1, 1)}, "exposure and sensitive columns have 4, 4, 3 and 4 rows"),
+    ({"weight": exposure(1, 1, 1, 1).rename("rooms")}, "several columns or roles"),
+])  # fmt: skip
 @pytest.mark.every_case
 def test_invalid_parts_of_a_data_set_are_refused(changes: dict, words: str) -> None:
     with pytest.raises(DataError, match=re.escape(words)):
@@ -116,15 +102,11 @@ def test_the_fingerprint_depends_on_the_content_alone_and_differs_after_any_chan
     assert Dataset(**copied).fingerprint == first
     features, one = parts()["features"], exposure(1, 1, 1, 1)
     others = (
-        features,
-        features.assign(rooms=[1, 2, 3, 5]),
-        features.assign(rooms=features["rooms"].astype(float)),
-        features.assign(area=[10.5, 0, 30, 40]),
+        features, features.assign(rooms=[1, 2, 3, 5]), features.assign(rooms=features["rooms"].astype(float)),
+        features.assign(area=[10.5, 0, 30, 40]), features.assign(street=["a", "b", None, "c"]),
         features.assign(town=features["town"].cat.add_categories("Nice")),
-        features.assign(street=["a", "b", None, "c"]),
-        features[["area", "rooms", "garden", "town", "street"]],
-        features.rename(columns={"rooms": "Rooms"}),
-    )
+        features[["area", "rooms", "garden", "town", "street"]], features.rename(columns={"rooms": "Rooms"}),
+    )  # fmt: skip
     changes = [{"features": each} for each in others]
     changes += [{"weight": each} for each in (one, exposure(1, 1, 1, 2), one.rename("days"))]
     assert len({Dataset(**parts(**each)).fingerprint for each in changes}) == len(changes)
@@ -184,9 +166,8 @@ SHARES = {"A": 0.3, "B": 0.3, "C": 0.2, "D": 0.1, "E": 0.06, "F": 0.02, "G": 0.0
 def people(n: int = 600, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({"cost": rng.gamma(2.0, 100.0, n), "sex": rng.choice(["F", "M"], n)})
-    return frame.assign(
-        region=rng.choice(list(SHARES), n, p=list(SHARES.values())), rooms=rng.integers(1, 6, n)
-    )
+    frame["region"] = rng.choice(list(SHARES), n, p=list(SHARES.values()))
+    return frame.assign(rooms=rng.integers(1, 6, n))
 
 
 def build(frame: pd.DataFrame, *sensitive: str, **more: object) -> Dataset:
@@ -224,17 +205,12 @@ def test_missing_classes_are_reported_as_one_problem_of_the_original_column() ->
     assert build(frame, "region", fixes=problem.fixes).n_rows == 598
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
-    [
-        ([f"p{k}" for k in range(600)], "most of its rows are in classes of fewer than 20 rows"),
-        ([f"p{k % 30}" for k in range(600)], "more than 25 classes"),
-        (["F"] * 600, "same value in every row"),
-    ],
-)
-def test_classes_that_cannot_be_compared_are_refused_without_quoting_cells(
-    values: list[str], said: str
-) -> None:
+@pytest.mark.parametrize(("values", "said"), [
+    ([f"p{k}" for k in range(600)], "most of its rows are in classes of fewer than 20 rows"),
+    ([f"p{k % 30}" for k in range(600)], "more than 25 classes"),
+    (["F"] * 600, "same value in every row"),
+])  # fmt: skip
+def test_classes_that_cannot_be_compared_are_refused_without_quoting_cells(values, said):
     with pytest.raises(DataError, match=said) as caught:
         build(people().assign(region=values), "region")
     assert "p1" not in str(caught.value)

@@ -1,70 +1,13 @@
 """Who carries the sensitive attribute: values, corrected p-values, categories, and all features together."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from fairdash.data import Dataset
-from fairdash.data.proxies import ProxyRanking, corrected_p_values, rank_proxies
-from fairdash.dependence import exact, measure
+from fairdash.data.proxies import corrected_p_values, rank_proxies
 from fairdash.dependence.spline import hgr_of_bases, scores
 from fairdash.dependence.spline_basis import category_basis, number_basis
 from fairdash.errors import OptionError
 from tests.data.tables import dataset_of
-
-
-def dataset(features: dict, s: np.ndarray) -> Dataset:
-    return dataset_of(features, {"y": np.arange(len(s), dtype=float)}, {"s": s})
-
-
-@pytest.fixture(scope="module")
-def known() -> Dataset:
-    rng = np.random.default_rng(0)
-    n = 3000
-    s, noise = rng.normal(size=(2, n))
-    linear = 0.6 * s + 0.8 * noise
-    features = {"linear": linear, "even": s**2 + 0.1 * rng.normal(size=n), "noise": rng.normal(size=n)}
-    features |= {"coin": rng.random(n) < 0.5, "level": pd.Categorical(np.where(np.abs(s) > 1, "far", "near"))}
-    features["town"] = pd.Categorical(rng.choice(list("abcde"), n))
-    features["gaps"] = np.where(rng.random(n) < 0.3, np.nan, linear)
-    return dataset(features | {"copy": 3 - 2 * s}, s)
-
-
-@pytest.fixture(scope="module")
-def ranking(known: Dataset) -> ProxyRanking:
-    return rank_proxies(known, n_permutations=39)
-
-
-def test_features_are_ranked_by_their_known_dependence_on_the_sensitive_attribute(
-    ranking: ProxyRanking,
-) -> None:
-    found = ranking.features.set_index("feature")
-    assert ranking.features["hgr"].is_monotonic_decreasing
-    assert found.loc["copy", "hgr"] == pytest.approx(1, abs=1e-3)
-    assert found.loc["linear", "hgr"] == pytest.approx(exact.gaussian(0.6).hgr, abs=0.04)
-    assert found.loc["even", "hgr"] > 0.9
-    assert found.loc["level", "hgr"] > 0.9
-    # The median in 30 % of the rows.
-    assert 0.3 < found.loc["gaps", "hgr"] < found.loc["linear", "hgr"]
-    assert found["is_copy"].to_dict() == {name: name == "copy" for name in found.index}
-    carries = found["p_corrected"] <= 0.05
-    assert set(found.index[carries]) == {"linear", "even", "level", "gaps", "copy"}
-    assert (found["p_corrected"] >= found["p_value"]).all()
-    assert (found.loc[["noise", "coin", "town"], "hgr"].abs() < 0.1).all()
-    assert ranking.joint > 0.99
-    assert ranking.joint_r2 > 0.98
-    assert (ranking.n, ranking.n_used, ranking.sensitive) == (3000, 3000, "s")
-
-
-def test_the_proxy_ranking_uses_the_hgr_measure_of_the_library_for_numbers(
-    known: Dataset, ranking: ProxyRanking
-) -> None:
-    found = ranking.features.set_index("feature")["hgr"]
-    s = known.sensitive["s"].to_numpy()
-    for name in ("linear", "even", "noise", "coin"):
-        u = known.features[name].to_numpy(dtype=float)
-        expected = measure("hgr_spline", u, s, evaluation="cross_fit")
-        assert found[name] == pytest.approx(expected, abs=1e-12)
 
 
 def test_the_step_down_corrected_p_values_follow_their_definition() -> None:
@@ -99,7 +42,9 @@ def test_the_hgr_of_a_category_equals_its_closed_form() -> None:
     assert crossed[0] == pytest.approx(expected, abs=0.015)
 
 
-def test_the_proxy_ranking_refuses_invalid_options(known: Dataset) -> None:
+def test_the_proxy_ranking_refuses_invalid_options() -> None:
+    x = np.arange(100.0)
+    known = dataset_of({"x": x}, {"y": x}, {"s": x})
     for options in ({"sensitive": "gone"}, {"max_rows": 3}, {"n_permutations": 0}):
         with pytest.raises(OptionError):
             rank_proxies(known, **options)

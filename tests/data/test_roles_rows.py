@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -74,20 +75,11 @@ def test_dates_are_offered_as_year_and_age(kind: str, low: float, high: float) -
     assert any("“born” is used as" in note for note in dataset.notes)
 
 
-@pytest.mark.bad_input(29)
-def test_the_target_can_not_be_sensitive() -> None:
-    roles = Roles(target="cost", sensitive=("cost",), features=("rooms",))
-    assert "the target can't be sensitive as well" in str(problems_of(policies(), roles)[0])
-
-
 COPIES = {
-    "copied": lambda age: age,
     "rescaled": lambda age: 3 - 0.25 * age,
     "curved": lambda age: np.exp(age / 20),
     "written": lambda age: age.map("{} years".format),
-    "permuted": lambda age: (
-        age.rank(method="dense").astype(int).map(np.random.default_rng(0).permutation(99).item)
-    ),
+    "permuted": lambda age: age.map(np.random.default_rng(0).permutation(99).item),
     "more finely divided": lambda age: age + np.random.default_rng(1).integers(0, 2, len(age)) / 10,
 }
 
@@ -162,14 +154,11 @@ def test_a_few_words_among_numbers_become_missing_when_the_user_agrees() -> None
     assert "CANARY" not in str(problem) + str(again) + "".join(dataset.notes)
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("1 234", 1234), ("1'234'567.5", 1234567.5), ("1.234,5", 1234.5), ("1,234.5", 1234.5), ("-12", -12),
-        ("1.234.567,25", 1234567.25), (" 3,5 ", 3.5), ("1e3", 1000), ("12 34", None), ("x", None), ("1e999", None),
-        ("", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "number"), [
+    ("1 234", 1234), ("1'234'567.5", 1234567.5), ("1.234,5", 1234.5), ("1,234.5", 1234.5), ("-12", -12),
+    ("1.234.567,25", 1234567.25), (" 3,5 ", 3.5), ("1e3", 1000), ("12 34", None), ("x", None), ("1e999", None),
+    ("", None),
+])  # fmt: skip
 def test_numbers_are_parsed_in_each_supported_notation(text: str, number: float | None) -> None:
     (got,) = to_numbers(pd.Series([text], name="x"))
     assert np.isnan(got) if number is None else got == number
@@ -237,48 +226,31 @@ def test_a_valid_table_becomes_a_data_set_with_its_types_units_and_notes() -> No
     assert (dataset.units, dataset.notes) == ({"age": "years"}, ("Read well.",))
 
 
-def test_rows_dropped_are_the_union_over_columns() -> None:
-    frame = policies(70).astype({"age": float})
-    frame.loc[[3, 11], "age"] = np.nan
-    frame.loc[[11, 12], "cost"] = np.nan
-    assert build(frame, drop_missing=True).n_rows == 67
-
-
 @pytest.mark.bad_input(12)
 def test_a_table_of_fewer_than_50_rows_is_refused() -> None:
     assert "49 rows left: training and testing need at least 50" in str(unusable(policies(49)))
     assert build(policies(50)).n_rows == 50
 
 
-@pytest.mark.parametrize(
-    ("roles", "words"),
-    [
-        (Roles(target="cost", sensitive=("age",), features=("cost",)), "the target can't be a feature"),
-        (
-            Roles(target="cost", sensitive=("age",), features=("age",)),
-            "a sensitive column can't be a feature",
-        ),
-        (Roles(target="gone", sensitive=("age",), features=("rooms",)), "“gone”: there is no such column"),
-        (Roles(target="cost", sensitive=(), features=("rooms",)), "No sensitive column is chosen"),
-        (Roles(target="cost", sensitive=("age",), features=()), "No feature is chosen"),
-        (Roles(target="cost", sensitive=("age",), features=("rooms", "rooms")), "chosen twice"),
-    ],
-)
-def test_contradictory_roles_are_refused(roles: Roles, words: str) -> None:
-    assert words in str(unusable(policies(), roles))
+@pytest.mark.bad_input(29)
+@pytest.mark.parametrize(("roles", "words"), [
+    ({"features": ("cost",)}, "the target can't be a feature"),
+    ({"features": ("age",)}, "a sensitive column can't be a feature"),
+    ({"target": "gone"}, "“gone”: there is no such column"),
+    ({"sensitive": ()}, "No sensitive column is chosen"), ({"features": ()}, "No feature is chosen"),
+    ({"features": ("rooms", "rooms")}, "chosen twice"),
+    ({"sensitive": ("cost",)}, "the target can't be sensitive as well"),
+])  # fmt: skip
+def test_contradictory_roles_are_refused(roles: dict, words: str) -> None:
+    assert words in str(unusable(policies(), replace(ROLES, **roles)))
 
 
 @pytest.mark.bad_input(26)
 def test_unusable_features_are_left_out_and_reported() -> None:
-    frame = policies().assign(
-        empty=np.nan,
-        same=7,
-        same_or_missing=[1.0] * 30 + [np.nan] * 30,
-        name=[f"person {i}" for i in range(60)],
-        day=pd.date_range("2020-01-01", periods=60),
-        written_day=[f"{1 + i % 5}.3.2020" for i in range(60)],
-        mixed=[1, "a"] * 30,
-    )
+    days = {"day": pd.date_range("2020-01-01", periods=60)}
+    days["written_day"] = [f"{1 + i % 5}.3.2020" for i in range(60)]
+    others = {"name": [f"person {i}" for i in range(60)], **days, "mixed": [1, "a"] * 30}
+    frame = policies().assign(empty=np.nan, same=7, same_or_missing=[1.0] * 30 + [np.nan] * 30, **others)
     dataset = build(frame, all_features(frame))
     assert list(dataset.features) == ["rooms", "town"]
     assert dataset.notes == (
@@ -332,41 +304,28 @@ def test_text_columns_are_taken_for_identifiers_by_share_and_number_of_their_lev
 def test_a_column_profile_states_kind_counts_and_histogram_for_each_kind_of_column() -> None:
     frame = pd.DataFrame(
         {
-            "price": [1.5, np.nan, 2.5, 1.5],
-            "rooms": [1, 2, 3, 4],
-            "garden": [True, False, True, True],
-            "town": ["a", "b", None, "a"],
-            "level": pd.Categorical(["x", "y", "x", None]),
-            "day": pd.to_datetime(["2020-01-01", None, "2020-01-02", "2020-01-01"]),
-            "nothing": [np.nan] * 4,
-            "lists": [[1], [2], None, [1]],
-            "nullable": pd.array([1, None, 3, 3], dtype="Int64"),
+            "price": [1.5, np.nan, 2.5, 1.5], "rooms": [1, 2, 3, 4], "garden": [True, False, True, True],
+            "town": ["a", "b", None, "a"], "level": pd.Categorical(["x", "y", "x", None]),
+            "day": pd.to_datetime(["2020-01-01", None, "2020-01-02", "2020-01-01"]), "nothing": [np.nan] * 4,
+            "lists": [[1], [2], None, [1]], "nullable": pd.array([1, None, 3, 3], dtype="Int64"),
+            "huge": [1.7e308] * 4,
         }
-    )
+    )  # fmt: skip
     got = {profile.name: profile for profile in profile_table(frame)}
     numbers = {"minimum": 1.5, "mean": 5.5 / 3, "maximum": 2.5, "histogram": (2, *[0] * 10, 1)}
     assert got["price"] == ColumnProfile(name="price", kind="number", n_missing=1, n_distinct=2, **numbers)
     assert (got["town"].histogram, sum(got["rooms"].histogram), got["day"].histogram) == ((2, 1), 4, ())
     assert [(p.kind, p.n_missing, p.n_distinct) for p in got.values()] == [
         ("number", 1, 2), ("whole number", 0, 4), ("truth value", 0, 2), ("text", 1, 2), ("text", 1, 2),
-        ("date", 1, 2), ("number", 4, 0), ("other", 1, 0), ("whole number", 1, 2),
+        ("date", 1, 2), ("number", 4, 0), ("other", 1, 0), ("whole number", 1, 2), ("number", 0, 1),
     ]  # fmt: skip
     assert [got[name].mean for name in ("garden", "town", "nothing")] == [0.75, None, None]
-    assert got["nullable"].maximum == 3
+    assert (got["nullable"].maximum, got["huge"].mean) == (3, np.inf)
 
 
-def test_huge_numbers_raise_no_warning() -> None:
-    (profile,) = profile_table(pd.DataFrame({"x": [1.7e308, 1.7e308]}))
-    assert profile.mean == np.inf
-
-
-def test_means_in_column_profiles_are_weighted_by_exposure() -> None:
+def test_means_in_column_profiles_are_weighted_by_exposure_but_those_of_totals_are_not() -> None:
     frame = pd.DataFrame({"rate": [0.0, 4.0, np.nan], "power": [1, 3, 5], "years": [1.0, 0.25, 2.0]})
     got = {profile.name: profile.mean for profile in profile_table(frame, weight=frame["years"])}
     assert (got["rate"], got["power"], got["years"]) == (0.25 * 4 / 1.25, (1 + 0.75 + 10) / 3.25, 3.25 / 3)
-
-
-def test_the_profile_mean_of_a_total_is_not_weighted_by_exposure() -> None:
-    frame = pd.DataFrame({"cost": [0.0, 4.0, 2.0], "years": [1.0, 0.25, 2.0]})
-    got = {each.name: each.mean for each in profile_table(frame, weight=frame["years"], totals=["cost"])}
-    assert got["cost"] == 2
+    totals = profile_table(frame, weight=frame["years"], totals=["rate"])
+    assert next(each.mean for each in totals if each.name == "rate") == 2

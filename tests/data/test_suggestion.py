@@ -98,9 +98,7 @@ def plausible_table(headers: list[str], n: int = 400) -> pd.DataFrame:
 
 @pytest.mark.parametrize("make", [table_of, plausible_table])
 @pytest.mark.parametrize("table", HEADERS)
-def test_roles_are_suggested_correctly_for_headers_of_known_tables(
-    table: str, make: Callable[[list[str]], pd.DataFrame]
-) -> None:
+def test_roles_are_suggested_correctly_for_headers_of_known_tables(table, make):
     row = HEADERS[table]
     frame = make(row["headers"].split("|"))
     found = suggest_roles(frame)

@@ -5,69 +5,23 @@ set, or gives them back, until the data set is there; for a CSV file with an exp
 see single columns, names or messages alone are helpers, and counted with all others that are called at all.
 """
 
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
 import numpy as np
 import pandas as pd
 
+import fairdash
 from fairdash.data import Dataset, Roles, UploadSource, keep_upload
 from fairdash.data.uploads import forget_tables
+from tests.ui.test_way_of_front import given, traced
 
-ROOT = Path(__file__).parents[2]
+PACKAGE = str(Path(fairdash.__file__).parent)
 #: The way of the library, from an upload's hash on. Two files look for parts: amounts that add up to the target,
 #: and a start and an end that give the exposure.
 MAX_FILES = 14
 #: Everything that is called on the library's way; one file looks for codes such as 999.
 MAX_CALLED = 29
-
-
-@dataclass
-class Way:
-    """The files on the way, by their place in the house."""
-
-    content: bytes
-    carrying: set[str] = field(default_factory=set)
-    called: set[str] = field(default_factory=set)
-    arrived: bool = False
-
-    def look(self, frame: FrameType, event: str, given: object) -> None:
-        path = Path(frame.f_code.co_filename)
-        inside = path.is_relative_to(ROOT / "fairdash") or path.is_relative_to(ROOT / "pages")
-        if self.arrived or not inside or event not in ("call", "return"):
-            return
-        name = str(path.relative_to(ROOT))
-        self.called.add(name)
-        values = frame.f_locals.values() if event == "call" else (given,)
-        if any(map(self.carries, values)):
-            self.carrying.add(name)
-        self.arrived = event == "return" and frame.f_code.co_name == "build_dataset"
-
-    def carries(self, value: object) -> bool:
-        if isinstance(value, tuple):
-            return any(map(self.carries, value))
-        return isinstance(value, (pd.DataFrame, Dataset)) or (
-            isinstance(value, bytes) and len(value) == len(self.content) and value == self.content
-        )
-
-
-@contextmanager
-def traced(content: bytes) -> Iterator[Way]:
-    way = Way(content)
-    forget_tables()
-    threading.setprofile(way.look)
-    sys.setprofile(way.look)
-    try:
-        yield way
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-    assert way.arrived
 
 
 def claims() -> bytes:
@@ -86,7 +40,27 @@ def test_building_a_data_set_from_an_upload_involves_a_limited_number_of_source_
     source = UploadSource(sha256=kept.sha256, name=kept.name, roles=Roles(**columns, rate=True))
     # What is imported on the way is not on it.
     source.load()
-    with traced(content) as way:
+    forget_tables()
+    carrying: set[str] = set()
+    called: set[str] = set()
+    arrived: list[object] = []
+
+    def carries(value: object) -> bool:
+        if isinstance(value, tuple):
+            return any(map(carries, value))
+        return isinstance(value, pd.DataFrame | Dataset) or (isinstance(value, bytes) and value == content)
+
+    def watch(frame: FrameType, event: str, returned: object) -> None:
+        file = frame.f_code.co_filename
+        if not arrived and event in ("call", "return") and file.startswith(PACKAGE):
+            called.add(file)
+            if any(map(carries, given(frame) if event == "call" else [returned])):
+                carrying.add(file)
+            if event == "return" and frame.f_code.co_name == "build_dataset":
+                arrived.append(returned)
+
+    with traced(watch):
         source.load()
-    assert len(way.carrying) <= MAX_FILES, sorted(way.carrying)
-    assert len(way.called) <= MAX_CALLED, sorted(way.called)
+    assert arrived
+    assert len(carrying) <= MAX_FILES, sorted(carrying)
+    assert len(called) <= MAX_CALLED, sorted(called)

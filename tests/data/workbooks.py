@@ -1,26 +1,18 @@
-"""Excel workbooks written by hand, so that tests may write what no spreadsheet program would."""
+"""Excel workbooks with sheets written by hand, so that tests may write what no spreadsheet program would."""
 
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
+
+import xlsxwriter
+from xlsxwriter.utility import xl_rowcol_to_cell
 
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-PACKAGE = "http://schemas.openxmlformats.org/package/2006/relationships"
 
 #: A date; the style that says so is written into every workbook.
 DATE = 1
-
-
-def letters(number: int) -> str:
-    """A column's letters, from 1."""
-    found = ""
-    while number:
-        number, rest = divmod(number - 1, 26)
-        found = chr(65 + rest) + found
-    return found
 
 
 def cell(value: object, place: str) -> str:
@@ -45,55 +37,35 @@ def formula(text: str, result: object = None):
     return lambda place: f'<c r="{place}"><f>{escape(text)}</f>{value}</c>'
 
 
-def sheet_xml(rows: Sequence[Sequence[object]], *, first_row: int = 1, before: str = "") -> str:
+def sheet_xml(rows: Sequence[Sequence[object]]) -> str:
     lines = []
-    for r, row in enumerate(rows, start=first_row):
-        cells = "".join(cell(value, f"{letters(c)}{r}") for c, value in enumerate(row, start=1))
-        lines.append(f'<row r="{r}">{cells}</row>')
-    return f'{HEAD}{before}<worksheet xmlns="{MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
+    for r, row in enumerate(rows):
+        cells = "".join(cell(value, xl_rowcol_to_cell(r, c)) for c, value in enumerate(row))
+        lines.append(f'<row r="{r + 1}">{cells}</row>')
+    return f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
 
 
 def workbook(
-    sheets: Mapping[str, Sequence[Sequence[object]] | str], *, hidden: Sequence[str] = (), **parts: str
+    sheets: Mapping[str, Sequence[Sequence[object]] | str],
+    *,
+    hidden: Sequence[str] = (),
+    **parts: str | bytes,
 ) -> bytes:
     """A workbook of these sheets, each rows of cells or its XML; `parts` replaces whole parts by name."""
-    names = list(sheets)
-    listed = "".join(
-        '<sheet name={} sheetId="{}" r:id="rId{}"{}/>'.format(
-            quoteattr(name), k, k, ' state="hidden"' if name in hidden else ""
-        )
-        for k, name in enumerate(names, start=1)
-    )
-    links = "".join(
-        f'<Relationship Id="rId{k}" Type="{LINKS}/worksheet" Target="worksheets/sheet{k}.xml"/>'
-        for k in range(1, len(names) + 1)
-    )
-    kinds = "".join(
-        f'<Override PartName="/xl/worksheets/sheet{k}.xml" ContentType="application/vnd.openxmlformats-'
-        'officedocument.spreadsheetml.worksheet+xml"/>'
-        for k in range(1, len(names) + 1)
-    )
-    content = {
-        "[Content_Types].xml": f'{HEAD}<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-'
-        'types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships'
-        '+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml"'
-        ' ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>'
-        f"{kinds}</Types>",
-        "_rels/.rels": f'{HEAD}<Relationships xmlns="{PACKAGE}"><Relationship Id="rId1" '
-        f'Type="{LINKS}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'{HEAD}<workbook xmlns="{MAIN}" xmlns:r="{LINKS}"><sheets>{listed}</sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": f'{HEAD}<Relationships xmlns="{PACKAGE}">{links}<Relationship Id="rId98" '
-        f'Type="{LINKS}/styles" Target="styles.xml"/><Relationship Id="rId99" Type="{LINKS}/sharedStrings" '
-        'Target="sharedStrings.xml"/></Relationships>',
-        "xl/styles.xml": f'{HEAD}<styleSheet xmlns="{MAIN}"><cellXfs count="2"><xf numFmtId="0"/>'
-        '<xf numFmtId="14" applyNumberFormat="1"/></cellXfs></styleSheet>',
-        "xl/sharedStrings.xml": f'{HEAD}<sst xmlns="{MAIN}"/>',
-    }
+    frame, filled = io.BytesIO(), io.BytesIO()
+    with xlsxwriter.Workbook(frame, {"in_memory": True}) as made:
+        date = made.add_format({"num_format": 14})
+        for name in sheets:
+            sheet = made.add_worksheet(name)
+            # So that there are styles and a table of texts.
+            sheet.write(0, 0, "", date)
+            sheet.write(0, 1, "text")
+            show = sheet.hide if name in hidden else sheet.activate
+            show()
     for k, rows in enumerate(sheets.values(), start=1):
-        content[f"xl/worksheets/sheet{k}.xml"] = rows if isinstance(rows, str) else sheet_xml(rows)
-    content |= parts
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in content.items():
-            archive.writestr(name, text)
-    return buffer.getvalue()
+        part = f"xl/worksheets/sheet{k}.xml"
+        parts = {part: rows if isinstance(rows, str) else sheet_xml(rows), **parts}
+    with zipfile.ZipFile(frame) as old, zipfile.ZipFile(filled, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, parts.get(name, old.read(name)))
+    return filled.getvalue()

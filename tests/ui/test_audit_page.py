@@ -292,9 +292,7 @@ def test_earlier_audits_can_be_reopened_and_compared(source: UploadSource) -> No
     assert finished_audits(owner="0" * 32) == []
 
 
-def test_filing_texts_are_stored_with_the_audit_and_suggested_for_the_next_audit(
-    source: UploadSource,
-) -> None:
+def test_filing_texts_are_stored_with_the_audit_and_suggested_for_the_next_audit(source):
     first, second = asked(source, 1), asked(source, 2)
     at = calm(open_page("audit", audit=first.id))
     calm(named(at.text_area, FIELDS["purpose"]).set_value("Motor: “own damage”").run())

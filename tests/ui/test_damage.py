@@ -79,17 +79,15 @@ def test_one_damaged_run_is_named_and_the_others_are_shown(finished_run: Run, da
     calm(open_page("tradeoff", run=finished_run.id))
 
 
-class _ReadOnly:
-    """What Python's audit hook refuses while it is set; a hook can't be taken off."""
-
-    home = ""
+#: The home that Python's audit hook guards while there is one; a hook can't be taken off.
+GUARDED: list[str] = []
 
 
 def _refuse(event: str, args: tuple) -> None:
-    if not _ReadOnly.home or event not in ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"):
+    if not GUARDED or event not in ("open", "os.mkdir", "os.rename", "os.remove", "os.rmdir"):
         return
     writes = isinstance(args[-1], int) and args[-1] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-    if (event != "open" or writes) and str(args[0]).startswith(_ReadOnly.home):
+    if (event != "open" or writes) and str(args[0]).startswith(GUARDED[0]):
         raise OSError(30, "Read-only file system", str(args[0]))
 
 
@@ -97,14 +95,12 @@ def _refuse(event: str, args: tuple) -> None:
 def read_only(home: Path) -> Iterator[None]:
     """As if the home lay on a medium that can't be written: the tests may run as root, whom no mode stops."""
     home.mkdir(exist_ok=True)
-    if not hasattr(_ReadOnly, "hooked"):
-        sys.addaudithook(_refuse)
-        _ReadOnly.hooked = True  # type: ignore[attr-defined]
-    _ReadOnly.home = str(home)
+    sys.addaudithook(_refuse)
+    GUARDED.append(str(home))
     try:
         yield
     finally:
-        _ReadOnly.home = ""
+        GUARDED.clear()
 
 
 def test_pages_show_stored_runs_when_the_data_folder_is_read_only(home: Path, finished_run: Run) -> None:

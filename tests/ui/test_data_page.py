@@ -406,37 +406,30 @@ def test_negative_claim_amounts_require_a_decision_before_they_are_used_as_targe
     assert "below zero" in said_in_errors(click(at, f"{label}: ClaimAmount"))
 
 
-def test_a_suspiciously_predictive_feature_triggers_a_warning_and_is_excluded_by_one_click() -> None:
+def test_a_suspiciously_predictive_feature_is_left_out_by_one_click_without_another_check(monkeypatch):
     """Missing cells carry a leak as values do; what may only be one stays a feature until somebody
     decides."""
-    frame = tariff(3000).drop(columns="ClaimAmount")
+    at, checked, check = open_page("data"), [], cached.check_data
+    monkeypatch.setattr(
+        cached, "check_data", lambda frame, **r: checked.append(r["columns"]) or check(frame, **r)
+    )
+    frame = tariff(1500).drop(columns="ClaimAmount")
     rng = np.random.default_rng(1)
-    frame["avrg"] = np.where(frame["ClaimNb"] > 0, rng.gamma(2.0, 400.0, 3000).round(2), np.nan)
+    frame["avrg"] = np.where(frame["ClaimNb"] > 0, rng.gamma(2.0, 400.0, 1500).round(2), np.nan)
     frame["calls"] = rng.poisson(0.05 + 4.0 * frame["ClaimNb"])
-    at = upload(csv(frame))
+    at = choose_upload(at, csv(frame))
     assert "avrg** is left out: it is missing exactly where the target is 0" in said(at)
     assert features(at).value == ["VehPower", "calls"]
     (warned,) = [each.value for each in at.warning if "too good" in each.value]
     assert warned.startswith("**calls** looks too good to be true: it alone explains")
+    assert len(checked) == 1
     at = click(at, "Leave out calls")
-    assert features(at).value == ["VehPower"]
+    assert (features(at).value, len(checked)) == (["VehPower"], 1)
     assert not [each for each in at.warning if "too good" in each.value]
     at = click(at, "Use avrg anyway")
     assert "avrg** gives the target away" in "".join(each.value for each in at.warning)
     again = open_page("data", dataset=at.query_params["dataset"])
     assert features(again).value == ["VehPower", "avrg"], "a recipe keeps what it has"
-
-
-def test_leaving_a_feature_out_does_not_check_the_table_again(monkeypatch) -> None:
-    checked, check = [], cached.check_data
-    monkeypatch.setattr(
-        cached, "check_data", lambda frame, **r: checked.append(r["columns"]) or check(frame, **r)
-    )
-    frame = tariff(1500).drop(columns="ClaimAmount")
-    frame["calls"] = np.random.default_rng(2).poisson(0.05 + 4.0 * frame["ClaimNb"])
-    at = upload(csv(frame))
-    assert checked == [("VehPower", "calls")]
-    assert (features(click(at, "Leave out calls")).value, len(checked)) == (["VehPower"], 1)
 
 
 def test_components_of_the_price_are_excluded_together_and_included_again_by_one_click() -> None:
@@ -454,21 +447,3 @@ def test_components_of_the_price_are_excluded_together_and_included_again_by_one
     assert warned.startswith("**Each of 2 columns** gives the price away")
     at = click(at, "Leave out these 2 columns")
     assert features(at).value == ["VehPower"]
-
-
-@pytest.mark.variant
-def test_chosen_features_stay_chosen_when_another_role_changes() -> None:
-    frame = tariff().assign(rooms=np.arange(600) % 5, zone=["a", "b", "c"] * 200).drop(columns="ClaimNb")
-    # A missing cell prevents a stored data source, so that only the session knows what was chosen.
-    frame.loc[3, "DrivAge"] = np.nan
-    at = features(upload(csv(frame))).set_value(["VehPower", "zone"]).run()
-    for role, column, chosen in (
-        ("Exposure", "None: all rows have equal weight", ["VehPower", "zone"]),
-        ("Exposure", "Exposure", ["VehPower", "zone"]),
-        ("Existing prediction", "VehPower", ["zone"]),
-        ("Existing prediction", "None", ["VehPower", "zone"]),
-    ):
-        at = box(at, role).set_value(column).run()
-        assert features(at).value == chosen
-    at = box(at, "Target").set_value("VehPower").run()
-    assert "rooms" not in features(at).value, "left out by hand"

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairdash.errors import FairdashError
-from fairdash.runs.deletion import delete_made_from, keep_enforcing
-from fairdash.storage import LOCAL, log
+from fairdash.runs.deletion import delete_made_from
+from fairdash.storage import log
 from fairdash.ui import access, cached, widgets
 from fairdash.ui.tradeoff import run as run_page
-from tests.serving import until
-from tests.test_owners import ANNE, BEN, make_for, upload_for
+from tests.test_owners import ANNE, BEN, make_for
 from tests.ui.conftest import open_page, words
 
 Become = Callable[[str], None]
@@ -81,16 +78,6 @@ def test_every_address_of_another_owner_is_reported_as_gone(annes: tuple, become
         assert said(open_page(name, **unknown)) == foreign, (name, address)
 
 
-def test_home_and_the_data_page_list_only_data_of_the_current_user(annes: tuple, become: Become) -> None:
-    def listed() -> list[bool]:
-        data = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
-        return ["secret" in said(each) for each in (open_page("home"), data)]
-
-    assert listed() == [True, True]
-    become(BEN)
-    assert listed() == [False, False]
-
-
 def test_downloads_are_created_for_their_owner_and_logged(annes: tuple, become: Become) -> None:
     source, run, *_ = annes
     at = open_page("tradeoff", run=run.id)
@@ -120,9 +107,7 @@ def test_a_visitor_who_is_not_signed_in_sees_only_the_sign_in_page(annes: tuple,
         assert "secret" not in said(at)
 
 
-def test_a_request_without_the_user_header_is_refused_with_an_explanation(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_request_without_the_user_header_is_refused_with_an_explanation(monkeypatch):
     monkeypatch.setenv(access.USER_HEADER, "X-Forwarded-User")
     at = open_page("home")
     assert "does not identify you" in said(at)
@@ -137,24 +122,3 @@ def test_owner_ids_are_hashes_that_differ_by_user_name_and_issuer() -> None:
     for nobody in (None, "", " ", 3):
         with pytest.raises(access.NotSignedInError):
             access._id_of("header", nobody)
-
-
-def test_an_idle_server_drops_deleted_data_from_memory() -> None:
-    source = upload_for(LOCAL)
-    cached.dataset_of(source)
-
-    def is_forgotten() -> bool:
-        try:
-            cached._load(source)
-        except FairdashError:
-            return True
-        return False
-
-    assert not is_forgotten()
-    end = keep_enforcing(seconds=0.05, then=cached.forget_what_was_deleted)
-    elsewhere = f"from fairdash.runs.deletion import delete_made_from; delete_made_from('{source.sha256}')"
-    try:
-        subprocess.run([sys.executable, "-c", elsewhere], check=True)
-        until(is_forgotten)
-    finally:
-        end()

@@ -31,13 +31,10 @@ def test_the_counts_on_the_paper_page_match_the_committed_results():
     assert reached == found.reached
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("census_county", "all 12 values of the paper's Fair HGR NN are below the noise floor"),
-        ("motor_all", "HGR_NN of 0.361 here and of 0.201 in the paper"),
-    ],
-)
+@pytest.mark.parametrize(("name", "reason"), [
+    ("census_county", "all 12 values of the paper's Fair HGR NN are below the noise floor"),
+    ("motor_all", "HGR_NN of 0.361 here and of 0.201 in the paper"),
+])  # fmt: skip
 def test_results_not_comparable_with_the_paper_are_shown_with_the_reason_and_not_counted(name, reason):
     at = open_page("paper", data=name)
     said = at.markdown[2].value

@@ -6,12 +6,10 @@ import io
 import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairdash.__main__ import main
@@ -53,9 +51,7 @@ def in_document(document: bytes, table: Table) -> bool:
     return any(texts[k : k + len(cells)] == cells for k in range(len(texts)))
 
 
-def test_page_command_line_report_and_csv_give_the_same_text_for_an_audit(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_page_command_line_report_and_csv_give_the_same_text_for_an_audit(tmp_path, capsys):
     audit = asked(uploaded(policies()), 1, 5)
     result = audit.read_result()
     sentence, table = result.answers[0].text, verdicts_of(result)

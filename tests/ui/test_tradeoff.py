@@ -325,9 +325,7 @@ def crossed_run(light_runs):
     return made
 
 
-def test_the_trade_off_page_offers_each_sensitive_attribute_their_crossing_and_all_jointly(
-    crossed_run,
-):
+def test_the_trade_off_page_offers_each_sensitive_attribute_their_crossing_and_all_jointly(crossed_run):
     result = crossed_run.read_result()
     views = ["age", "sex", "age × sex", TOGETHER]
     assert list(views_of(result.sensitive, result.frames[result.objective])) == views

@@ -34,7 +34,7 @@ from fairdash.views.figures.front import front_without_marks, runs_front_figure,
 from fairdash.views.figures.groups import profile_figure, spread_figure, transfers_figure
 from fairdash.views.figures.labels import _NEAR, HEIGHT, WIDTHS, Label, placed, shares
 from fairdash.views.figures.parts import dots, plain
-from fairdash.views.figures.theme import DARK, LIGHT, escaped, new_figure, theme_of
+from fairdash.views.figures.theme import DARK, LIGHT, new_figure, theme_of
 from tests.evaluation.test_assessment import _assessed
 from tests.ui.conftest import numbers
 from tests.views.figures.rows import rows_of
@@ -154,20 +154,15 @@ def test_the_error_axis_of_the_front_fits_the_models_and_shows_distant_baselines
     assert (noise.x, noise.y) == (0.05, 30.0)
 
 
-def test_training_curves_of_several_stacks_are_averaged_into_one_line():
+def test_training_curves_average_the_stacks_of_the_method_in_training():
     stack = {"method": "hgr_nn", "lam": 1.0, "epoch": [1, 2], "mse": [1.0, 0.5], "dependence": None}
     curves = pd.concat(map(pd.DataFrame, (stack, stack | {"mse": [0.8, 0.7]})), ignore_index=True)
     (line,) = training_curves_figure(curves, "mse", theme=LIGHT).data
     assert (numbers(line.x).tolist(), numbers(line.y).tolist()) == ([1, 2], [0.9, 0.6])
     assert len(training_curves_figure(curves, "dependence", theme=LIGHT).data) == 1
-
-
-def test_the_curves_of_several_methods_show_the_one_in_training():
-    rows = [(method, lam, 1, 0.5, 0.3) for method in ("hgr_nn", "pearson") for lam in (1, 2)]
-    curves = pd.DataFrame(rows, columns=["method", "lam", "epoch", "mse", "dependence"])
-    curves.loc[curves["method"] == "pearson", "mse"] = 0.9
-    figure = training_curves_figure(curves, "mse", theme=LIGHT)
-    assert [list(line.y) for line in figure.data] == [[0.9], [0.9]]
+    later = pd.concat([curves, curves.assign(method="pearson", mse=0.9)])
+    figure = training_curves_figure(later, "mse", theme=LIGHT)
+    assert [list(line.y) for line in figure.data] == [[0.9, 0.9]]
     assert METHODS["pearson"].title in figure.layout.title.subtitle.text
 
 
@@ -353,20 +348,6 @@ def test_both_panels_show_one_path_and_mark_the_same_model(both):
         assert (chosen.x[0], chosen.y[0]) == (own["hgr_kde"].iloc[1], own["mse"].iloc[1])
     assert {trace.xaxis for trace in figure.data} == {"x", "x2"}
     assert [shape.x1 for shape in figure.layout.shapes] == pytest.approx([0.15, 0.20])
-
-
-def test_names_in_figures_are_escaped_except_for_quotes():
-    # plotly shows the entities of quotes as they are written.
-    assert escaped("\"a\" & 'b' <c>") == "\"a\" &amp; 'b' &lt;c&gt;"
-
-
-def test_names_in_comparison_figures_never_become_html(moved, spreads, both):
-    names = NAMES | {"sensitive": EVIL, "subtitle": EVIL}
-    assert_names_are_text(transfers_figure(moved, unit=EVIL, theme=LIGHT, **names))
-    assert_names_are_text(spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names))
-    assert_names_are_text(
-        objectives_figure(tidied(both), chosen_lam=1, error_title=EVIL, subtitle=EVIL, **OF_HGR)
-    )
 
 
 def assert_names_are_text(figure):

@@ -45,14 +45,11 @@ def test_points_are_found_by_their_names(run):
     assert parse_comparison(run, lam=float(f"{between:g}")).b.lam == between
 
 
-@pytest.mark.parametrize(
-    ("named", "said"),
-    [
-        ({"lam": 3.99}, "λ = 3.99"), ({"method": "mine"}, "mine"), ({"against": "hgr_nn"}, "not a weight"),
-        ({"against": "hgr_nn:7"}, "λ = 7"), ({"measure": "pearson"}, "pearson"), ({"objective": "x"}, "x"),
-        ({"sensitive": "x"}, "x"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("named", "said"), [
+    ({"lam": 3.99}, "λ = 3.99"), ({"method": "mine"}, "mine"), ({"against": "hgr_nn"}, "not a weight"),
+    ({"against": "hgr_nn:7"}, "λ = 7"), ({"measure": "pearson"}, "pearson"), ({"objective": "x"}, "x"),
+    ({"sensitive": "x"}, "x"),
+])  # fmt: skip
 def test_unknown_models_and_measures_are_refused_with_the_available_ones(run, named, said):
     with pytest.raises(OptionError, match=said):
         parse_comparison(run, **named)
@@ -94,25 +91,22 @@ def figures(**stops: Any) -> pd.DataFrame:
     return rows_of(pd.DataFrame({"method": "hgr_spline", **stops}), "hgr_spline")
 
 
-def test_the_front_opens_at_a_trained_lambda_in_the_middle_third_before_a_closer_blend():
-    found = figures(lam=[0, 1, 1.4, 2, 4], share=[0, 0, 0.5, 0, 0], hgr_spline=[0.9, 0.8, 0.5, 0.4, 0.1])
-    assert opening(found) == 2
-
-
-def test_the_front_opens_at_a_blend_if_no_trained_model_has_dependence_in_the_middle_third():
-    found = figures(lam=[0, 1, 1.4, 2, 4], share=[0, 0, 0.5, 0, 0], hgr_spline=[0.9, 0.88, 0.6, 0.12, 0.1])
-    assert opening(found) == 1.4
+@pytest.mark.every_case
+@pytest.mark.parametrize(("dependence", "expected"), [
+    ([0.9, 0.8, 0.5, 0.4, 0.1], 2),
+    ([0.9, 0.88, 0.6, 0.12, 0.1], 1.4),  # no trained model is there, so a blend
+    ([0.08, 0.05, 0.03, 0.02, 0.01], 2), ([], 2),
+])  # fmt: skip
+def test_the_front_opens_in_the_middle_third_of_dependence_or_else_of_lambda(dependence, expected):
+    stops = {"lam": [0, 1, 1.4, 2, 4], "share": [0, 0, 0.5, 0, 0]}
+    found = figures(**{name: each[: len(dependence)] for name, each in stops.items()}, hgr_spline=dependence)
+    assert opening(found) == expected
 
 
 def test_other_methods_and_row_order_do_not_change_where_the_front_opens():
     found = figures(lam=[4, 2, 1, 0], share=0, hgr_spline=[0.1, 0.4, 0.8, 0.9])
     other = found.assign(method="hgr_nn", value=[0.1, 0.1, 0.5, 0.9])
     assert opening(pd.concat([other, found], ignore_index=True)) == 2
-
-
-@pytest.mark.parametrize("rows", [[], [0.08, 0.05, 0.02, 0.01]], ids=["no validation rows", "no dependence"])
-def test_the_front_opens_at_the_middle_trained_lambda_without_validation_rows_or_dependence(rows):
-    assert opening(figures(lam=[0, 1, 2, 4][: len(rows)], share=0, hgr_spline=rows)) == 2
 
 
 @pytest.fixture
@@ -125,12 +119,11 @@ def compared(result: SweepResult, plan: Sweep | None = None, source=SOURCE) -> C
     return ComparedRun(letter="A", title="a", data=source.to_json(), result=planned)
 
 
-def test_equal_runs_differ_in_nothing(result: SweepResult) -> None:
-    assert (differences([compared(result)] * 2), remarks([compared(result)] * 2)) == ("", [])
-
-
-def test_comparing_runs_names_their_differences(result: SweepResult) -> None:
+def test_comparing_runs_names_their_differences_and_remarks_on_other_data_and_splits(result):
     first = compared(result)
+    assert (differences([first, first]), remarks([first, first])) == ("", [])
+    elsewhere = replace(SOURCE, options={"n": 300})
+    assert len(remarks([first, compared(result, replace(PLAN, n_splits=3), elsewhere)])) == 2
     residuals = replace(result.sweep, objective="equalized_residuals")
     other = replace(result, target_name="Price", sweep=residuals)
     said = differences([first, compared(other)])
@@ -139,12 +132,6 @@ def test_comparing_runs_names_their_differences(result: SweepResult) -> None:
     assert "loss (“squared_error”, “poisson”)" in differences([first, compared(result, plan)])
     sensitive = result.sensitive.rename(columns={result.sensitive.columns[0]: "Sex"})
     assert "sensitive columns" in differences([first, compared(replace(result, sensitive=sensitive))])
-
-
-def test_comparing_runs_remarks_on_different_data_and_splits(result: SweepResult) -> None:
-    other = replace(SOURCE, options={"n": 300})
-    said = remarks([compared(result), compared(result, replace(PLAN, n_splits=3), other)])
-    assert len(said) == 2
 
 
 def test_the_table_of_compared_runs_has_every_trained_model_once(result: SweepResult) -> None:
