@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairdash.errors import Fix, OptionError
-from fairdash.jobs.steps import at_once, from_files, to_files, within
+from fairdash.jobs.steps import from_files, run_directly, to_files, within
 from fairdash.lab.scene import Scene
 from fairdash.storage import bundle
 from fairdash.storage.bundle import SEAL, BundleError, changed, hashes_of, pack, sealing, unpack
@@ -159,10 +159,10 @@ def test_values_that_cannot_be_stored_exactly_are_refused(value):
 def test_nested_parts_of_a_job_get_path_like_names():
     asked = []
 
-    def unit(name, compute):
+    def run_step(name, compute):
         asked.append(name)
         return compute()
 
-    found = within(within(unit, "train"), "hgr_nn")("20", lambda: {"epoch": 20})
-    assert found == {"epoch": 20} == at_once("20", lambda: {"epoch": 20})
+    found = within(within(run_step, "train"), "hgr_nn")("20", lambda: {"epoch": 20})
+    assert found == {"epoch": 20} == run_directly("20", lambda: {"epoch": 20})
     assert asked == ["train/hgr_nn/20"]

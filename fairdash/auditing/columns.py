@@ -297,8 +297,9 @@ def units_in_words(numbers: Mapping[str, Array], weight: Array, columns: Columns
     sentence = f"{UNITS}: “{columns.outcome}” is {_in_per_cent(paid / held)} of “{columns.price}”."
     if price.max() <= _MAX_LOG and _LOWEST <= (of_exp := paid / float(mass @ np.exp(price))) <= _HIGHEST:
         return [
-            f"{sentence} The outcome is {_in_per_cent(of_exp)} of exp(“{columns.price}”), so the price seems to be a "
-            "logarithm. Audit the exponential of the price, or choose the link “log” for a model."
+            f"{sentence} The outcome is {_in_per_cent(of_exp)} of exp(“{columns.price}”), so the price "
+            "seems to be a logarithm. Audit the exponential of the price, or choose the link “log” for a "
+            "model."
         ]
     if paid < held and (_are_counts(cost) or _are_counts(cost * weight)):
         return [

@@ -108,8 +108,8 @@ def carry_out(place: str, part: str) -> int:
         return status
     if isinstance(job, Run):
         _wait_for_preview(job)
-    unit = Checkpoints(job.units, check=StopCheck(job.folder))
-    while (status := runs.work_at(job, runs.WORK[type(job)], unit=unit)) == 0:
+    run_step = Checkpoints(job.units, check=StopCheck(job.folder))
+    while (status := runs.work_at(job, runs.WORK[type(job)], run_step=run_step)) == 0:
         if job.status_if_over is not None:
             break
         # Another process still runs this job; this worker waits, to continue the job if that process dies.

@@ -27,7 +27,7 @@ from fairdash.dependence.omnibus_functions import Side
 from fairdash.evaluation.crossed_cells import products_of
 from fairdash.evaluation.figures import ERRORS, FIGURES, FLOOR_Q95, VALUE, VERDICT, Cell, tidy, untidy
 from fairdash.evaluation.verdict import ALPHA, Nulls, add_verdicts, part_permutations
-from fairdash.jobs.steps import Found, Unit, at_once, independent
+from fairdash.jobs.steps import Found, StepRunner, independent, run_directly
 from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.settings import OBJECTIVES
@@ -81,7 +81,7 @@ def assess_predictions(
     random_state: int = 0,
     parts: Collection[str] = ("train", "validation", "test"),
     progress: Callable[[float], None] | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> pd.DataFrame:
     """Assess the accuracy and dependence of K models on the rows of every part of a split.
 
@@ -109,8 +109,8 @@ def assess_predictions(
         Names of the parts to assess, if a split has them.
     progress
         Function that is called with the completed share, 0 to 1.
-    unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`), with one step for each split number.
+    run_step
+        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`), with one step for each split number.
 
     Returns
     -------
@@ -165,12 +165,12 @@ def assess_predictions(
     nulls: dict[tuple[int, str], Nulls] = {}
 
     def step(j: int) -> Found:
-        figures = unit(str(j), partial(figures_of, j))
+        figures = run_step(str(j), partial(figures_of, j))
         if progress is not None:
             progress((j + 1) / len(splits))
         return figures
 
-    by_split = independent(unit, {str(j): partial(step, j) for j in range(len(splits))})
+    by_split = independent(run_step, {str(j): partial(step, j) for j in range(len(splits))})
     places = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
     for j, part in places:
         of_cells = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}

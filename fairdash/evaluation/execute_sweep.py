@@ -24,7 +24,7 @@ from fairdash.evaluation.assess import (
 from fairdash.evaluation.result import ReferenceResult, SweepResult, gain_of_standard
 from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve
 from fairdash.evaluation.work import piloted_method, work_of_plan
-from fairdash.jobs.steps import Branch, Found, Unit, at_once, gather, independent, reused, within
+from fairdash.jobs.steps import Branch, Found, StepRunner, gather, independent, reused, run_directly, within
 from fairdash.tariff.path import MAX_FITTED_ROWS
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, repaired_prices, tariffs_of_plan
 from fairdash.training.baselines import LINEAR, TREES, train_baselines
@@ -66,7 +66,7 @@ def execute_sweep(
     share: float = 1.0,
     progress: Progress = lambda *_: None,
     on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> SweepResult:
     """Execute the plan of a sweep, and return its result.
 
@@ -89,9 +89,8 @@ def execute_sweep(
     on_curve
         Function that is called with the values of every epoch; see
         :class:`fairdash.training.sweep.SweepProgress`.
-    unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`). Each step takes a few seconds on a small
-        table. A run that resumes from stored steps gives the same result as an uninterrupted run.
+    run_step
+        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`), of a few seconds each on a small table.
     """
     rows, n_rows, fingerprint = None, dataset.n_rows, dataset.fingerprint
     if share < 1:
@@ -109,7 +108,7 @@ def execute_sweep(
     with_references = references and not is_preview and _has_references(dataset)
     work = work_of_plan(dataset, plan, n_permutations, is_preview=is_preview, references=with_references)
     parts = _Parts(
-        dataset, plan, measures, is_preview=is_preview, progress=progress, done=work.done, unit=unit
+        dataset, plan, measures, is_preview=is_preview, progress=progress, done=work.done, run_step=run_step
     )
     require_varied_target(dataset.target, parts.splits)
     undefined = [
@@ -142,7 +141,9 @@ def execute_sweep(
     def train() -> TrainedModels:
         settled, confirms = planned.result(), not is_preview
         if of_tariffs:
-            return fit_path(dataset, settled, parts.splits, confirms=confirms, on_step=on_step, unit=unit)
+            return fit_path(
+                dataset, settled, parts.splits, confirms=confirms, on_step=on_step, run_step=run_step
+            )
         return train_sweep(
             dataset,
             settled,
@@ -150,16 +151,16 @@ def execute_sweep(
             confirms=confirms,
             brief=is_preview,
             progress=on_training,
-            unit=unit,
+            run_step=run_step,
         )
 
-    # The steps are the plan with its weights λ, the models, the baselines, the assessments and the
-    # references. Models trained for one objective are assessed under both.
+    # Models trained for one objective are assessed under both.
     of_tariffs, objectives = FAIR_TARIFF in plan.methods, _objectives(plan)
-    planned = Branch(unit, lambda: with_lams_found(dataset, plan, progress=on_pilot, unit=unit), "pilot")
-    models = Branch(unit, train, "tuning", "train", "set-aside", *(["tariffs"] if of_tariffs else []))
+    find_lams = partial(with_lams_found, dataset, plan, progress=on_pilot, run_step=run_step)
+    planned = Branch(run_step, find_lams, "pilot")
+    models = Branch(run_step, train, "tuning", "train", "set-aside", *(["tariffs"] if of_tariffs else []))
     beside = Branch(
-        unit, lambda: parts.baselines(planned.result), "baselines", *([] if of_tariffs else ["tariffs"])
+        run_step, lambda: parts.baselines(planned.result), "baselines", *([] if of_tariffs else ["tariffs"])
     )
 
     def assess(step: int, objective: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -170,11 +171,11 @@ def execute_sweep(
         count = 0 if is_preview else n_permutations
         return parts.assess_baselines(*beside.result(), objective=objective, n_permutations=count)
 
-    judged = [Branch(unit, partial(assess, *each), f"assess/{each[1]}") for each in enumerate(objectives)]
+    judged = [Branch(run_step, partial(assess, *each), f"assess/{each[1]}") for each in enumerate(objectives)]
     judged_beside = [
-        Branch(unit, partial(assess_beside, each), f"assess-baselines/{each}") for each in objectives
+        Branch(run_step, partial(assess_beside, each), f"assess-baselines/{each}") for each in objectives
     ]
-    with_s = Branch(unit, lambda: parts.references(parts=("test",)), "references", "assess/references")
+    with_s = Branch(run_step, lambda: parts.references(parts=("test",)), "references", "assess/references")
     gather(planned, models, beside, *judged, *judged_beside, *([with_s] if with_references else []))
     plan, trained = planned.result(), replace(models.result(), notes=(*models.result().notes, *undefined))
     frames, paths = (
@@ -229,12 +230,16 @@ def _objectives(plan: Sweep) -> list[str]:
 
 
 def with_lams_found(
-    dataset: Dataset, plan: Sweep, *, progress: Progress = lambda *_: None, unit: Unit = at_once
+    dataset: Dataset,
+    plan: Sweep,
+    *,
+    progress: Progress = lambda *_: None,
+    run_step: StepRunner = run_directly,
 ) -> Sweep:
     """Return the plan with its weights; if it requests a pilot, the pilot finds the same number of weights.
 
     The pilot uses the first fair method on the first split. If there is no dependence to remove, the plan
-    keeps its weights. `unit` stores the step as ``"pilot"``.
+    keeps its weights. `run_step` stores the step as ``"pilot"``.
     """
     method = piloted_method(plan)
     if method is None:
@@ -260,7 +265,7 @@ def with_lams_found(
         )
         return {"lams": np.array(plan.lams if lams is None else lams)}
 
-    return replace(plan, lams=tuple(unit("pilot", find)["lams"].tolist()))
+    return replace(plan, lams=tuple(run_step("pilot", find)["lams"].tolist()))
 
 
 class _Parts:
@@ -275,10 +280,10 @@ class _Parts:
         is_preview: bool = False,
         progress: Progress = lambda *_: None,
         done: Callable[..., float] = lambda *_: 0.0,
-        unit: Unit = at_once,
+        run_step: StepRunner = run_directly,
     ) -> None:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
-        self.progress, self.done, self.unit = progress, done, unit
+        self.progress, self.done, self.run_step = progress, done, run_step
         is_hasty = is_preview and FAIR_TARIFF in plan.methods
         #: Parts on which models are assessed. A preview of tariffs uses all rows, so it omits the training
         #: part to save time.
@@ -292,7 +297,7 @@ class _Parts:
 
     @cached_property
     def splits(self) -> tuple[Split, ...]:
-        return reused(self.unit, "splits", lambda: self.plan.splits(self.dataset))
+        return reused(self.run_step, "splits", lambda: self.plan.splits(self.dataset))
 
     def assess(self, members: pd.DataFrame, predictions: Array, **options: Any) -> pd.DataFrame:
         return assess_predictions(self.dataset, predictions, members, self.splits, **self._options, **options)
@@ -305,7 +310,7 @@ class _Parts:
         progress: Callable[[int, float], None] = lambda *_: None,
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return frame and path for one objective; `progress` gets 0 or 1 for these, and the share."""
-        unit = within(self.unit, f"assess/{objective}")
+        run_step = within(self.run_step, f"assess/{objective}")
         front = partial(
             self.assess,
             trained.members,
@@ -314,9 +319,9 @@ class _Parts:
             n_permutations=n_permutations,
             parts=self.parts,
             progress=partial(progress, 0),
-            unit=within(unit, "front"),
+            run_step=within(run_step, "front"),
         )
-        frame = Branch(unit, front, "front").result()
+        frame = Branch(run_step, front, "front").result()
         path = assess_curve(
             self.dataset,
             trained.predictions,
@@ -325,7 +330,7 @@ class _Parts:
             self.splits,
             objective=objective,
             progress=partial(progress, 1),
-            unit=within(unit, "path"),
+            run_step=within(run_step, "path"),
             **self._options,
         )
         return frame, path
@@ -334,23 +339,24 @@ class _Parts:
         self, members: pd.DataFrame, predictions: Array, *, objective: str, n_permutations: int
     ) -> pd.DataFrame:
         """Return the frame of the baselines for one objective: test rows, and validation rows of tariffs."""
-        unit = within(self.unit, f"assess-baselines/{objective}")
+        run_step = within(self.run_step, f"assess-baselines/{objective}")
 
         def of_all() -> pd.DataFrame:
             how: dict[str, Any] = {"parts": ("test",), "n_permutations": n_permutations}
-            return self.assess(members, predictions, objective=objective, unit=within(unit, "test"), **how)
+            steps = within(run_step, "test")
+            return self.assess(members, predictions, objective=objective, run_step=steps, **how)
 
         def of_tariffs() -> pd.DataFrame:
             # Validation rows select a tariff, as they select a network.
             how: dict[str, Any] = {"parts": ("validation",), "n_permutations": 0, "objective": objective}
             fitted = members[fair].reset_index(drop=True)
-            return self.assess(fitted, predictions[fair], unit=within(unit, "validation"), **how)
+            return self.assess(fitted, predictions[fair], run_step=within(run_step, "validation"), **how)
 
         fair = (members["method"] == FAIR_TARIFF).to_numpy()
         tasks = {"test": of_all}
         if fair.any() and all(len(split.validation) for split in self.splits):
             tasks["validation"] = of_tariffs
-        return pd.concat(independent(unit, tasks), ignore_index=True)
+        return pd.concat(independent(run_step, tasks), ignore_index=True)
 
     def baselines(self, find_plan: Callable[[], Sweep]) -> tuple[pd.DataFrame, Array]:
         """Return members and predictions of the baselines, and of requested tariffs, for `find_plan()`."""
@@ -363,7 +369,7 @@ class _Parts:
                 loss=plan.settings.loss_function,
                 random_state=plan.random_state,
                 leave_out=() if not self.is_preview else (LINEAR, TREES) if is_tariffs else (TREES,),
-                unit=self.unit,
+                run_step=self.run_step,
             )
 
         def tariffs() -> tuple[pd.DataFrame, Array]:
@@ -371,21 +377,21 @@ class _Parts:
             lams: Sequence[float] = plan.lams
             if plan.find_lams:
                 find = partial(lams_of_tariffs, self.dataset, plan, self.splits[0])
-                lams = self.unit("tariffs/pilot", lambda: {"lams": find()})["lams"].tolist()
+                lams = self.run_step("tariffs/pilot", lambda: {"lams": find()})["lams"].tolist()
             fitted = tariffs_of_plan(
                 self.dataset,
                 plan,
                 self.splits,
                 lams=tuple(dict.fromkeys((0.0, *lams))),
                 on_step=lambda share: self.progress("fitting tariffs", self.done("beside", share)),
-                unit=within(self.unit, "tariffs"),
+                run_step=within(self.run_step, "tariffs"),
             )
             return fitted.members, fitted.predictions
 
         tasks: dict[str, Callable[[], tuple[pd.DataFrame, Array]]] = {"baselines": trained}
         if not self.is_preview and not is_tariffs and plan.tariff:
             tasks["tariffs"] = tariffs
-        (members, predictions), *more = independent(self.unit, tasks)
+        (members, predictions), *more = independent(self.run_step, tasks)
         if not more:
             return members, predictions
         ((fitted, premiums),) = more
@@ -402,9 +408,9 @@ class _Parts:
             self.progress(doing, self.done("references", (third + share) / 3))
 
         on_step(0)
-        unit = within(self.unit, "references")
+        run_step = within(self.run_step, "references")
         trained = Branch(
-            unit,
+            run_step,
             lambda: train_references(
                 self.dataset,
                 self.splits,
@@ -413,12 +419,12 @@ class _Parts:
                 random_state=self.plan.random_state,
                 device=self.plan.device_for(self.dataset.n_rows).name,
                 on_step=partial(on_step, 0),
-                unit=unit,
+                run_step=run_step,
             ),
             "tuning", "base", "folds", "premium",
         )  # fmt: skip
         repaired = Branch(
-            unit,
+            run_step,
             lambda: repaired_prices(
                 self.dataset,
                 self.splits,
@@ -426,7 +432,7 @@ class _Parts:
                 strengths=strengths,
                 random_state=self.plan.random_state,
                 on_step=partial(on_step, 1),
-                unit=unit,
+                run_step=run_step,
             ),
             "repair",
         )
@@ -438,7 +444,7 @@ class _Parts:
             predictions,
             objective="demographic_parity",
             progress=partial(on_step, 2),
-            unit=within(self.unit, "assess/references"),
+            run_step=within(self.run_step, "assess/references"),
             **options,
         )
         return frame, predictions, members, price

@@ -72,7 +72,7 @@ def execute_in_parallel(
             on_curve(pd.read_parquet(io.BytesIO(files["curves.parquet"])))
 
     result = compute_steps(
-        lambda replay: execute_sweep(dataset, plan, unit=replay, **options),
+        lambda replay: execute_sweep(dataset, plan, run_step=replay, **options),
         folder,
         step=compute_step,
         executor=executor,
@@ -99,7 +99,7 @@ def compute_step(folder: str, name: str) -> tuple[str, float]:
     task.replay.target, task.replay.is_computing = name, False
     progress = StepProgress(task.replay)
     try:
-        execute_sweep(task.dataset, task.plan, unit=task.replay, progress=progress, **task.options)
+        execute_sweep(task.dataset, task.plan, run_step=task.replay, progress=progress, **task.options)
     except StepDone as done:
         return done.digest, progress.share
     except MissingSteps as missing:

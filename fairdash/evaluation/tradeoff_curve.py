@@ -34,7 +34,7 @@ from fairdash.evaluation.figures import (
     untidy,
 )
 from fairdash.evaluation.verdict import VERDICT_AT, Nulls, verdict_on
-from fairdash.jobs.steps import Found, Unit, at_once, independent
+from fairdash.jobs.steps import Found, StepRunner, independent, run_directly
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.methods import FAIR_TARIFF, ModelKey
 from fairdash.training.splits import Split
@@ -110,7 +110,7 @@ def assess_curve(
     measures: Sequence[str] = DEFAULT_MEASURES,
     random_state: int = 0,
     progress: Callable[[float], None] | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> pd.DataFrame:
     """Assess accuracy and dependence at every point, for each method, on validation and test rows.
 
@@ -121,8 +121,8 @@ def assess_curve(
         standard model.
     frame
         Result of :func:`fairdash.evaluation.assess_predictions` for these models.
-    unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`), with one step per method.
+    run_step
+        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`), with one step per method.
 
     Returns
     -------
@@ -182,12 +182,12 @@ def assess_curve(
         return {"way": tidy(path, cells, all_values)}
 
     def step(k: int) -> pd.DataFrame:
-        way: pd.DataFrame = unit(methods[k], partial(way_of, k, methods[k]))["way"]
+        way: pd.DataFrame = run_step(methods[k], partial(way_of, k, methods[k]))["way"]
         if progress is not None:
             progress((k + 1) / len(methods))
         return way
 
-    tables = independent(unit, {method: partial(step, k) for k, method in enumerate(methods)})
+    tables = independent(run_step, {method: partial(step, k) for k, method in enumerate(methods)})
     if not tables:
         stops = ["method", "lam", "low", "high", "share", "split", "part", "diverged", "n"]
         return tidy(pd.DataFrame(columns=stops), cells, values[:0])

@@ -1,6 +1,6 @@
 """Steps of a long job, with results that can be stored, reloaded and computed by other processes.
 
-A job is one program that asks its :class:`Unit` for the result of each of its steps. :func:`at_once`
+A job is one program that asks its :class:`StepRunner` for the result of each step. :func:`run_directly`
 computes it. :class:`Checkpoints` compute only results that are not stored yet: a killed job resumes after its
 last finished step. :class:`Replay` lets other processes compute them (:mod:`fairdash.jobs.parallel`) and
 raises :class:`MissingSteps` with the names of all that can be computed now.
@@ -42,7 +42,7 @@ log = logging.getLogger("fairdash.cli.worker")
 T = TypeVar("T")
 
 
-class Unit(Protocol):
+class StepRunner(Protocol):
     """Interface that returns the result of the step called `name`, from `compute` if it is not known yet.
 
     The names of a job's steps depend only on its plan and its data. A job asks for each step once, after the
@@ -54,32 +54,32 @@ class Unit(Protocol):
         ...
 
 
-def at_once(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: ARG001 (nothing is stored by it)
+def run_directly(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: ARG001 (nothing is stored by it)
     """Compute every step, and store nothing."""
     return compute()
 
 
 @dataclass(frozen=True)
 class _Within:
-    unit: Unit
+    run_step: StepRunner
     part: str
 
     def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        return self.unit(f"{self.part}/{name}", compute)
+        return self.run_step(f"{self.part}/{name}", compute)
 
 
-def within(unit: Unit, part: str) -> Unit:
+def within(run_step: StepRunner, part: str) -> StepRunner:
     """Return the steps of a part of a job: ``"<part>/<name>"`` in the checkpoints."""
-    return _Within(unit, part)
+    return _Within(run_step, part)
 
 
-def _root_of(unit: Unit) -> tuple[Unit, str]:
+def _root_of(run_step: StepRunner) -> tuple[StepRunner, str]:
     """Steps of the whole job, and the prefix of the names of this part."""
     prefix = ""
-    while isinstance(unit, _Within):
-        prefix = f"{unit.part}/{prefix}"
-        unit = unit.unit
-    return unit, prefix
+    while isinstance(run_step, _Within):
+        prefix = f"{run_step.part}/{prefix}"
+        run_step = run_step.run_step
+    return run_step, prefix
 
 
 class MissingSteps(BaseException):
@@ -105,7 +105,7 @@ class Branch(Generic[T]):
 
     Parameters
     ----------
-    unit
+    run_step
         The job's steps.
     task
         Function that computes the result, which must not be changed afterwards.
@@ -115,10 +115,12 @@ class Branch(Generic[T]):
         Whether the result stays in memory when the job is run again.
     """
 
-    def __init__(self, unit: Unit, task: Callable[[], T], *parts: str, is_kept: bool = True) -> None:
+    def __init__(
+        self, run_step: StepRunner, task: Callable[[], T], *parts: str, is_kept: bool = True
+    ) -> None:
         self._task, self._is_kept = task, is_kept
-        unit, prefix = _root_of(unit)
-        self._replay = unit if isinstance(unit, Replay) else None
+        run_step, prefix = _root_of(run_step)
+        self._replay = run_step if isinstance(run_step, Replay) else None
         self._parts = tuple(f"{prefix}{part}" for part in parts)
         self._results: list[T] = []
         self._missing: MissingSteps | None = None
@@ -162,23 +164,23 @@ def gather(*branches: Branch[Any]) -> list[Any]:
     return results
 
 
-def reused(unit: Unit, name: str, make: Callable[[], T]) -> T:
+def reused(run_step: StepRunner, name: str, make: Callable[[], T]) -> T:
     """Return the object cached under this name for this part of the job, or create it.
 
     For each name, the object of the last part is kept while the job's program is run again.
     """
-    unit, prefix = _root_of(unit)
-    if not isinstance(unit, Replay):
+    run_step, prefix = _root_of(run_step)
+    if not isinstance(run_step, Replay):
         return make()
-    if name not in unit.made or unit.made[name][0] != prefix:
-        unit.made[name] = prefix, make()
-    result: T = unit.made[name][1]
+    if name not in run_step.made or run_step.made[name][0] != prefix:
+        run_step.made[name] = prefix, make()
+    result: T = run_step.made[name][1]
     return result
 
 
-def independent(unit: Unit, tasks: Mapping[str, Callable[[], T]]) -> list[T]:
+def independent(run_step: StepRunner, tasks: Mapping[str, Callable[[], T]]) -> list[T]:
     """Return the results of tasks that don't need each other, by the first part of their steps' names."""
-    return gather(*(Branch(unit, task, name, is_kept=False) for name, task in tasks.items()))
+    return gather(*(Branch(run_step, task, name, is_kept=False) for name, task in tasks.items()))
 
 
 class Checkpoints:

@@ -22,7 +22,7 @@ from fairdash.errors import Cancelled, FairdashError, Problem, StorageError, tra
 from fairdash.jobs import queue
 from fairdash.jobs.cancellation import SECONDS_FOR_THE_LOCK, sign
 from fairdash.jobs.process import n_cores
-from fairdash.jobs.steps import Checkpoints, Unit, at_once
+from fairdash.jobs.steps import Checkpoints, StepRunner, run_directly
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
 from fairdash.runs.repairs import RepairJob
@@ -55,19 +55,21 @@ log = logging.getLogger("fairdash.cli.worker")
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
 
-#: Function that executes a job; a :data:`fairdash.jobs.steps.Unit` stores the results of its steps.
-Work: TypeAlias = "Callable[[SomeJob, JobContext, Unit], None]"
+#: Function that executes a job; a :data:`fairdash.jobs.steps.StepRunner` stores the results of its steps.
+Work: TypeAlias = "Callable[[SomeJob, JobContext, StepRunner], None]"
 
 
-def main(job_id: str, *, unit: Unit = at_once) -> int:
+def main(job_id: str, *, run_step: StepRunner = run_directly) -> int:
     """Execute the run, search, model or audit called `job_id`; the exit status is 0 if it succeeds."""
     job = open_job(job_id)
     if isinstance(job, Run) and job.available_result is None and job.spec.first is not None:
         work_at(job, preview, ends=False)
-    return work_at(job, WORK[type(job)], unit=unit)
+    return work_at(job, WORK[type(job)], run_step=run_step)
 
 
-def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bool = True) -> int:
+def work_at(
+    job: SomeJob, work: Work[SomeJob], *, run_step: StepRunner = run_directly, ends: bool = True
+) -> int:
     """Execute a job unless another process does, record how it ended, and return the exit status.
 
     Parameters
@@ -85,7 +87,7 @@ def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bo
                 # Started once more: what has ended stays as it is.
                 return 0
             sign(job.folder)
-            return _work(job, work, unit, JobContext(job, ends=ends))
+            return _work(job, work, run_step, JobContext(job, ends=ends))
     except Timeout:
         log.info("another process is at this %s", job.label)
         return 0
@@ -96,9 +98,9 @@ def open_job(job_id: str, *, owner: str | None = None) -> Job[Any]:
     return next((kind for kind in WORK if (kind.home() / job_id).is_dir()), Run)(job_id, owner=owner)
 
 
-def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, context: JobContext) -> int:
+def _work(job: SomeJob, work: Work[SomeJob], run_step: StepRunner, context: JobContext) -> int:
     try:
-        work(job, context, unit)
+        work(job, context, run_step)
         context.end(DONE)
         return 0
     except Cancelled:
@@ -122,7 +124,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, context: JobContext) ->
     return 1
 
 
-def preview(run: Run, context: JobContext, _: Unit) -> None:
+def preview(run: Run, context: JobContext, _: StepRunner) -> None:
     """Compute the preview of a run that begins with one."""
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.evaluation.work import slowness, work_of_plan
@@ -150,7 +152,7 @@ def preview(run: Run, context: JobContext, _: Unit) -> None:
     context.save(lambda: run.write_result(result, first=True))
 
 
-def _train(run: Run, context: JobContext, unit: Unit) -> None:
+def _train(run: Run, context: JobContext, run_step: StepRunner) -> None:
     from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.evaluation.parallel_sweep import execute_in_parallel
 
@@ -171,9 +173,9 @@ def _train(run: Run, context: JobContext, unit: Unit) -> None:
 
     dataset = spec.load()
     callbacks: dict[str, Any] = {"progress": progress, "on_curve": on_curve}
-    executor = executor_for(run, dataset) if isinstance(unit, Checkpoints) else None
+    executor = executor_for(run, dataset) if isinstance(run_step, Checkpoints) else None
     if executor is None:
-        result = execute_sweep(dataset, spec.plan, unit=unit, **callbacks)
+        result = execute_sweep(dataset, spec.plan, run_step=run_step, **callbacks)
     else:
         make, width = executor
         result = execute_in_parallel(dataset, spec.plan, run.units, executor=make, width=width, **callbacks)
@@ -181,7 +183,7 @@ def _train(run: Run, context: JobContext, unit: Unit) -> None:
     context.save(lambda: run.write_result(result))
 
 
-def _search(search: SearchJob, context: JobContext, unit: Unit) -> None:
+def _search(search: SearchJob, context: JobContext, run_step: StepRunner) -> None:
     """Search within the training rows of the first split: its test rows and those set aside take no part."""
     context.begin("reading the data")
     spec = search.spec
@@ -199,19 +201,19 @@ def _search(search: SearchJob, context: JobContext, unit: Unit) -> None:
         context.progress("cross-validating", share)
 
     if isinstance(plan, LamSearch):
-        result = search_lam(dataset, plan, rows=split.train, progress=progress, unit=unit)
+        result = search_lam(dataset, plan, rows=split.train, progress=progress, run_step=run_step)
     else:
-        result = search_settings(dataset, plan, rows=split.train, progress=progress, unit=unit)
+        result = search_settings(dataset, plan, rows=split.train, progress=progress, run_step=run_step)
     context.save(lambda: search.write_result(result))
 
 
-def _make(job: ModelJob | RepairJob, context: JobContext, _: Unit) -> None:
+def _make(job: ModelJob | RepairJob, context: JobContext, _: StepRunner) -> None:
     context.begin("reading the data")
     files = job.files(progress=context.progress)
     context.save(lambda: job.write_files(files))
 
 
-def _audit(audit: AuditJob, context: JobContext, _: Unit) -> None:
+def _audit(audit: AuditJob, context: JobContext, _: StepRunner) -> None:
     from fairdash.auditing.audit import carry_out
 
     context.begin("reading the data")
@@ -221,7 +223,7 @@ def _audit(audit: AuditJob, context: JobContext, _: Unit) -> None:
     context.save(lambda: audit.write_result(result))
 
 
-def _study(study: StudyJob, context: JobContext, _: Unit) -> None:
+def _study(study: StudyJob, context: JobContext, _: StepRunner) -> None:
     written: dict[str, int] = {}
     for step in study.spec.carry_out():
         context.progress(step.doing, step.fraction)

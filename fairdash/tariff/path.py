@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.jobs.steps import Found, Unit, at_once, independent, within
+from fairdash.jobs.steps import Found, StepRunner, independent, run_directly, within
 from fairdash.tables.columns import clean_features
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
@@ -58,7 +58,7 @@ def fit_tariffs(
     random_state: int = 0,
     shrink: bool = False,
     on_step: Callable[[float], None] | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> TrainedModels:
     """Fit a tariff for every λ to the training rows of every split; no tariff uses a sensitive column.
 
@@ -79,7 +79,7 @@ def fit_tariffs(
         has no validation rows, instead of using the value in `options`; see :func:`choose_alpha`.
     on_step
         Function that is called repeatedly with the completed share, 0 to 1; an exception stops the fits.
-    unit
+    run_step
         Provider of step results; the step ``"tariffs/<split>"`` fits the tariffs of a split.
 
     Returns
@@ -109,7 +109,7 @@ def fit_tariffs(
     y = dataset.target.to_numpy(dtype=float)
     s = dataset.sensitive.to_numpy(dtype=float)
     weight = None if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
-    unit = within(unit, "tariffs")
+    run_step = within(run_step, "tariffs")
     steps: dict[str, Callable[[], Found]] = {}
     for j, split in enumerate(splits):
 
@@ -146,12 +146,12 @@ def fit_tariffs(
         def fitted_to(
             j: int = j, of_split: Callable[[], Found] = of_split, step: Callable[[float], None] = step
         ) -> Found:
-            result = unit(str(j), of_split)
+            result = run_step(str(j), of_split)
             step(1.0)
             return result
 
         steps[str(j)] = fitted_to
-    results = independent(unit, steps)
+    results = independent(run_step, steps)
     members = [
         pd.DataFrame(
             {

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.jobs.steps import Found, Unit, at_once, independent, within
+from fairdash.jobs.steps import Found, StepRunner, independent, run_directly, within
 from fairdash.tables.columns import clean_features
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.fit import FitOptions
@@ -44,7 +44,7 @@ def tariffs_of_plan(
     *,
     lams: Sequence[float],
     on_step: Callable[[float], None] | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> TrainedModels:
     """Fit the tariffs of a plan at these weights, for the front of the plan's run."""
     return fit_tariffs(
@@ -55,7 +55,7 @@ def tariffs_of_plan(
         random_state=plan.random_state,
         shrink=True,
         on_step=on_step,
-        unit=unit,
+        run_step=run_step,
     )
 
 
@@ -71,17 +71,17 @@ def fit_path(
     *,
     confirms: bool = True,
     on_step: Callable[[float], None] | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> TrainedModels:
     """Fit the models of a plan for a front of tariffs, with the GLM (λ = 0) as the standard model.
 
-    The argument `splits` contains the splits of the plan; `confirms` and `unit` are as in
+    The argument `splits` contains the splits of the plan; `confirms` and `run_step` are as in
     :func:`fairdash.training.sweep.train_sweep`.
     """
 
-    def fitted(splits: Sequence[Split], unit: Unit) -> TrainedModels:
+    def fitted(splits: Sequence[Split], run_step: StepRunner) -> TrainedModels:
         lams = (0.0, *plan.lams)
-        found = tariffs_of_plan(dataset, plan, splits, lams=lams, on_step=on_step, unit=unit)
+        found = tariffs_of_plan(dataset, plan, splits, lams=lams, on_step=on_step, run_step=run_step)
         is_glm = np.arange(len(found.members)) % len(lams) == 0
         order = np.argsort(~is_glm, kind="stable")
         if plan.methods[0] != STANDARD:
@@ -94,11 +94,11 @@ def fit_path(
         return replace(found, members=members, predictions=predictions, notes=notes if n_unfinished else ())
 
     check_groups(dataset)
-    trained, aside, holdout = fitted(splits, unit), plan.set_aside(dataset), None
+    trained, aside, holdout = fitted(splits, run_step), plan.set_aside(dataset), None
     if len(aside):
         if confirms:
             open_rows = Split(np.setdiff1d(np.arange(dataset.n_rows), aside), aside[:0])
-            fit_of_rest = fitted((open_rows,), within(unit, "set-aside"))
+            fit_of_rest = fitted((open_rows,), within(run_step, "set-aside"))
             found, premiums = fit_of_rest.members, fit_of_rest.predictions
             holdout = SetAside.of(dataset, aside, members=found, predictions=premiums)
         trained.predictions[:, aside] = np.nan
@@ -117,7 +117,7 @@ def repaired_prices(
     strengths: Sequence[float] = DEFAULT_STRENGTHS,
     random_state: int = 0,
     on_step: Callable[[float], None] = lambda _: None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
     """Fit trees to each split's training rows, and repair their predictions for every sensitive attribute.
 
@@ -128,7 +128,7 @@ def repaired_prices(
     on_step
         Function that is called with the completed share, 0 to 1, before and after each split; an exception
         stops the fits.
-    unit
+    run_step
         Provider of step results; the step ``"repair/<split>"`` repairs the prices of a split.
 
     Returns
@@ -174,9 +174,10 @@ def repaired_prices(
         on_step((number + 1) / len(splits))
         return {method: (1 - t) * price + t * full for method, full in by_method.items()}
 
-    unit = within(unit, "repair")
+    run_step = within(run_step, "repair")
     by_split = independent(
-        unit, {str(j): partial(unit, str(j), partial(of_split, split, j)) for j, split in enumerate(splits)}
+        run_step,
+        {str(j): partial(run_step, str(j), partial(of_split, split, j)) for j, split in enumerate(splits)},
     )
     members, predictions = [], []
     for j, prices in enumerate(by_split):

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.jobs.steps import Found, Unit, at_once, independent, within
+from fairdash.jobs.steps import Found, StepRunner, independent, run_directly, within
 from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.losses import Loss
 from fairdash.training.splits import Split, require_varied_target, with_held_out
@@ -57,7 +57,7 @@ def train_baselines(
     loss: Loss,
     random_state: int = 0,
     leave_out: Collection[str] = (),
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
     """Fit every baseline to the training rows of each split, without sensitive columns.
 
@@ -72,8 +72,8 @@ def train_baselines(
     leave_out
         Ids of :data:`BASELINES` to omit. Trees take about a second for several thousand rows and minutes for
         a million rows.
-    unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`), with steps named ``"baselines/<number of
+    run_step
+        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`), with steps named ``"baselines/<number of
         the split>"``.
 
     Returns
@@ -85,9 +85,10 @@ def train_baselines(
     """
     members, predictions = [], []
     of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, leave_out=leave_out)
-    unit = within(unit, "baselines")
+    run_step = within(run_step, "baselines")
     by_split = independent(
-        unit, {str(j): partial(unit, str(j), partial(of_split, split)) for j, split in enumerate(splits)}
+        run_step,
+        {str(j): partial(run_step, str(j), partial(of_split, split)) for j, split in enumerate(splits)},
     )
     for j, predicted in enumerate(by_split):
         # Stored baselines may be in a different order.

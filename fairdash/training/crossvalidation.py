@@ -22,7 +22,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY, independence_floor, measure_many
 from fairdash.dependence.grouping import MIN_GROUPS
 from fairdash.errors import OptionError
-from fairdash.jobs.steps import Found, Unit, at_once
+from fairdash.jobs.steps import Found, StepRunner, run_directly
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import STANDARD
 from fairdash.training.models import TrainedModels, held_out_losses, train_models
@@ -93,7 +93,7 @@ def cross_validate(
     device: str,
     for_refit: bool = False,
     progress: Callable[[float], None] | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> OutOfFold:
     """Train every candidate without one fold at a time, and predict the rows of this fold.
 
@@ -111,7 +111,7 @@ def cross_validate(
     progress
         Function that is called with the completed share, 0 to 1, and may raise
         :class:`fairdash.errors.Cancelled`.
-    unit
+    run_step
         Same meaning as in :func:`fairdash.training.models.train_models`.
     """
     held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
@@ -135,7 +135,7 @@ def cross_validate(
         random_state=random_state,
         device=resolve_device(device, seconds=n_folds * seconds_of(candidates, dataset.n_rows)),
         progress=None if progress is None else lambda at: progress(at.fraction),
-        unit=unit,
+        run_step=run_step,
     )
     predictions = np.empty((len(candidates), dataset.n_rows))
     loss = np.full((len(candidates), n_folds), np.nan)
@@ -201,13 +201,13 @@ def dependence_of(
     measure: str,
     random_state: int,
     n_permutations: int | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
     name: str = "",
 ) -> Dependence:
     """Measure the dependence of K models' predictions (K, n) on some `rows`, with independence floors.
 
     A model with NaN predictions gets NaN. The floors use `n_permutations` permutations; None uses the number
-    from :func:`permutations_of`. `unit` stores the result as ``"dependence/<name>"``.
+    from :func:`permutations_of`. `run_step` stores the result as ``"dependence/<name>"``.
     """
 
     def find() -> Found:
@@ -241,7 +241,7 @@ def dependence_of(
         of_each[:, is_defined] = figures[largest, :, np.arange(len(u))].T
         return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
 
-    return Dependence(**unit(f"dependence/{name}", find))
+    return Dependence(**run_step(f"dependence/{name}", find))
 
 
 def dependence_out_of_fold(
@@ -251,14 +251,14 @@ def dependence_out_of_fold(
     objective: str,
     measure: str,
     random_state: int,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> tuple[Dependence, NDArray[np.bool_]]:
     """Measure candidates on the pooled held-out predictions of all folds, corrected for the bias of pooling.
 
     The pooled folds have enough rows for a low floor. However, nearly constant models of different folds may
     depend on the sensitive column in different ways that cancel. The excess is therefore also measured within
     each fold. If the mean excess over the folds is larger by more than two of its standard errors, this mean
-    replaces the pooled excess. `unit` stores each measurement.
+    replaces the pooled excess. `run_step` stores each measurement.
 
     Returns
     -------
@@ -275,7 +275,7 @@ def dependence_out_of_fold(
         objective=objective,
         measure=measure,
         random_state=random_state,
-        unit=unit,
+        run_step=run_step,
     )
     together = of(np.arange(dataset.n_rows), name="together")
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
@@ -363,7 +363,7 @@ def tune(
     device: Device,
     networks: bool = False,
     progress: OnProgress | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> tuple[pd.DataFrame, TrainedModels]:
     """Compare the candidate weight decays on the validation rows of each split, all in one stack.
 
@@ -380,7 +380,7 @@ def tune(
         Whether to return the selected models as networks as well.
     progress
         Function that is called after every step and may raise :class:`fairdash.errors.Cancelled`.
-    unit
+    run_step
         Same meaning as in :func:`fairdash.training.models.train_models`.
 
     Returns
@@ -409,7 +409,7 @@ def tune(
         device=device,
         networks=networks,
         progress=progress,
-        unit=unit,
+        run_step=run_step,
     )
     losses = held_out_losses(dataset, [parts[model.split] for model in models], trained.predictions, settings)
     frame = pd.DataFrame(

@@ -18,7 +18,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import Checks, OptionError
 from fairdash.jobs import steps as units
-from fairdash.jobs.steps import Unit, at_once
+from fairdash.jobs.steps import StepRunner, run_directly
 from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
     cross_validate,
@@ -193,7 +193,7 @@ def search_lam(
     *,
     rows: NDArray[np.int64] | None = None,
     progress: Callable[[float], None] | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> SearchResult:
     """Find the weight that meets the target of `plan`, by cross-validation within `rows`.
 
@@ -231,8 +231,8 @@ def search_lam(
     progress
         Function that is called with the completed share, 0 to 1, and may raise
         :class:`fairdash.errors.Cancelled`.
-    unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are ``"pilot"`` if weights are
+    run_step
+        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`). The steps are ``"pilot"`` if weights are
         to be found, the steps under ``"weights/"`` and, in a second round, the steps under ``"finer/"``.
 
     Raises
@@ -244,7 +244,7 @@ def search_lam(
     started = time.monotonic()
     within = rows_of(dataset, rows)
     if plan.find_lams:
-        plan = replace(plan, lams=tuple(unit("pilot", partial(_pilot, within, plan))["lams"].tolist()))
+        plan = replace(plan, lams=tuple(run_step("pilot", partial(_pilot, within, plan))["lams"].tolist()))
     lams = sorted({float(lam) for lam in plan.lams if lam > 0})
     share = len(lams) / (len(lams) + plan.refine)
 
@@ -252,13 +252,13 @@ def search_lam(
         return None if progress is None else lambda done: progress(before + width * done)
 
     frame, notes, device = _cross_validated(
-        within, plan, [0.0, *lams], progress=part(0.0, share), unit=units.within(unit, "weights")
+        within, plan, [0.0, *lams], progress=part(0.0, share), run_step=units.within(run_step, "weights")
     )
     lam, reached, words = choose_lam(frame, plan)
     finer = _between(frame, plan, lam, reached=reached)
     if finer:
         more, more_notes, _ = _cross_validated(
-            within, plan, finer, progress=part(share, 1 - share), unit=units.within(unit, "finer")
+            within, plan, finer, progress=part(share, 1 - share), run_step=units.within(run_step, "finer")
         )
         frame = pd.concat([frame, more], ignore_index=True).sort_values("lam", ignore_index=True)
         notes = tuple(dict.fromkeys([*notes, *more_notes]))
@@ -398,7 +398,7 @@ def _cross_validated(
     lams: Sequence[float],
     *,
     progress: Callable[[float], None] | None,
-    unit: Unit,
+    run_step: StepRunner,
 ) -> tuple[pd.DataFrame, tuple[str, ...], str]:
     """Cross-validate weights, and return one row per weight, the notes and the device used for training."""
     out_of_fold = cross_validate(
@@ -410,7 +410,7 @@ def _cross_validated(
         device=plan.device,
         for_refit=True,
         progress=None if progress is None else lambda share: progress(TRAINING_SHARE * share),
-        unit=unit,
+        run_step=run_step,
     )
     dependence, diluted = dependence_out_of_fold(
         dataset,
@@ -418,7 +418,7 @@ def _cross_validated(
         objective=plan.objective,
         measure=plan.measure,
         random_state=plan.random_state,
-        unit=unit,
+        run_step=run_step,
     )
     frame = pd.DataFrame(
         {

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.jobs.steps import Found, Unit, at_once, independent, reused, within
+from fairdash.jobs.steps import Found, StepRunner, independent, reused, run_directly, within
 from fairdash.training.device import (
     Device,
     too_little_memory,
@@ -105,7 +105,7 @@ def train_models(
     importance: bool = False,
     networks: bool = False,
     progress: OnProgress | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> TrainedModels:
     """Train every model on the training rows of its split.
 
@@ -125,8 +125,8 @@ def train_models(
     progress
         Function that is called after every step and every epoch, and may raise
         :class:`fairdash.errors.Cancelled`.
-    unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`) for the division into stacks and for
+    run_step
+        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`) for the division into stacks and for
         every leg.
 
     Raises
@@ -143,7 +143,7 @@ def train_models(
     _check(dataset, splits, models)
     require_varied_target(dataset.target, splits)
     trainer = reused(
-        unit,
+        run_step,
         "trainer",
         lambda: StackTrainer(
             dataset,
@@ -156,7 +156,7 @@ def train_models(
         ),
     )
     # The number of models that fit on a device depends on its other work, so the stacks are determined once.
-    ends = unit("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
+    ends = run_step("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
     # The longest stacks start first, so that parallel processes finish at about the same time.
     stacks = sorted(
         itertools.pairwise([0, *ends]), key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True
@@ -168,7 +168,9 @@ def train_models(
 
     def train_all(stacks: Sequence[tuple[int, int]], *, are_halves: bool = False) -> None:
         names = {f"{models[start].method}/{start}-{end - 1}": (start, end) for start, end in stacks}
-        independent(unit, {name: partial(train, name, *stack, are_halves) for name, stack in names.items()})
+        independent(
+            run_step, {name: partial(train, name, *stack, are_halves) for name, stack in names.items()}
+        )
 
     def train(name: str, start: int, end: int, is_half: bool) -> None:
         nonlocal done, halved
@@ -182,7 +184,7 @@ def train_models(
             total=work_of(models),
             device=device.name,
         )
-        result, of_stack = train_in_legs(trainer, stack, report, within(unit, name))
+        result, of_stack = train_in_legs(trainer, stack, report, within(run_step, name))
         if result is not None:
             predictions[start:end] = result["predictions"]
             parts[start] = {name: value for name, value in result.items() if name != "predictions"}, of_stack

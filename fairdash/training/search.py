@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import Checks, OptionError
-from fairdash.jobs.steps import Unit, at_once
+from fairdash.jobs.steps import StepRunner, run_directly
 from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
     Dependence,
@@ -182,7 +182,7 @@ def search_settings(
     *,
     rows: NDArray[np.int64] | None = None,
     progress: Callable[[float], None] | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> SearchResult:
     """Compare the candidates of `plan` by cross-validation within `rows`.
 
@@ -212,8 +212,8 @@ def search_settings(
     progress
         Function that is called with the completed share, 0 to 1, and may raise
         :class:`fairdash.errors.Cancelled`.
-    unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`) for every leg of the training, and for
+    run_step
+        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`) for every leg of the training, and for
         the dependence in each fold.
 
     Raises
@@ -234,7 +234,7 @@ def search_settings(
         random_state=plan.random_state,
         device=plan.device,
         progress=None if progress is None else lambda share: progress(TRAINING_SHARE * share),
-        unit=unit,
+        run_step=run_step,
     )
     if out_of_fold.diverged.all():
         raise OptionError.of("Every candidate diverged", "Try smaller learning rates.", column="lr")
@@ -247,7 +247,7 @@ def search_settings(
             objective=plan.objective,
             measure=measure,
             random_state=plan.random_state,
-            unit=unit,
+            run_step=run_step,
             name=str(fold),
         )
         by_fold.append(dependence)

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.jobs.steps import Found, Unit
+from fairdash.jobs.steps import Found, StepRunner
 from fairdash.training.device import (
     OutOfMemoryError,
     StackMemory,
@@ -213,7 +213,7 @@ def _key_of(model: StackedModel) -> _Key:
 
 
 def train_in_legs(
-    trainer: StackTrainer, stack: Sequence[StackedModel], report: StackReporter, unit: Unit
+    trainer: StackTrainer, stack: Sequence[StackedModel], report: StackReporter, run_step: StepRunner
 ) -> tuple[Found | None, list[pd.DataFrame]]:
     """Return the result of :meth:`StackTrainer.train`, or None if a stack does not fit, and the curves."""
     n_epochs, legs = stack[0].settings.n_epochs, _legs(trainer, stack)
@@ -221,7 +221,7 @@ def train_in_legs(
     curves: list[pd.DataFrame] = []
     for leg in range(1, legs + 1):
         until = round(n_epochs * leg / legs)
-        result = unit(str(until), partial(_leg, trainer, stack, report, result, until))
+        result = run_step(str(until), partial(_leg, trainer, stack, report, result, until))
         if not result["fits"]:
             return None, []
         is_over = "predictions" in result

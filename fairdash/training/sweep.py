@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
-from fairdash.jobs.steps import Unit, at_once, independent, reused, within
+from fairdash.jobs.steps import StepRunner, independent, reused, run_directly, within
 from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import (
     LAMS,
@@ -313,7 +313,7 @@ def train_sweep(
     confirms: bool = True,
     brief: bool = False,
     progress: OnProgress | None = None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> TrainedModels:
     """Train every model of `sweep` on `dataset`; errors as in :func:`fairdash.training.models.train_models`.
 
@@ -331,14 +331,14 @@ def train_sweep(
     progress
         Function that is called after every step and every epoch, and may raise
         :class:`fairdash.errors.Cancelled`.
-    unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are under ``"tuning/"``,
+    run_step
+        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`). The steps are under ``"tuning/"``,
         ``"train/"`` and ``"set-aside/"``.
     """
     report: OnProgress = (lambda _: None) if progress is None else progress
     device = sweep.device_for(dataset.n_rows)
     check_groups(dataset)
-    splits = reused(unit, "splits", lambda: sweep.splits(dataset))
+    splits = reused(run_step, "splits", lambda: sweep.splits(dataset))
     tuning, settings, standard = None, None, None
     if sweep.tune:
         tuning, standard = tune(
@@ -348,10 +348,10 @@ def train_sweep(
             random_state=sweep.random_state,
             device=device,
             progress=lambda at: report(replace(at, phase="tuning", curve=None)),
-            unit=within(unit, "tuning"),
+            run_step=within(run_step, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
-    aside = reused(unit, "set aside", lambda: sweep.set_aside(dataset))
+    aside = reused(run_step, "set aside", lambda: sweep.set_aside(dataset))
     trains_more = confirms and trains_for_set_aside(sweep, dataset.n_rows)
     # Training on all other rows takes about as long as training one split.
     share = sweep.n_splits / (sweep.n_splits + 1) if trains_more else 1.0
@@ -369,7 +369,7 @@ def train_sweep(
             device=device,
             importance=importance,
             progress=lambda at: report(replace(at, fraction=share * at.fraction)),
-            unit=within(unit, "train"),
+            run_step=within(run_step, "train"),
         )
 
     def predict_set_aside() -> SetAside:
@@ -379,14 +379,14 @@ def train_sweep(
             aside,
             device,
             lambda at: report(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
-            within(unit, "set-aside"),
+            within(run_step, "set-aside"),
         )
 
     # The two tasks are independent, so they may run at the same time.
     tasks: dict[str, Callable[[], Any]] = {"train": train}
     if trains_more:
         tasks["set-aside"] = predict_set_aside
-    trained, *more = independent(unit, tasks)
+    trained, *more = independent(run_step, tasks)
     holdout = more[0] if more else None
     if standard is not None and len(to_train) < len(models):
         trained = with_standard(trained, standard, [model.method == STANDARD for model in models])
@@ -425,7 +425,7 @@ def _predict_set_aside(
     rows: NDArray[np.int64],
     device: Device,
     progress: OnProgress,
-    unit: Unit,
+    run_step: StepRunner,
 ) -> SetAside:
     """Train one model per method and λ on all other rows, and predict the holdout rows."""
     split = Split(np.setdiff1d(np.arange(dataset.n_rows), rows), rows[:0])
@@ -439,6 +439,6 @@ def _predict_set_aside(
         random_state=sweep.random_state,
         device=device,
         progress=progress,
-        unit=unit,
+        run_step=run_step,
     )
     return SetAside.of(dataset, rows, members=trained.members, predictions=trained.predictions)

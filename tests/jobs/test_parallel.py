@@ -238,7 +238,7 @@ def test_no_step_begins_after_a_stop_request(tmp_path: Path) -> None:
         Checkpoints(tmp_path, check=stopped)("train/0", lambda: pytest.fail("begun"))
 
 
-def program(unit, computed):
+def program(run_step, computed):
     """Two chains of three steps, and a sum of both: what a chain has found is added up step by step."""
 
     def step(name, before):
@@ -246,21 +246,21 @@ def program(unit, computed):
         return {"value": before + 1}
 
     def chain(name):
-        own, value = within(unit, name), 0
+        own, value = within(run_step, name), 0
         for k in range(3):
             value = own(str(k), lambda k=k, value=value: step(f"{name}/{k}", value))["value"]
         return value
 
     def both():
-        return sum(independent(unit, {"a": lambda: chain("a"), "b": lambda: chain("b")}))
+        return sum(independent(run_step, {"a": lambda: chain("a"), "b": lambda: chain("b")}))
 
     def after():
         value = chains.result()
-        return unit("total", lambda: step("total", value))["value"]
+        return run_step("total", lambda: step("total", value))["value"]
 
-    chains = Branch(unit, both, "a", "b")
-    beside = Branch(unit, lambda: unit("beside", lambda: step("beside", 10))["value"], "beside")
-    total = Branch(unit, after, "total")
+    chains = Branch(run_step, both, "a", "b")
+    beside = Branch(run_step, lambda: run_step("beside", lambda: step("beside", 10))["value"], "beside")
+    total = Branch(run_step, after, "total")
     return sum(gather(chains, beside, total))
 
 

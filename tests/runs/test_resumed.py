@@ -19,9 +19,9 @@ from tests.tiers import few
 ADVERSARY = {"methods": ("standard", "hgr_nn"), "n_splits": 1, "validation_share": 0.2, "tune": True}
 RUN = replace(PLAN, **ADVERSARY, settings=replace(PLAN.settings, dropout=0.1, patience=2, n_epochs=8))
 JOBS = {
-    "run": lambda dataset, unit: execute_sweep(dataset, RUN, unit=unit),
-    "settings": lambda dataset, unit: search_settings(dataset, SETTINGS, unit=unit),
-    "lam": lambda dataset, unit: search_lam(dataset, replace(LAM, refine=2), unit=unit),
+    "run": lambda dataset, run_step: execute_sweep(dataset, RUN, run_step=run_step),
+    "settings": lambda dataset, run_step: search_settings(dataset, SETTINGS, run_step=run_step),
+    "lam": lambda dataset, run_step: search_lam(dataset, replace(LAM, refine=2), run_step=run_step),
 }
 
 
@@ -99,10 +99,10 @@ def test_an_interrupted_job_resumes_without_recomputing_finished_steps(job, data
 
 
 def test_curves_and_progress_of_finished_steps_are_reported_at_once(dataset):
-    def carry_out(unit):
+    def carry_out(run_step):
         shares, curves = [], []
         told = {"progress": lambda _, share: shares.append(share), "on_curve": curves.append}
-        result = execute_sweep(dataset, RUN, unit=unit, references=False, importance=False, **told)
+        result = execute_sweep(dataset, RUN, run_step=run_step, references=False, importance=False, **told)
         pd.testing.assert_frame_equal(pd.concat(curves, ignore_index=True), result.curves, check_exact=True)
         return result.curves, shares
 
@@ -131,9 +131,9 @@ def test_a_resumed_run_does_not_retry_a_model_stack_that_exceeded_memory(dataset
     plan = replace(PLAN, methods=("hgr_nn",))
     kept = Kept(ends_at=6)
     with pytest.raises(Cancelled):
-        execute_sweep(dataset, plan, is_preview=True, unit=kept)
+        execute_sweep(dataset, plan, is_preview=True, run_step=kept)
     assert tried[0] == 4
     tried.clear()
-    result = execute_sweep(dataset, plan, is_preview=True, unit=Kept(kept.files))
+    result = execute_sweep(dataset, plan, is_preview=True, run_step=Kept(kept.files))
     assert set(tried) == {2}
     assert any("halves" in note for note in result.notes)

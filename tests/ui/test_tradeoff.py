@@ -18,7 +18,7 @@ from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError
 from fairdash.evaluation import DEFAULT_MEASURE, knee, wide
 from fairdash.evaluation.crossed_cells import TOGETHER, views_of
-from fairdash.jobs.steps import at_once
+from fairdash.jobs.steps import run_directly
 from fairdash.runs import worker
 from fairdash.runs.comparison import parse_comparison
 from fairdash.runs.launch import cancel
@@ -203,7 +203,7 @@ def test_a_preview_starts_automatically_and_stays_usable_if_refinement_is_cancel
 def test_a_quicker_run_is_offered_in_place_of_a_long_one(monkeypatch):
     plan = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), n_splits=4)
     run = create_run(SOURCE, plan, first=preview_of(PLAN))
-    worker.preview(run, JobContext(run, ends=False), at_once)
+    worker.preview(run, JobContext(run, ends=False), run_directly)
     left = 600.0, 1200.0
     at_work = property(lambda _: RunStatus(state=RUNNING, doing="training", fraction=0.1, seconds_left=left))
     with monkeypatch.context() as patched:

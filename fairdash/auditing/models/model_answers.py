@@ -145,7 +145,10 @@ def compared(made: Array, given: pd.Series, name: str) -> str:
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         ratio = float(np.median(ours / wanted))
         for is_it, words in (
-            (alike(np.exp(ours)), "The model's price is the logarithm of this column: choose the link “log”."),
+            (
+                alike(np.exp(ours)),
+                "The model's price is the logarithm of this column: choose the link “log”.",
+            ),
             (
                 alike(np.log(ours)),
                 "The model's price is the exponential of this column: choose the link “identity”.",

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.jobs.steps import Branch, Found, Unit, at_once, gather, independent, within
+from fairdash.jobs.steps import Branch, Found, StepRunner, gather, independent, run_directly, within
 from fairdash.training.crossvalidation import settings_of_splits, tune
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES
@@ -43,7 +43,7 @@ def train_references(
     random_state: int = 0,
     device: str = "auto",
     on_step: Callable[[float], None] = lambda _: None,
-    unit: Unit = at_once,
+    run_step: StepRunner = run_directly,
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]:
     """Train the references on the training rows of each split.
 
@@ -59,8 +59,8 @@ def train_references(
     on_step
         Function that is called several times per second with the completed share, 0 to 1; an exception stops
         the training.
-    unit
-        Provider of step results (:class:`fairdash.jobs.steps.Unit`). The steps are under ``"tuning/"``,
+    run_step
+        Runner of steps (:class:`fairdash.jobs.steps.StepRunner`). The steps are under ``"tuning/"``,
         ``"base/"``, ``"folds/"`` and ``"premium/"``.
     dataset, splits, settings, strengths, random_state, device
         Same meaning as in :func:`fairdash.api.references`.
@@ -97,7 +97,7 @@ def train_references(
         device=where,
         networks=True,
         progress=lambda at: on_step(_BEGINS["base"] * at.fraction),
-        unit=within(unit, "tuning"),
+        run_step=within(run_step, "tuning"),
     )
     chosen = settings_of_splits(tuning, settings)
 
@@ -117,7 +117,7 @@ def train_references(
             device=where,
             networks=name == "base",
             progress=lambda at: on_step(begins + (ends - begins) * at.fraction),
-            unit=within(unit, name),
+            run_step=within(run_step, name),
         )
 
     def of_base() -> TrainedModels:
@@ -144,12 +144,12 @@ def train_references(
         return {"premium": discrimination_free_predictions(dataset, [splits[j]], predictors=[predictor])}
 
     def premiums() -> list[NDArray[np.float64]]:
-        steps = within(unit, "premium")
+        steps = within(run_step, "premium")
         tasks = {str(j): partial(steps, str(j), partial(premium_of, j)) for j in range(len(splits))}
         return [result["premium"] for result in independent(steps, tasks)]
 
-    base = Branch(unit, of_base, "base")
-    of_curves, of_premiums = Branch(unit, of_folds, "folds"), Branch(unit, premiums, "premium")
+    base = Branch(run_step, of_base, "base")
+    of_curves, of_premiums = Branch(run_step, of_folds, "folds"), Branch(run_step, premiums, "premium")
     curves, premium = gather(of_curves, of_premiums)
     curves, full = curves[:, :-1], curves[:, -1]
     members = [

@@ -50,9 +50,8 @@ def rows_that_would(comparison: Comparison) -> str:
         z = NormalDist().inv_cdf(1 - min(p, 0.999))
         # Tests use at most this number of rows, so the estimate takes no more into account.
         n_rows = round(n_rows * min(1.0, MAX_JUDGED_ROWS / len(result.splits[0].test)))
-    return (
-        f"{_rows_sentence(z, n_rows, what)} No curve is drawn, because the whole curve would be within the noise."
-    )
+    too_few = "No curve is drawn, because the whole curve would be within the noise."
+    return f"{_rows_sentence(z, n_rows, what)} {too_few}"
 
 
 def _rows_sentence(z: float, n_rows: int, what: str) -> str:
