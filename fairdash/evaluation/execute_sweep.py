@@ -199,7 +199,7 @@ def execute_sweep(
         price=with_s.result()[-1] if with_references else None,
         versions=versions(),
         baselines={each: branch.result() for each, branch in zip(objectives, judged_beside, strict=True)},
-        gain=gain_of_standard(dataset, plan, trained),
+        gain=gain_of_standard(dataset, trained, plan.settings.loss_function),
         evaluations={id: way for id in measures if (way := REGISTRY[id].recorded)},
         rows=rows,
         drawn_from=None if rows is None else n_rows,

@@ -235,7 +235,7 @@ class ReferenceResult:
         return wide(self.figures)
 
 
-def gain_of_standard(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
+def gain_of_standard(dataset: Dataset, trained: TrainedModels, loss: Loss) -> Gain | None:
     """Return the gain of the standard models that did not diverge over the average; None if all diverged."""
     members = trained.members
     standard = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
@@ -245,6 +245,6 @@ def gain_of_standard(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> G
         dataset.target.to_numpy(dtype=float),
         {int(members["split"].iloc[k]): trained.predictions[k] for k in standard},
         trained.splits,
-        loss=plan.settings.loss_function,
+        loss=loss,
         weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
     )
