@@ -100,8 +100,8 @@ data sets. {splits} The app shows the same results on its page â€œWhich method?â
 {best}
 
 The next tables give mean ranks by error, over the data sets and readings in which the standard network shows
-dependence. Rank 1 means the smallest error. Methods that do not reach a level in every split share the last
-ranks. Methods that need s for a price are left out of these ranks.
+dependence. Rank 1 means the smallest error. Methods that miss a level in at least one split are tied for the
+last ranks. Methods that need s for a price are left out of these ranks.
 
 On sets with one sensitive attribute:
 

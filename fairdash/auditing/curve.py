@@ -103,8 +103,8 @@ class Basis:
 
     def nearest(self, share: float) -> int:
         """Return the point within the range that is nearest to a share of the exposure."""
-        inner = np.array([each in ("curve", "level") for each in self.kind])
-        return int(np.argmin(np.where(inner, np.abs(self.share - share), np.inf)))
+        is_not_tail = np.array([each in ("curve", "level") for each in self.kind])
+        return int(np.argmin(np.where(is_not_tail, np.abs(self.share - share), np.inf)))
 
 
 def basis_of(table: AuditTable) -> Basis:
@@ -114,12 +114,12 @@ def basis_of(table: AuditTable) -> Basis:
     if table.classes:
         # A rare class is a class of its own and not the end of a range.
         low, high = s[0], s[-1]
-    inner = (s >= low) & (s <= high)
-    values = np.unique(s[inner])
+    is_not_tail = (s >= low) & (s <= high)
+    values = np.unique(s[is_not_tail])
     if len(values) <= MAX_LEVELS or table.classes:
-        core = _levels(table, inner, values)
+        core = _levels(table, is_not_tail, values)
     else:
-        core = _spline(s, weight, inner, knots=_knots(table.n_units))
+        core = _spline(s, weight, is_not_tail, knots=_knots(table.n_units))
     rows, points, penalty, at, kind, beyond = core
     steps = np.zeros_like(penalty)
     total = weight.sum()
@@ -176,22 +176,22 @@ def _knots(n: int) -> int:
 
 
 #: Rows, points, penalty, at, kind, and a function that continues the basis in a straight line.
-_Core = tuple[csr_matrix, Array, Array, Array, tuple[str, ...], Callable[[float], Array] | None]
+_CurveBasis = tuple[csr_matrix, Array, Array, Array, tuple[str, ...], Callable[[float], Array] | None]
 
 
-def _levels(table: AuditTable, inner: NDArray[np.bool_], values: Array) -> _Core:
+def _levels(table: AuditTable, is_not_tail: NDArray[np.bool_], values: Array) -> _CurveBasis:
     s = table.sensitive
-    code = np.searchsorted(values, s[inner])
-    counts = np.array([len(np.unique(table.units[inner][code == k])) for k in range(len(values))])
-    where = (np.flatnonzero(inner), code)
+    code = np.searchsorted(values, s[is_not_tail])
+    counts = np.array([len(np.unique(table.units[is_not_tail][code == k])) for k in range(len(values))])
+    where = (np.flatnonzero(is_not_tail), code)
     rows = csr_matrix((np.ones(len(code)), where), shape=(len(s), len(values)))
     shown = counts >= MIN_SHOWN
     points = np.eye(len(values))[shown]
     return rows, points, np.zeros((len(values),) * 2), values[shown], ("level",) * int(shown.sum()), None
 
 
-def _spline(s: Array, weight: Array, inner: NDArray[np.bool_], *, knots: int) -> _Core:
-    within, heavy = s[inner], weight[inner]
+def _spline(s: Array, weight: Array, is_not_tail: NDArray[np.bool_], *, knots: int) -> _CurveBasis:
+    within, heavy = s[is_not_tail], weight[is_not_tail]
     low, high = within[0], within[-1]
     # s in units of the range, so that the penalty does not depend on the unit of s.
     x = (within - low) / (high - low)
@@ -202,7 +202,7 @@ def _spline(s: Array, weight: Array, inner: NDArray[np.bool_], *, knots: int) ->
     values = csr_matrix(BSpline.design_matrix(x, full, _DEGREE))
     p = values.shape[1]
     # Rows outside the range, at the start and the end of the sorted s, have zeros here.
-    first = int(inner.argmax())
+    first = int(is_not_tail.argmax())
     starts = np.pad(values.indptr, (first, len(s) - len(x) - first), mode="edge")
     values = csr_matrix((values.data, values.indices, starts), (len(s), p))
     functions = BSpline(full, np.eye(p), _DEGREE)
@@ -428,11 +428,11 @@ def _rank_slope(values: Array, basis: Basis) -> Array:
     """Return the derivative of each point's value by its percentile, (J,): dM/dp for the curve M, (M(p) −
     T)/p for the mean T of the lower tail, and (T − M(p))/(1 − p) for the mean T of the upper tail."""
     slope = np.zeros(len(values))
-    inner = basis.is_curve
-    if inner.sum() < 3:
+    is_not_tail = basis.is_curve
+    if is_not_tail.sum() < 3:
         return slope
-    slope[inner] = np.gradient(values[inner], basis.share[inner])
-    low, high = values[inner][0], values[inner][-1]
+    slope[is_not_tail] = np.gradient(values[is_not_tail], basis.share[is_not_tail])
+    low, high = values[is_not_tail][0], values[is_not_tail][-1]
     for j, kind in enumerate(basis.kind):
         if kind == "below":
             slope[j] = (low - values[j]) / basis.ends[0]

@@ -312,11 +312,11 @@ def typical_gap(table: AuditTable, basis: Basis, curve: Curve) -> tuple[Estimate
     """
     predicted = predicted_out_of_fold(table.price, table, basis, lam=curve.lam)
     share = table.share
-    around = (table.price - table.mean_price) ** 2
-    total = float(share @ around)
+    squared_deviation = (table.price - table.mean_price) ** 2
+    total = float(share @ squared_deviation)
     if total <= 0:
         return Estimate.of(0.0, 0.0), Estimate.of(0.0, 0.0)
-    gained = around - (table.price - predicted) ** 2
+    gained = squared_deviation - (table.price - predicted) ** 2
     explained = float(share @ gained)
     # If π does not depend on s, the first-order term vanishes, and the noise of the fitted curve remains.
     second = 2 * curve.edf * (total * table.error(share) ** 2) ** 2

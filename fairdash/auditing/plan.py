@@ -69,7 +69,7 @@ class Columns:
     )
     probabilities: tuple[str, ...] = option(
         *((), "Probabilities of classes"),
-        "Probabilities of classes such as race, from another source. In each row they add up to 1.",
+        "Class probabilities from another source, for example of race. In each row they add up to 1.",
         word="probability",
     )
     known_class: str | None = option(
@@ -395,7 +395,7 @@ class AuditPlan:
         what = f"{primary.title} can't be the primary criterion without {question.needs}"
         hint = f"Name {question.needs}, or another criterion."
         checks.require(question.is_answerable(self.columns), "criterion", what, hint)
-        hint = f"Name numbers from 1 to {max(QUESTIONS)}, or “all”."
+        hint = f"Enter numbers from 1 to {max(QUESTIONS)}, or “all”."
         checks.require(set(self.questions) <= set(QUESTIONS), "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."
         checks.require(not self.written or _is_time(self.written), "written", "It is not a time", hint)

@@ -410,9 +410,9 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     for pair in zip(u[varying], v[varying], strict=True):
         counts = [len(np.unique(x, axis=0)) for x in pair]
         # A table with one weighted row per cell describes a distribution, not a sample.
-        is_whole = counts[0] * counts[1] <= len(pair[0])
+        has_few_cells = counts[0] * counts[1] <= len(pair[0])
         for name, x, distinct in zip("uv", pair, counts, strict=True):
-            if not is_whole and distinct > max(len(x) / _ROWS_A_VALUE, 2):
+            if not has_few_cells and distinct > max(len(x) / _ROWS_A_VALUE, 2):
                 what = (
                     f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
                     f"{len(x):,} rows; for a continuous one it would give 1 at any dependence"

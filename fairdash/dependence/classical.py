@@ -215,14 +215,14 @@ def _of_neighbours(u: Array, v: Array, k: int) -> float:
     # in one variable. For tied rows, the radius is 0, and equal rows are counted.
     reach = np.where(tied, 0.0, np.nextafter(radius, 0))
     if v.shape[1] == 1:
-        of_v = _within(v[:, 0], reach)
+        of_v = _neighbours_within(v[:, 0], reach)
     else:
         of_v = cKDTree(v).query_ball_point(v, reach * (1 - 1e-12), p=np.inf, return_length=True)
-    value = digamma(n) + np.mean(digamma(neighbours) - digamma(_within(u, reach)) - digamma(of_v))
+    value = digamma(n) + np.mean(digamma(neighbours) - digamma(_neighbours_within(u, reach)) - digamma(of_v))
     return max(float(value), 0.0)
 
 
-def _within(x: Array, reach: Array) -> Array:
+def _neighbours_within(x: Array, reach: Array) -> Array:
     ordered = np.sort(x)
     # Rounding may move a bound onto a value, so distances decide which rows count.
     low = np.searchsorted(ordered, x - reach * (1 - 1e-12), side="left")

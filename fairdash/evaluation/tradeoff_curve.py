@@ -223,7 +223,7 @@ class _BlendVerdicts:
         splits: Sequence[Split],
         shuffled: dict[tuple[int, int], Nulls] | None,
     ) -> None:
-        """Store the judge and `shuffled`, a cache of permuted values by model; None disables the verdicts."""
+        """Store `judge`, which gives verdicts, and `shuffled`, a cache of each model's permuted values."""
         self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
         self._of_stops: dict[tuple[Cell, float], list[NDArray[np.float64]]] = defaultdict(list)
 

@@ -47,12 +47,13 @@ POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 #: How often a worker asks again while the database is away.
 SECONDS_BETWEEN_TRIES = 1.0
 
-#: As DBOS calls them. What has another state is broken: its processes have died too often.
+#: DBOS's names of the states. An unfinished job in another state has failed: its processes died too often.
 WAITING, AT_WORK, STOPPED = "ENQUEUED", "PENDING", "CANCELLED"
 ACTIVE = WAITING, AT_WORK
 
-#: Where several machines work at one database, each worker has a row; on one machine a lock tells.
-#: One that was not heard of for so long is dead; it beats several times in this.
+#: Seconds without a heartbeat after which another machine's worker counts as dead. It sends several in
+#: this time.
+#: On one machine, a file lock shows whether the worker is alive.
 SECONDS_TO_LIVE = 15
 #: A machine that does not even refuse is not waited for longer.
 SECONDS_TO_CONNECT = 5

@@ -152,7 +152,7 @@ class JobContext:
         # The seconds before an interruption count.
         before = job.stored_status()
         self.started = time.monotonic() - before.seconds
-        #: Estimate of the time left at that share of the work, until the pace is known.
+        #: Estimated seconds left, and the share of the work done at that time; used until the pace is known.
         self.estimate, self.estimated_at = before.seconds_left, before.fraction
         self.fraction = 0.0
         #: When which share of the work was done, in the last minutes.

@@ -120,7 +120,7 @@ def _codes_at_end(cells: Floats, sign: int) -> dict[float | np.datetime64, int]:
     if sign < 0 and len(codes) > 1 and levels[codes].tolist() == list(range(len(codes), 0, -1)):
         # Consecutive negative numbers are values, for example on a bonus scale from -2 on.
         return {}
-    # Codes may be close to each other, but not to an ordinary value, so the smallest code is tested first.
+    # A code for missing values is far from all ordinary values, but may be near another code (98, 99).
     while codes:
         place = codes[-1]
         if counts[place] >= _MIN_ROWS and _is_far_from_others(levels[: place + 1], counts[: place + 1], sign):

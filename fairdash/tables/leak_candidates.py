@@ -61,8 +61,8 @@ _MAX_CANDIDATES = 4
 #: Maximum number of rows per group, for which a column may contain the target's average.
 MAX_IN_GROUP = 20
 _MIN_GROUPS = 30
-#: Minimum number of distinct averages. Counts have few possible averages, which must match exactly.
-_MIN_FRACTIONS = 6
+#: Minimum number of distinct group averages that match exactly: a few averages of counts match by chance.
+_MIN_DISTINCT_AVERAGES = 6
 #: Maximum distance between a column of averages and the target's group averages, as a share of the distance
 #: by chance.
 _TOO_CLOSE = 0.5
@@ -396,7 +396,7 @@ def _distance_from_averages(cells: Floats, y: Floats) -> float | None:
     """
     finite = np.isfinite(cells)
     codes, levels = pd.factorize(cells[finite])
-    if len(levels) < _MIN_FRACTIONS:
+    if len(levels) < _MIN_DISTINCT_AVERAGES:
         return None
     of = y[finite]
     size = np.bincount(codes).astype(float)
@@ -407,7 +407,7 @@ def _distance_from_averages(cells: Floats, y: Floats) -> float | None:
     small = (size >= 2) & ((size <= MAX_IN_GROUP) | fractions)
     varied = int((square[small] > 0).sum())
     few = varied < _MIN_GROUPS
-    if varied < (_MIN_FRACTIONS if fractions else _MIN_GROUPS):
+    if varied < (_MIN_DISTINCT_AVERAGES if fractions else _MIN_GROUPS):
         return None
     m, n, level = mean[small], size[small], np.asarray(levels, dtype=float)[small]
     if level.std() == 0:

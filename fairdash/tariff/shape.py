@@ -131,8 +131,8 @@ class Shape:
     def value_and_pull(self, beta: Array) -> tuple[Array, Array]:
         """Return β'Qβ + κ ‖min(Gβ, 0)‖², (...), of β (..., P + 1), and half its slope, (..., P + 1)."""
         violations = np.minimum(beta @ self.rises.T, 0.0)
-        pull = beta @ self.quadratic + self.force * violations @ self.rises
-        return (pull * beta).sum(axis=-1), pull
+        penalty_gradient = beta @ self.quadratic + self.force * violations @ self.rises
+        return (penalty_gradient * beta).sum(axis=-1), penalty_gradient
 
     def stiffness(self, beta: Array) -> Array:
         """Return the matrix κ G'G (P + 1, P + 1) of those steps that have the wrong sign at β (P + 1,)."""

@@ -409,7 +409,7 @@ def _digest(text: str, arrays: Mapping[str, NDArray[np.float64]]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Encode values that have no JSON form: NumPy's numbers and arrays, and a table's column names."""
+    """Encode values that JSON can't represent: NumPy numbers and arrays, and an index of column names."""
     if isinstance(value, (np.generic, np.ndarray, pd.Index)):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} can't be kept in a model's file")

@@ -52,7 +52,7 @@ _TITLES = {
     "dearest_curve": "Share of the highest prices along the attribute",
     "classes": "Average price of each class, and its difference from all others",
     "class_pairs": "Differences between two classes",
-    "class_probabilities": "Difference of each class from all others, from probabilities",
+    "class_probabilities": "Difference between each class and all others, estimated from class probabilities",
     "calibration_of_classes": "Probabilities of classes, compared with known classes",
     "crossed": "Average price in the cells of two attributes",
     "controlled_curve": "Average price among equals",

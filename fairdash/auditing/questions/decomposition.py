@@ -159,7 +159,7 @@ def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition
 
 
 def _same_point(basis: Basis, other: Basis, point: int) -> int:
-    """Return the point of a basis that corresponds to a point of the other half's basis."""
+    """Map a point of the basis fitted on one half of the rows to the same point in the other half's basis."""
     kind = other.kind[point]
     if kind in ("below", "above") and kind in basis.kind:
         return basis.kind.index(kind)

@@ -145,7 +145,7 @@ def _which_sheet(sheets: Collection[str], hidden: Collection[str], chosen: str) 
 
 
 def sheet_names(content: bytes) -> tuple[str, ...]:
-    """Return the sheet names in order, including hidden sheets; raise ReadingError if damaged."""
+    """Return the names of all sheets in order, hidden ones too; raise ReadingError if the file is damaged."""
     return tuple(_sheets(_parts(content))[0])
 
 

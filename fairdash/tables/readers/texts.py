@@ -98,7 +98,7 @@ def as_text(texts: pd.Series) -> pd.Series:
 
 
 class ArrowTexts:
-    """Distinct texts, stored and searched by pyarrow."""
+    """Set of distinct strings, stored and searched with pyarrow."""
 
     def __init__(self, texts: pa.Array) -> None:
         self._texts = texts

@@ -85,9 +85,9 @@ N_LEVELS = 1000
 _LEVELS = expit(np.linspace(-1, 1, N_LEVELS) * logit(1 - 1e-4))
 #: Distance in bandwidths at which the kernel ends, so that it does not mix distant groups of a discrete s.
 _REACH = 5.0
-#: Bandwidth for classes, relative to the share of the rarest class, which is the minimum distance between
-#: classes.
-_OF_CLASSES = 0.1
+#: Bandwidth along s if s has classes, relative to the share of the rarest class: on the scale of ranks, two
+#: classes are at least this share apart.
+_CLASS_BANDWIDTH = 0.1
 #: Ridge of the local slope, as a share of the kernel's mass, for nodes whose neighbours all have the same
 #: rank.
 _SLOPE_RIDGE = 1e-6
@@ -270,7 +270,7 @@ def fit_barycentre(
     values, which = np.unique(sensitive, return_inverse=True)
     of_values = np.bincount(which, weight)
     if classes:
-        bandwidth = _OF_CLASSES * float(of_values.min())
+        bandwidth = _CLASS_BANDWIDTH * float(of_values.min())
     elif bandwidth is None:
         bandwidth = 1.06 * math.sqrt(1 / 12) * float((weight**2).sum()) ** 0.2
     elif not 0 < bandwidth <= 1:

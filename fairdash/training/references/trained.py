@@ -140,7 +140,7 @@ def train_references(
 
     def premium_of(j: int) -> Found:
         on_step(_BEGINS["premium"] + (1 - _BEGINS["premium"]) * j / len(splits))
-        predictor = _predictor_of_s(base.result().networks[j], with_s)
+        predictor = _prediction_given_s(base.result().networks[j], with_s)
         return {"premium": discrimination_free_predictions(dataset, [splits[j]], predictors=[predictor])}
 
     def premiums() -> list[NDArray[np.float64]]:
@@ -192,7 +192,7 @@ def _as_feature(s: NDArray[np.float64], dataset: Dataset) -> NDArray[Any]:
     return np.array([f"class {code:.0f}" for code in s], dtype=object)
 
 
-def _predictor_of_s(network: Predictor, with_s: Dataset) -> SensitivePredictor:
+def _prediction_given_s(network: Predictor, with_s: Dataset) -> SensitivePredictor:
     """Return a network with s as its last feature as a function of these rows and any values of s."""
     name, encoder = with_s.features.columns[-1], network.encoder
     # The same rows are predicted for many values of s, so all other features are encoded once.

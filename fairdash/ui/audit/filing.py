@@ -26,7 +26,7 @@ KEY = Keys(__file__)
 def show_filing(result: AuditResult, audit: AuditJob | None) -> None:
     """Ask for a template and for the user's texts, which a stored audit stores, and offer the documents."""
     row = result.origin.get("model", {}).get("customer")
-    with st.expander("Document to file, with a rule’s headings"):
+    with st.expander("Document for filing, with the headings of a rule"):
         rule = TEMPLATES[
             st.selectbox(
                 "Template",

@@ -174,7 +174,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=traces.price_curve,
         ),
         "residual_curve": AuditFigure(
-            title="Average {outcome}, scaled to total {price}, minus {price}, by {sensitive}",
+            title="Average {outcome} (scaled to the total of {price}) minus {price}, by {sensitive}",
             subtitle=_BANDED,
             y="{outcome} minus {price}",
             alt=_A_LINE,

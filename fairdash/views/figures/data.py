@@ -82,9 +82,9 @@ def link_figure(
         Whether the averages are weighted by exposure, for the subtitle.
     """
     shown = some_rows(len(y))
-    across = _room(s, profile["s_mean"], 0.06)
-    up = _room(y, pd.concat([profile[each] for each in ("mean", "low", "high")]), 0.6)
-    beyond = float(np.mean((s < across[0]) | (s > across[1]) | (y < up[0]) | (y > up[1])))
+    x_range = _room(s, profile["s_mean"], 0.06)
+    y_range = _room(y, pd.concat([profile[each] for each in ("mean", "low", "high")]), 0.6)
+    beyond = float(np.mean((s < x_range[0]) | (s > x_range[1]) | (y < y_range[0]) | (y > y_range[1])))
     rows = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
     weighted = ", by exposure," if by_exposure else ""
     subtitle = f"group averages{weighted} with 95 % intervals; dots: {rows}"
@@ -105,7 +105,7 @@ def link_figure(
         hover=f"{escaped(sensitive)} %{{x:.4~g}}<br>average %{{y:.4~g}} (95 %: %{{customdata[1]:.4~g}} to "
         "%{customdata[2]:.4~g})<br>%{customdata[0]:.0f} rows",
     )
-    figure.update_xaxes(range=across).update_yaxes(range=up)
+    figure.update_xaxes(range=x_range).update_yaxes(range=y_range)
     return figure.add_traces([dots(s[shown], y[shown], name="rows", hover="", **look), averages])
 
 

@@ -41,7 +41,7 @@ def profile_figure(
     chosen_name, standard_name
         Labels of the two lines.
     by_value
-        Whether groups are at their average value of the sensitive attribute instead of their rank.
+        Whether to place each group at its average value of the sensitive attribute instead of at its rank.
     audited
         "prediction" or "residual".
     sensitive, level

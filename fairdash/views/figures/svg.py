@@ -84,7 +84,7 @@ def _turned_height(names: Sequence[str]) -> int:
 
 
 def _category_places(traces: Sequence[dict[str, Any]], layout: dict[str, Any]) -> dict[str, int]:
-    """Return the category names of a figure, from the top, if it has any, in plotly's order."""
+    """Return a figure's category names, if it has any, from top to bottom as plotly draws them."""
     names = [y for trace in traces for y in np.asarray(trace["y"], dtype=object) if isinstance(y, str)]
     if layout.get("yaxis", {}).get("type") == "category":
         names = [str(y) for trace in traces for y in np.asarray(trace["y"], dtype=object)]

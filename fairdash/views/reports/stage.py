@@ -33,9 +33,10 @@ class Stops:
     Parameters
     ----------
     points
-        Points at the stops; the standard model if the models next to a weight diverged.
+        Point at each stop of the slider; the standard model where the models at the neighbouring weights
+        diverged.
     lams
-        Weights λ of the points, as texts.
+        Weights λ of the points, as strings.
     mean, low, high
         Averages in groups of the sensitive column, and their 95 % intervals, (P, G) each.
     values, below
@@ -52,7 +53,7 @@ class Stops:
 
 
 def stops_of(comparison: Comparison) -> Stops:
-    """Return the values at all points of B's method, which do not depend on B's position."""
+    """Return the values at every point of B's method; these values do not depend on B's position."""
     method, front = comparison.b.method, comparison.front
     stored = set(front.test.loc[front.test["method"] == method, "lam"])
     stops = points_of_plan(comparison.plan, method)

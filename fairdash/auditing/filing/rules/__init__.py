@@ -1,4 +1,4 @@
-"""Rules on the fairness of prices: one file for each rule with a template, others.toml for the other rules.
+"""Rules on the fairness of prices: a file for each rule that has a template, others.toml for the rest.
 
 Each file states which parts of a rule we read, where and when, and quotes nothing. For a sentence about the
 audit, it contains the id of an ability in braces, so that the sentence always matches this version.
