@@ -22,7 +22,8 @@ from fairdash.runs.launch import cancel, start_run
 from fairdash.runs.state import DONE, RUNNING
 from fairdash.runs.store import create_run
 from tests.conftest import missing
-from tests.jobs.test_queues import LONGER, assert_equal, source, undisturbed, units
+from tests.jobs.test_queues import LONGER, source, undisturbed, units
+from tests.runs.test_resumed import assert_same
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 from tests.serving import until
 from tests.ui.conftest import open_page
@@ -141,7 +142,7 @@ def test_a_second_machine_finishes_the_job_of_one_that_dies(
     cancel(other)
     end(machines[mine[0]])
     assert wait(run).state == DONE
-    assert_equal(run.read_result(), undisturbed)
+    assert_same(run.read_result(), undisturbed)
 
 
 def at_steps() -> set[str]:
@@ -166,7 +167,7 @@ def test_all_machines_share_the_steps_of_a_run_and_a_dying_machine_loses_none(
     assert wait(run).state == DONE
     alone = create_run(table, plan)
     assert worker.main(alone.id) == 0
-    assert_equal(run.read_result(), alone.read_result())
+    assert_same(run.read_result(), alone.read_result())
     until(lambda: not queue.active(queue.STEPS))
 
 
@@ -188,7 +189,7 @@ def test_a_database_outage_neither_ends_a_run_nor_changes_the_result(
     time.sleep(SECONDS_AWAY)
     assert wait(run).state == DONE
     postgres.start()
-    assert_equal(run.read_result(), undisturbed)
+    assert_same(run.read_result(), undisturbed)
     # The process lives, and takes the next jobs.
     assert wait(waiting).state == DONE
     other = start_run(SOURCE, PLAN)

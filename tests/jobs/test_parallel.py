@@ -33,7 +33,8 @@ from fairdash.jobs.steps import (
 from fairdash.runs import worker
 from fairdash.runs.launch import cancel, start_run
 from fairdash.runs.state import CANCELLED, DONE
-from tests.jobs.test_queues import LONGER, assert_equal, source, undisturbed, units
+from tests.jobs.test_queues import LONGER, source, undisturbed, units
+from tests.runs.test_resumed import assert_same
 from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
 from tests.serving import until
 from tests.tiers import few
@@ -68,7 +69,7 @@ def test_a_sweep_gives_the_same_result_with_any_number_of_executor_threads(count
     with ThreadPoolExecutor(count) as executor:
         options = {"methods": LONGER.methods, "lams": LONGER.lams, "settings": LONGER.settings, "n_splits": 1}
         found = fd.sweep(dataset, executor=executor, **options)
-    assert_equal(found, fd.sweep(dataset, **options))
+    assert_same(found, fd.sweep(dataset, **options))
 
 
 def step(folder: str, name: str) -> tuple[str, float]:
@@ -171,7 +172,7 @@ def test_a_run_computed_by_several_processes_equals_a_run_of_a_single_process(
     kept = units(run)
     os.kill(min(children()), signal.SIGKILL)
     assert wait(run).state == DONE
-    assert_equal(run.read_result(), undisturbed)
+    assert_same(run.read_result(), undisturbed)
     curves = run.curves()
     assert not curves.empty
     assert not curves.duplicated(["method", "lam", "epoch"]).any()

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from fairdash.cli import worker as queue_worker
@@ -25,6 +24,7 @@ from fairdash.runs.listing import list_runs
 from fairdash.runs.state import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import data_folder, make_parents
+from tests.runs.test_resumed import assert_same
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 from tests.serving import until
 from tests.tiers import few
@@ -69,22 +69,6 @@ def kill(queue_name: str) -> None:
     until(lambda: not processes(queue_name) and not queue.is_locked(queue.lock_of(queue_name)))
 
 
-def assert_equal(one: SweepResult, other: SweepResult) -> None:
-    """Value by value, but for how long it took."""
-    assert np.array_equal(one.predictions, other.predictions)
-    pd.testing.assert_frame_equal(one.members, other.members, check_exact=True)
-    for name in ("frames", "paths", "baselines"):
-        mine, others = getattr(one, name), getattr(other, name)
-        assert mine.keys() == others.keys()
-        for each in mine:
-            pd.testing.assert_frame_equal(mine[each], others[each], check_exact=True)
-    for name in ("references", "importance", "tuning"):
-        mine, others = (pd.DataFrame(getattr(each, name)) for each in (one, other))
-        pd.testing.assert_frame_equal(mine, others, check_exact=True)
-    assert np.array_equal(one.price, other.price)
-    assert (one.gain, one.notes) == (other.gain, other.notes)
-
-
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
     with pytest.MonkeyPatch.context() as patch:
@@ -121,7 +105,7 @@ def test_a_run_whose_process_is_killed_gives_the_same_result_as_an_undisturbed_r
         kept = units(run)
         queue.ensure_workers()
     assert (wait(run).state, len(processes(queue.LONG))) == (DONE, 1)
-    assert_equal(run.read_result(), undisturbed)
+    assert_same(run.read_result(), undisturbed)
     until(lambda: not run.units.exists())
     curves = run.curves()
     assert not curves.duplicated(["method", "lam", "epoch"]).any()
@@ -155,7 +139,7 @@ def test_a_stopped_run_resumes_after_its_last_step(undisturbed: SweepResult) -> 
     assert wait(run).state == DONE
     assert not run.can_go_on
     until(lambda: (at := queue.state_of(run.id)) is not None and not at.is_active)
-    assert_equal(run.read_result(), undisturbed)
+    assert_same(run.read_result(), undisturbed)
 
 
 def test_runs_execute_one_at_a_time_and_previews_run_before_waiting_runs() -> None:
