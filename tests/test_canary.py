@@ -1,6 +1,5 @@
 """A planted personal value is in the data alone, not in messages, logs or files, and deletion reaches all of it."""
 
-import io
 import logging
 import os
 import shutil
@@ -8,8 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -37,7 +35,9 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 from fairdash.ui import cached
 from fairdash.utils.safe_csv import safe_csv
+from tests.runs.changed_archives import unpacked
 from tests.runs.test_runs import LAM, wait
+from tests.runs.test_runs_command import naming
 from tests.serving import until
 from tests.ui.conftest import calm, click, open_page
 from tests.ui.test_data_page import said, said_in_errors
@@ -97,8 +97,7 @@ def test_a_downloaded_model_contains_no_cell_values_except_text_levels(home: Pat
     source = upload(table())
     job = start_model(source, PLAN, run="0" * 12, method="hgr_nn", lam=1.0)
     assert (wait(job).state, files_with_canary(home)) == (DONE, {f"uploads/{source.sha256}.upload"})
-    with zipfile.ZipFile(job.folder / "result" / "bundle.zip") as bundle:
-        files = {name: bundle.read(name) for name in bundle.namelist()}
+    files = unpacked((job.folder / "result" / "bundle.zip").read_bytes())
     # Escaped as JSON has it; the README says so, and no other file may.
     assert b"CANARY" in files.pop("model.safetensors")
     assert "every value that occurs in the columns of text" in " ".join(files["README.txt"].decode().split())
@@ -123,7 +122,7 @@ def test_error_messages_name_the_code_location_and_quote_no_cell(home, caplog, m
 
     with monkeypatch.context() as patch:
         patch.setattr(UploadSource, "load", broken)
-        fails(source)
+        assert fails(source).rstrip(".").split()[-1] in caplog.text, "its number is told"
         study = Study(PROXIES, source=source.to_json(), sensitive="age")
         assert worker.main(create_study(study).id) == 1
     assert "ValueError" in caplog.text
@@ -160,8 +159,6 @@ def test_a_page_error_is_logged_without_personal_values(caplog: pytest.LogCaptur
     assert not holds_canary(caplog.text.encode())
 
 
-pytestmark = pytest.mark.usefixtures("light_runs")
-
 #: Goes on until it is stopped.
 ENDLESS = replace(PLAN, settings=replace(PLAN.settings, n_epochs=1_000_000))
 
@@ -184,17 +181,10 @@ def with_canary(home: Path) -> set[str]:
     for path in (path for path in home.rglob("*") if path.is_file()):
         content = path.read_bytes()
         if content.startswith(b"PK"):
-            with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                content = b"".join(map(archive.read, archive.namelist()))
+            content = b"".join(unpacked(content).values())
         if b"CANARY" in content or holds_canary(content):
             found.add(path.relative_to(home).parts[0])
     return found
-
-
-def naming(home: Path, digest: str) -> list[Path]:
-    """Files that name the file, by their own name or inside."""
-    files = [path for path in home.rglob("*") if path.is_file()]
-    return [path for path in files if digest in path.name or digest.encode() in path.read_bytes()]
 
 
 def make_everything(source: UploadSource) -> None:
@@ -275,6 +265,16 @@ def test_a_worker_that_starts_work_after_deletion_does_not_restore_the_run(home:
     assert not run.folder.exists()
 
 
+def looks(source: UploadSource, run: Run) -> list[Callable[[], object]]:
+    """All that a server keeps in memory of a file and a run."""
+    return [
+        lambda: cached.dataset_of(source), lambda: cached.summary_of(source),
+        lambda: cached.upload_of(source.sha256, source.name, source.reading),
+        lambda: cached.contents_of(source.sha256), lambda: cached.result_of(run),
+        lambda: cached.fronts_of(run, sensitive="age"),
+    ]  # fmt: skip
+
+
 def test_another_server_process_stops_showing_deleted_data() -> None:
     source = upload(table())
     run = create_run(source, PLAN)
@@ -285,14 +285,7 @@ def test_another_server_process_stops_showing_deleted_data() -> None:
     cached.contents_of(source.sha256)
     elsewhere = f"from fairdash.runs.deletion import delete_made_from; delete_made_from('{source.sha256}')"
     subprocess.run([sys.executable, "-c", elsewhere], check=True, env=os.environ)
-    for look in (
-        lambda: cached.dataset_of(source),
-        lambda: cached.summary_of(source),
-        lambda: cached.upload_of(source.sha256, source.name, source.reading),
-        lambda: cached.contents_of(source.sha256),
-        lambda: cached.result_of(run),
-        lambda: cached._load(source),
-    ):
+    for look in (*looks(source, run), lambda: cached._load(source)):
         with pytest.raises(FairdashError):
             look()
 

@@ -19,40 +19,34 @@ from fairdash.storage import sha256
 from tests.runs.finished import PLAN, SOURCE
 
 
-@pytest.fixture
-def run(done: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(queue, "ensure_worker", lambda queue_name: None)
-    return done
-
-
 def test_runs_list_shows_the_newest_first_and_names_damaged_runs(
-    run: Run, capsys: pytest.CaptureFixture[str]
+    done: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run.rename("the old one")
+    done.rename("the old one")
     newest, bad = create_run(SOURCE, PLAN), create_run(SOURCE, PLAN)
     (bad.folder / "spec.json").write_text("{")
     assert main(["runs", "list"]) == 0
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
-    assert [line[:12] for line in lines] == [newest.id, run.id]
+    assert [line[:12] for line in lines] == [newest.id, done.id]
     assert any("the old one, demographic_parity" in line and "done" in line for line in lines)
     assert bad.id in printed.err
     assert main(["runs", "list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["damaged"] == [bad.id]
-    assert {each["id"]: each["state"] for each in found["runs"]} == {run.id: "done", newest.id: "queued"}
+    assert {each["id"]: each["state"] for each in found["runs"]} == {done.id: "done", newest.id: "queued"}
 
 
 def test_runs_show_prints_the_plan_and_the_models_of_a_run(
-    run: Run, capsys: pytest.CaptureFixture[str]
+    done: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model = create_model(SOURCE, PLAN, run=run.id, method="pearson", lam=1.0)
-    assert main(["runs", "show", run.id]) == 0
+    model = create_model(SOURCE, PLAN, run=done.id, method="pearson", lam=1.0)
+    assert main(["runs", "show", done.id]) == 0
     said = capsys.readouterr().out
     assert model.id in said
     assert "Household" in said
     assert "defaults" not in said  # they are today's
-    assert main(["runs", "show", run.id, "--json"]) == 0
+    assert main(["runs", "show", done.id, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["plan"]["n_splits"], found["can_go_on"]) == (2, False)
 
@@ -64,8 +58,8 @@ def test_runs_commands_report_an_unknown_run_as_gone(capsys: pytest.CaptureFixtu
             assert "This run is gone" in capsys.readouterr().err
 
 
-def test_runs_resume_continues_a_stopped_run(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "resume", run.id]) == 2
+def test_runs_resume_continues_a_stopped_run(done: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "resume", done.id]) == 2
     assert "nothing to resume" in capsys.readouterr().err
     stopped = create_run(SOURCE, PLAN)
     enqueue(stopped)
@@ -78,36 +72,36 @@ def test_runs_resume_continues_a_stopped_run(run: Run, capsys: pytest.CaptureFix
 
 
 def test_runs_delete_lists_what_will_be_deleted_and_asks_for_confirmation(
-    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    done: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    create_model(SOURCE, PLAN, run=run.id, method="pearson", lam=1.0)
-    assert main(["runs", "delete", run.id]) == 2
+    create_model(SOURCE, PLAN, run=done.id, method="pearson", lam=1.0)
+    assert main(["runs", "delete", done.id]) == 2
     printed = capsys.readouterr()
     assert "this run and 1 model made from it" in printed.out
     assert "--yes" in printed.err
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda _: "")
-    assert (main(["runs", "delete", run.id]), len(list_runs().runs)) == (1, 1)
-    assert main(["runs", "delete", run.id, "--json"]) == 2
+    assert (main(["runs", "delete", done.id]), len(list_runs().runs)) == (1, 1)
+    assert main(["runs", "delete", done.id, "--json"]) == 2
     capsys.readouterr()
-    assert main(["runs", "delete", run.id, "--yes", "--json"]) == 0
+    assert main(["runs", "delete", done.id, "--yes", "--json"]) == 0
     gone = json.loads(capsys.readouterr().out)
-    assert (gone["id"], gone["deleted"], len(gone["models"]), list_runs().runs) == (run.id, True, 1, ())
+    assert (gone["id"], gone["deleted"], len(gone["models"]), list_runs().runs) == (done.id, True, 1, ())
 
 
 def test_runs_export_and_import_restore_a_deleted_run(
-    run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    done: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     place = tmp_path / "away" / "run.zip"
-    assert main(["runs", "export", run.id, "--out", str(place), "--json"]) == 0
+    assert main(["runs", "export", done.id, "--out", str(place), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told == {"file": str(place), "bytes": place.stat().st_size, "sha256": sha256(place.read_bytes())}
     assert main(["runs", "import", str(place)]) == 0
     assert "already exists here" in capsys.readouterr().out
-    assert (main(["runs", "delete", run.id, "--yes"]), main(["runs", "import", str(place)])) == (0, 0)
-    assert run.id in capsys.readouterr().out
+    assert (main(["runs", "delete", done.id, "--yes"]), main(["runs", "import", str(place)])) == (0, 0)
+    assert done.id in capsys.readouterr().out
     capsys.readouterr()
-    assert main(["report", run.id, "--out", str(tmp_path / "report.html"), "--json"]) == 0
+    assert main(["report", done.id, "--out", str(tmp_path / "report.html"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["bytes"] == (tmp_path / "report.html").stat().st_size
     place.write_bytes(place.read_bytes()[:-1])

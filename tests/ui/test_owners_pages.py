@@ -11,8 +11,9 @@ from streamlit.testing.v1 import AppTest
 from fairdash.errors import FairdashError
 from fairdash.runs.deletion import delete_made_from
 from fairdash.storage import log
-from fairdash.ui import access, cached, widgets
+from fairdash.ui import access, widgets
 from fairdash.ui.tradeoff import run as run_page
+from tests.test_canary import looks
 from tests.test_owners import ANNE, BEN, make_for
 from tests.ui.conftest import open_page, words
 
@@ -35,23 +36,12 @@ def said(at: AppTest) -> str:
     return "\n".join([words(at), *alerts, *(str(box.options) for box in at.selectbox)])
 
 
-def looks(made: tuple) -> list[Callable[[], object]]:
-    """All that this server keeps in memory of what somebody has."""
-    source, run, *_ = made
-    return [
-        lambda: cached.dataset_of(source), lambda: cached.summary_of(source),
-        lambda: cached.upload_of(source.sha256, source.name, source.reading),
-        lambda: cached.contents_of(source.sha256), lambda: cached.result_of(run),
-        lambda: cached.fronts_of(run, sensitive="age"),
-    ]  # fmt: skip
-
-
 @pytest.fixture
 def annes(become: Become) -> tuple:
     """What Anne has, which this server has in memory since she looked at it."""
     become(ANNE)
     made = make_for(ANNE)
-    for look in looks(made):
+    for look in looks(*made[:2]):
         look()
     return made
 
@@ -81,10 +71,8 @@ def test_every_address_of_another_owner_is_reported_as_gone(annes: tuple, become
 def test_downloads_are_created_for_their_owner_and_logged(annes: tuple, become: Become) -> None:
     source, run, *_ = annes
     at = open_page("tradeoff", run=run.id)
-    keys = [
-        run_page.KEY("report"),
-        *(run_page.KEY("csv", name) for name in ("path", "figures", "predictions")),
-    ]
+    keys = [run_page.KEY("report")]
+    keys += [run_page.KEY("csv", name) for name in ("path", "figures", "predictions")]
     *made, last = (at.session_state[widgets.KEY("making", key)] for key in keys)
     # Made in a thread that does not know the browser.
     become(BEN)
