@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairdash.errors import Fix, OptionError
-from fairdash.jobs.steps import from_files, run_directly, to_files, within
+from fairdash.jobs.steps import from_files, to_files
 from fairdash.lab.scene import Scene
 from fairdash.storage import bundle
 from fairdash.storage.bundle import SEAL, BundleError, changed, hashes_of, pack, sealing, unpack
@@ -154,15 +154,3 @@ def test_a_table_and_plain_values_survive_storage_bit_for_bit(n):
 def test_values_that_cannot_be_stored_exactly_are_refused(value):
     with pytest.raises(ValueError, match="be stored"):
         to_files({"value": value})
-
-
-def test_nested_parts_of_a_job_get_path_like_names():
-    asked = []
-
-    def run_step(name, compute):
-        asked.append(name)
-        return compute()
-
-    found = within(within(run_step, "train"), "hgr_nn")("20", lambda: {"epoch": 20})
-    assert found == {"epoch": 20} == run_directly("20", lambda: {"epoch": 20})
-    assert asked == ["train/hgr_nn/20"]

@@ -41,16 +41,12 @@ def _imports(path: Path) -> set[str]:
 
 
 def _files(layer: str) -> list[Path]:
-    return (
-        sorted((PACKAGE / layer).rglob("*.py")) if (PACKAGE / layer).is_dir() else [PACKAGE / f"{layer}.py"]
-    )
+    return [*(PACKAGE / layer).rglob("*.py")] or [PACKAGE / f"{layer}.py"]
 
 
 def test_the_layer_list_contains_every_package():
-    parts = {
-        path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
-    }
-    assert parts - {"__init__"} == set(LAYERS)
+    parts = [path for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()]
+    assert {path.stem for path in parts} - {"__init__"} == set(LAYERS)
 
 
 @pytest.mark.every_case
@@ -129,7 +125,6 @@ def test_a_program_loads_no_heavy_library_that_it_does_not_need(name, tmp_path, 
     assert not {*heavy.split()} & _loaded_after(code)
 
 
-ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
