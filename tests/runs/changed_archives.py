@@ -45,10 +45,8 @@ HOSTILE: list[Any] = [
 
 def rich(kind: str = "networks") -> Run:
     """A run that is done and has everything that one may have; of networks, tariffs, or with three classes."""
-    source, plan = (
-        SOURCE,
-        replace(PLAN, confirmation_share=0.3, validation_share=0.2, tune=kind == "networks"),
-    )
+    source = SOURCE
+    plan = replace(PLAN, confirmation_share=0.3, validation_share=0.2, tune=kind == "networks")
     if kind == "tariffs":
         plan = replace(plan, methods=("standard", "fair_tariff"))
     if kind == "classes":
@@ -111,9 +109,8 @@ def _file(files: dict[str, bytes], name: str, rng: random.Random) -> str:
     if what in contents:
         files[name] = contents[what]
     elif what == "added":
-        files[rng.choice(["result/frame-x.parquet", "result/x/y.json", "result/x", "first/about.json"])] = (
-            b"{}"
-        )
+        places = ["result/frame-x.parquet", "result/x/y.json", "result/x", "first/about.json"]
+        files[rng.choice(places)] = b"{}"
     else:
         content = files.pop(name)
         files |= {"result/frame-evil.parquet": content} if what == "moved" else {}
@@ -240,12 +237,8 @@ def look_at(run: Run, *, whole: bool = True) -> None:
     run.curves()
     log, openings = read(run.folder), read_confirmations(run)
     assert all(event.said for event in log.events)
-    about = {
-        "run_id": run.id,
-        "created": run.spec.created,
-        "dataset": None,
-        "is_preview": run.available_result == FIRST,
-    }
+    about = {"run_id": run.id, "created": run.spec.created, "dataset": None}
+    about["is_preview"] = run.available_result == FIRST
     for objective in [*run.read_result().frames][: None if whole else 1]:
         found = parse_comparison(run, objective=objective)
         assert not whole or render_report(found, **about, openings=openings, log=log)
