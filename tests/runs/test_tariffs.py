@@ -32,6 +32,7 @@ from tests.tiers import few
 from tests.ui.conftest import box, charts, named, open_page, words
 
 LAMS = (0.3, 3.0)
+ROLES = Roles(target="claims", sensitive=("age",), features=("bonus", "zone"), weight="years", rate=True)
 QUICK = {"hidden": (4,), "batch_size": 256, "n_epochs": 3, "warm_up_epochs": 1, "loss": "poisson"}
 ASKED = {"methods": ("standard", "pearson"), "lams": LAMS, "n_splits": 2, "tariff": True, "device": "cpu"}
 PLAN = Sweep(**ASKED, settings=TrainingSettings(**QUICK, balance=True))
@@ -50,10 +51,8 @@ def policies(n: int = 600) -> pd.DataFrame:
 
 
 def source() -> DatasetSource:
-    roles = {"target": "claims", "sensitive": ("age",), "features": ("bonus", "zone"), "weight": "years"}
     kept = keep_upload(policies().to_csv(index=False).encode(), name="policies.csv")
-    roles = Roles(**roles, prediction="price", rate=True)
-    return UploadSource(sha256=kept.sha256, name=kept.name, roles=roles)
+    return UploadSource(sha256=kept.sha256, name=kept.name, roles=replace(ROLES, prediction="price"))
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +75,13 @@ def run(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return Run(next((trained / "runs").iterdir()).name)
 
 
+def tariffs_of(run: Run) -> pd.DataFrame:
+    """The figures of the run's tariffs, by λ."""
+    return wide(parse_comparison(run).front.baselines).query("method == @FAIR_TARIFF").set_index("lam")
+
+
 def test_fair_tariffs_are_on_the_front_and_in_the_report(run: Run) -> None:
-    comparison = parse_comparison(run)
-    own = wide(comparison.front.baselines).query("method == @FAIR_TARIFF").set_index("lam")
+    comparison, own = parse_comparison(run), tariffs_of(run)
     assert list(own.index) == [0.0, *LAMS]
     assert own["hgr_spline"][3.0] < own["hgr_spline"][0.0]
     names = [row[0] for row in tables.benchmarks(comparison).rows]
@@ -138,9 +141,7 @@ def test_the_page_shows_the_cost_of_a_cap_on_premium_changes(run: Run) -> None:
     (table,) = (each.value for each in at.dataframe if "Premiums" in each.value)
     assert table["Premiums"].tolist() == ["Before the cap", "After the cap"]
     # Before it the figures are those that the run has of this weight.
-    own = (
-        wide(parse_comparison(run).front.baselines).query("method == @FAIR_TARIFF").set_index("lam").loc[3.0]
-    )
+    own = tariffs_of(run).loc[3.0]
     assert table["Deviance ÷ flat premium's"].iloc[0] == f"{own['deviance']:.4f}"
     assert table["HGR_spline with age"].iloc[0] == f"{own['hgr_spline']:.3f} ({own['hgr_spline_floor']:.3f})"
     changed = [float(each.removesuffix(" %")) for each in table["Change by more than 10 %"]]
@@ -155,11 +156,6 @@ def test_the_page_shows_the_cost_of_a_cap_on_premium_changes(run: Run) -> None:
 # The first look of a price: tariffs on all rows; what no rows can show is said, and not drawn.
 
 
-CLAIMS_ROLES = Roles(
-    target="claims", sensitive=("age",), features=("bonus", "zone"), weight="years", rate=True
-)
-
-
 def claims_source(n: int, *, slope: float, link: float) -> UploadSource:
     """Policies with some 6 % of claims, which follow the bonus a little; so does age if there is a `link`."""
     rng = np.random.default_rng(1)
@@ -169,7 +165,7 @@ def claims_source(n: int, *, slope: float, link: float) -> UploadSource:
     zone = rng.choice(["north", "south"], n)
     table = pd.DataFrame({"age": age, "bonus": bonus, "zone": zone, "years": years, "claims": claims})
     kept = keep_upload(table.to_csv(index=False).encode(), name="policies.csv")
-    return UploadSource(sha256=kept.sha256, name=kept.name, roles=CLAIMS_ROLES)
+    return UploadSource(sha256=kept.sha256, name=kept.name, roles=ROLES)
 
 
 def preview(of: UploadSource) -> Run:
@@ -216,9 +212,8 @@ def test_an_undetected_gain_or_dependence_hides_the_curve_and_states_the_rows_ne
     assert shows_nothing(parse_comparison(run))
     at = open_page("tradeoff", run=run.id)
     said = words(at)
-    assert re.search(
-        rf"(If the {what} is as large as these|no sign of a {what}).* (about|at least) [0-9,]+ rows", said
-    )
+    cause = f"(If the {what} is as large as these|no sign of a {what})"
+    assert re.search(rf"{cause}.* (about|at least) [0-9,]+ rows", said)
     assert "No curve is drawn" in said
     assert "<b>What fairness costs</b>" not in charts(at)
 
