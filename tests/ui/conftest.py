@@ -23,8 +23,8 @@ from fairdash.runs import worker
 from fairdash.runs.store import Run, RunSpec
 from fairdash.storage import LOCAL
 from fairdash.training.defaults import current_defaults
-from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
+from tests.runs.finished import QUICK
 
 # A new AppTest looks for components in all installed packages, which took longer than the page (Streamlit 1.67).
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
@@ -38,9 +38,7 @@ PLAN = Sweep(
     lams=(0.5, 1.0, 4.0),
     n_splits=2,
     validation_share=0.2,
-    settings=TrainingSettings(
-        hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=12, warm_up_epochs=3
-    ),
+    settings=replace(QUICK, hidden=(8,), adversary_hidden=(8,), n_epochs=12, warm_up_epochs=3),
     device="cpu",
 )
 

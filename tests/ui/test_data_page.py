@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import pickle
 import re
@@ -79,12 +78,6 @@ def changed(n: int = 120, **columns) -> bytes:
     return csv(policies(n).assign(**columns))
 
 
-def parquet() -> bytes:
-    buffer = io.BytesIO()
-    policies().to_parquet(buffer)
-    return buffer.getvalue()
-
-
 SOUND = csv(policies())
 HEADER, *BODY = SOUND.decode().splitlines()
 
@@ -99,7 +92,7 @@ REFUSED = [
     (lines(HEADER, BODY[0], '1,"2,3', *BODY), "line 3"), (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
     (SOUND + b"\0", "binary data"), (pickle.dumps(BODY), "a Python pickle, not"),
     (lines(HEADER), "no data rows"), (lines(HEADER, *BODY, "40,1e400,3"), "infinite, or too large"),
-    (csv(policies(30)), "need at least 50"), (parquet()[:-100], "incomplete"),
+    (csv(policies(30)), "need at least 50"), (policies().to_parquet()[:-100], "incomplete"),
     (workbook({"Tab": [["a", "b"], [1, formula("A2*2")]]}), "save it again"),
 ]  # fmt: skip
 
@@ -118,7 +111,7 @@ def tails() -> bytes:
 
 
 READ = [
-    (parquet(), "Read as a Parquet file: 120 rows, 3 columns"),
+    (policies().to_parquet(), "Read as a Parquet file: 120 rows, 3 columns"),
     (b"\xef\xbb\xbf" + SOUND, "sensitive: age"),
     (SOUND.replace(b"power", b"", 1), "column 2 is “column 2”"),
     (changed(code=["007"] * 120), "“code” stays text, as an identifier"),

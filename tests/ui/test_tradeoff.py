@@ -25,10 +25,8 @@ from fairdash.runs.launch import cancel
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.state import RUNNING, JobContext, RunStatus
-from fairdash.runs.store import Run, RunSpec, create_run
-from fairdash.storage import LOCAL
+from fairdash.runs.store import Run, create_run
 from fairdash.tables.roles import Roles
-from fairdash.training.defaults import current_defaults
 from fairdash.training.methods import ModelKey
 from fairdash.training.settings import OBJECTIVES
 from fairdash.training.sweep import preview_of, quicker
@@ -103,10 +101,8 @@ def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, an
 
 
 def test_the_address_restores_a_view_of_an_objective_other_than_the_trained_one(finished_run):
-    address = {
-        "lam": "2.3", "measure": "FairQuant", "objective": "Equalized residuals", "against": "hgr_nn:4",
-    }  # fmt: skip
-    at = open_page("tradeoff", run=finished_run.id, **address)
+    address = {"lam": "2.3", "measure": "FairQuant", "against": "hgr_nn:4"}
+    at = open_page("tradeoff", run=finished_run.id, objective="Equalized residuals", **address)
     shown = (at.selectbox(key="measure").value, at.segmented_control(key="objective").value, lam_shown(at))
     assert shown == ("fairquant", "equalized_residuals", "2.3")
     assert "λ = 4" in {trace["name"] for trace in charts(at)["<b>Average residual by Age</b>"]["data"]}
@@ -313,14 +309,13 @@ def crossed_run(light_runs):
     rng = np.random.default_rng(0)
     age, sex, km = rng.uniform(20, 70, 900), rng.random(900) < 0.5, rng.normal(size=900)
     price = 100 + (age - 45) * np.where(sex, 1, -1) + 5 * km + rng.normal(size=900)
-    table = pd.DataFrame(
-        {"age": age, "sex": sex.astype(int), "km": km, "turn": price + 3 * rng.normal(size=900)}
-    )
+    turn = price + 3 * rng.normal(size=900)
+    table = pd.DataFrame({"age": age, "sex": sex.astype(int), "km": km, "turn": turn})
     kept = keep_upload(table.assign(price=price).to_csv(index=False).encode(), name="people.csv")
     roles = Roles(target="price", sensitive=("age", "sex"), features=("km", "turn"))
     source = UploadSource(sha256=kept.sha256, name="people.csv", roles=roles)
     plan = replace(PLAN, methods=("standard", "jdcov"), lams=(1.0, 30.0), n_splits=1)
-    made = Run.create(RunSpec(source=source, plan=plan, owner=LOCAL, defaults=current_defaults()))
+    made = create_run(source, plan)
     assert worker.main(made.id) == 0
     return made
 
