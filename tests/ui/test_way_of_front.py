@@ -81,7 +81,7 @@ def note(frame: FrameType, event: str, value: object) -> None:
     code = frame.f_code
     if event == "call" and code.co_name == "__init__" and is_record(made := frame.f_locals.get("self")):
         MADE[id(made)] = made
-    if event in ("call", "return") and code.co_filename.startswith(PACKAGE):
+    if event in ("call", "return") and code.co_filename.startswith(PACKAGE) and code.co_name[0] != "<":
         values = [value] if event == "return" else given(frame)
         SEEN.setdefault(code.co_filename.removeprefix(f"{PACKAGE}/"), set()).update(among(values))
 
