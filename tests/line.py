@@ -55,13 +55,9 @@ class Line:
     def _ahead(self, id: str) -> tuple[str, ...]:
         """Jobs of its queue that come before a job that waits: what is at work, and what has waited longer."""
         at, mine = list(self.jobs).index(id), self.jobs[id]
-        own = [
-            (k, name, each)
-            for k, (name, each) in enumerate(self.jobs.items())
-            if each.queue_name == mine.queue_name
-        ]
-        ahead = [name for _, name, each in own if each.state == AT_WORK]
-        ahead += [name for k, name, each in own if each.state == WAITING and k < at]
+        own = {name: each.state for name, each in self.jobs.items() if each.queue_name == mine.queue_name}
+        waiting = [name for name in [*self.jobs][:at] if own.get(name) == WAITING]
+        ahead = [*(name for name, state in own.items() if state == AT_WORK), *waiting]
         return tuple(ahead) if mine.state == WAITING else ()
 
     def cancel(self, ids: Iterable[str]) -> None:
@@ -129,9 +125,7 @@ class Line:
 
 
 #: What a line in memory does in the queue's place.
-REPLACED = (
-    "submit", "state_of", "cancel", "forget", "ensure_worker", "ensure_workers",
-)  # fmt: skip
+REPLACED = ("submit", "state_of", "cancel", "forget", "ensure_worker", "ensure_workers")
 
 
 def stand_in(patch: pytest.MonkeyPatch) -> Line:

@@ -43,8 +43,8 @@ def command(capsys):
 def test_a_command_uses_one_thread_unless_configured_otherwise():
     code = (
         "import os, sys; from fairdash.cli import main; print('numpy' in sys.modules); main(['--version']); "
-        "print(os.environ['OPENBLAS_NUM_THREADS'])"
     )
+    code += "print(os.environ['OPENBLAS_NUM_THREADS'])"
     environment = {name: each for name, each in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     for told, wanted in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
         said = subprocess.run(
@@ -90,9 +90,7 @@ def prices(tmp_path, monkeypatch):
 
 
 #: Command, and a pattern of what is said of it.
-REFUSED = list(csv.reader(Path(__file__).with_name("refused_commands.csv").read_text("utf-8").splitlines()))[
-    1:
-]
+_, *REFUSED = csv.reader(Path(__file__).with_name("refused_commands.csv").read_text("utf-8").splitlines())
 
 
 @pytest.mark.every_case

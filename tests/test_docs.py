@@ -124,9 +124,8 @@ def test_a_page_is_made_from_the_committed_results(of):
 
 
 def test_committed_results_support_the_claims_on_the_verdict_page():
-    power, size, splits = (
-        committed(f"omnibus_{name}").set_index(name)["found"] for name in ("power", "size", "splits")
-    )
+    names = ("power", "size", "splits")
+    power, size, splits = (committed(f"omnibus_{name}").set_index(name)["found"] for name in names)
     assert (power.drop("independent") >= 0.85).all()
     # The larger of two p-values alarms less often still where weights depend on neither variable.
     assert size.drop("policies with exposure").between(0.03, 0.07).all()
@@ -138,12 +137,11 @@ def examples_of(page: str) -> doctest.TestResults:
     return doctest.testfile(str(ROOT / "docs" / page), module_relative=False, encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "page",
-    few(
-        ["audit", "conditional", "groups", "methods", "numbers", "regressor", "tariff", "verdict"], "verdict"
-    ),
-)
+#: Pages of documentation with examples.
+EXAMPLES = ("audit", "conditional", "groups", "methods", "numbers", "regressor", "tariff", "verdict")
+
+
+@pytest.mark.parametrize("page", few(EXAMPLES, "verdict"))
 def test_code_examples_on_a_documentation_page_give_the_printed_output(page):
     assert_holds(examples_of(f"{page}.md"), least=6)
 
@@ -276,9 +274,8 @@ def test_the_readme_states_the_measured_time_and_size_of_a_fresh_install():
     (row,) = committed("first_verdict").itertuples()
     assert row.python == 3.13
     said = f"uv installs the wheel in {row.install_seconds:.0f} seconds ({row.megabytes:.0f} MB)"
-    assert f"{said}, and this audit takes {row.verdict_cpu:.0f} seconds" in " ".join(
-        read("README.md").split()
-    )
+    readme = " ".join(read("README.md").split())
+    assert f"{said}, and this audit takes {row.verdict_cpu:.0f} seconds" in readme
 
 
 def test_the_page_on_groups_states_the_measured_false_alarm_rates():
@@ -315,9 +312,8 @@ MODULES = {
     for path in (ROOT / part).rglob("*.py")
     if re.search(r"^ *>>> ", path.read_text("utf-8"), flags=re.M)
 } - {"fairdash", "fairdash.api"}
-LONG = {
-    f"fairdash.{name}" for name in ("auditing.audit", "data.proxies", "evaluation.result", "training.search")
-}
+LONG = {"fairdash.auditing.audit", "fairdash.data.proxies"}
+LONG |= {"fairdash.evaluation.result", "fairdash.training.search"}
 
 
 @pytest.mark.parametrize("module", few(sorted(MODULES), *(MODULES - LONG)))
