@@ -12,7 +12,7 @@ from fairdash.views.reports.methods import best_at_half, errors_of, mean_ranks, 
 from tests.ui.conftest import calm, charts, open_page, words
 
 
-@pytest.mark.parametrize("address", [{}, {"data": "household", "reading": "gap"}, {"data": "crossing"}])
+@pytest.mark.parametrize("address", [{}, {"data": "crime", "reading": "gap"}, {"data": "crossing"}])
 def test_the_methods_page_shows_the_committed_results(address):
     at = calm(open_page("methods", **address))
     table = read_methods()
