@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: Of a standard error. ``python -m tests.golden.processors`` prints how much of it other processors take.
+#: Of a standard error. ``python -m benchmarks.processors`` prints how much of it other processors take.
 SHARE = 0.05
 CLOSED = 1e-9
 EXACT, CLOSED_FORM, P_VALUE, SENTENCE, LEARNED = "exact", "closed form", "p-value", "sentence", "learned"
