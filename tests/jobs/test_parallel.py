@@ -123,27 +123,21 @@ def test_a_broken_executor_is_replaced_as_long_as_steps_make_progress(tmp_path: 
         made.append(Breaking(left))
         return made[-1]
 
-    assert (
-        compute_steps(lambda job: program(job, []), tmp_path / "units", step=step, executor=make) == expected
-    )
+    found = compute_steps(lambda job: program(job, []), tmp_path / "units", step=step, executor=make)
+    assert found == expected
     assert 1 < len(made) <= 8
 
 
 def test_an_executor_that_always_breaks_ends_the_run_with_a_clear_error(tmp_path: Path) -> None:
+    always = {"step": step, "executor": lambda: Breaking(0)}
     with pytest.raises(RunError, match="stopped repeatedly"):
-        compute_steps(
-            lambda job: program(job, []), tmp_path / "units", step=step, executor=lambda: Breaking(0)
-        )
+        compute_steps(lambda job: program(job, []), tmp_path / "units", **always)
 
 
 @pytest.mark.parametrize(
     ("error", "kind", "words"),
     [
-        (
-            OptionError.of("It can't be fitted", "Take another."),
-            RunError,
-            "It can't be fitted. Take another.",
-        ),
+        (OptionError.of("It can't be", "Take another."), RunError, "It can't be. Take another."),
         (KeyError("x"), RunError, "has failed .KeyError.. The log of the worker"),
         (Cancelled(), Cancelled, None),
     ],
@@ -200,9 +194,8 @@ def test_an_error_raised_in_a_step_ends_the_run_with_the_same_message(
     with ThreadPoolExecutor(1) as executor, pytest.raises(OptionError, match="This can't be fitted"):
         execute_in_parallel(source().load(), PLAN, tmp_path / "units", executor=executor)
     # Through a pipe, too.
-    assert str(pickle.loads(pickle.dumps(OptionError.of("This can't be", "Take another.")))) == (
-        "This can't be. Take another."
-    )
+    piped = pickle.loads(pickle.dumps(OptionError.of("This can't be", "Take another.")))
+    assert str(piped) == "This can't be. Take another."
 
 
 # What a step has found is computed once, and once more where it is not as it was written.

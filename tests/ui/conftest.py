@@ -71,9 +71,8 @@ def open_page(name: str, **address: str) -> AppTest:
 
 def words(at: AppTest) -> str:
     """Everything that the page says in Markdown."""
-    return "\n".join(
-        each.value for part in (at.title, at.subheader, at.markdown, at.caption, at.info) for each in part
-    )
+    parts = (at.title, at.subheader, at.markdown, at.caption, at.info)
+    return "\n".join(each.value for part in parts for each in part)
 
 
 def calm(at: AppTest) -> AppTest:
@@ -84,9 +83,8 @@ def calm(at: AppTest) -> AppTest:
 
 def named(parts: Sequence[Any], label: str) -> Any:
     """The one with this label, or else the one whose label begins so."""
-    (found,) = [each for each in parts if each.label == label] or [
-        each for each in parts if each.label.startswith(label)
-    ]
+    same = [each for each in parts if each.label == label]
+    (found,) = same or [each for each in parts if each.label.startswith(label)]
     return found
 
 

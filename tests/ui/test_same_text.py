@@ -32,9 +32,8 @@ def plainly(text: str) -> str:
 def on_page(at: AppTest, table: Table) -> tuple[tuple[str, ...], ...]:
     """The cells of a table as the page shows them."""
     (element,) = (each for each in at.dataframe if each.proto.alt == table.title.capitalize())
-    with pa.ipc.open_stream(
-        element.proto.arrow_data.styler.display_values or element.proto.arrow_data.data
-    ) as shown:
+    data = element.proto.arrow_data
+    with pa.ipc.open_stream(data.styler.display_values or data.data) as shown:
         return tuple(shown.read_pandas().itertuples(index=False, name=None))
 
 
