@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-import xlsxwriter
 
 import fairdash as fd
 from fairdash.errors import DataError, OptionError, StorageError
 from fairdash.tariff.files import csv_of, export
 from tests.data.tables import memory_below
+from tests.data.workbooks import CORNERS, workbook
 from tests.tariff.test_model import OPTIONS, _target, policies
 
 WAYS = ("frame", ".csv", ".xlsx")
@@ -164,17 +164,9 @@ def test_tables_and_files_that_are_not_tariffs_are_refused(tmp_path):
             fd.read_tariff(tmp_path / name)
 
 
-def _book(path, cells):
-    book = xlsxwriter.Workbook(path)
-    sheet = book.add_worksheet("Relativities")
-    for place, cell in cells.items():
-        sheet.write(*place, cell)
-    book.close()
-
-
 def test_an_oversized_tariff_file_is_refused_within_limited_memory(tmp_path):
     far, commas = tmp_path / "far.xlsx", tmp_path / "commas.csv"
-    _book(far, {(0, 0): "factor", (2**20 - 1, 2**14 - 1): 1})
+    far.write_bytes(workbook({"Relativities": CORNERS}))
     assert far.stat().st_size < 10_000
     commas.write_bytes(b"," * 30_000_000)
     for path, cells in ((far, "17,179,869,184 cells"), (commas, "5,000,000 cells")):
@@ -196,7 +188,7 @@ def test_an_oversized_tariff_file_is_refused_within_limited_memory(tmp_path):
 def test_tariff_files_with_wrong_columns_or_cells_are_refused(header, row, says, tmp_path):
     """A table without the columns of a tariff was read as an empty one."""
     rows = [header] if row is None else [header, row]
-    _book(tmp_path / "t.xlsx", {(k, j): cell for k, row in enumerate(rows) for j, cell in enumerate(row)})
+    (tmp_path / "t.xlsx").write_bytes(workbook({"Relativities": rows}))
     (tmp_path / "t.csv").write_text("\n".join(",".join(map(str, each)) for each in rows), encoding="utf-8")
     for name in ("t.xlsx", "t.csv"):
         with pytest.raises(StorageError, match=says):
