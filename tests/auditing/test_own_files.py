@@ -177,19 +177,19 @@ def test_an_exported_fair_tariff_can_be_audited_as_a_model(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("factor,level,relativity\nzone,A,1\nzone,B,2\n", "it has no base rate"),
-    ("factor,level,relativity\nbase,,9\nbase,,8\nzone,A,1\n", "it has 2 base rates"),
+    ("factor,level,relativity\nzone,A,1\nzone,B,2\n", "has no base rate"),
+    ("factor,level,relativity\nbase,,9\nbase,,8\nzone,A,1\n", "has 2 base rates"),
     ("factor,level,relativity\nbase,,9\nzone,A,high\n", "there is text among the relativities"),
     ("factor,level,estimate\nbase,,9\nage,,0.1\n", "“age” has no level"),
     ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
-    (GENMOD, "the table lists coefficients, and does not name their link"),
+    (GENMOD, "lists coefficients, and does not name their link"),
     ("term,estimate\n(Intercept),1\nage,NA\n", "“age” has no number"),
-    ("term,estimate\nage,1\n", "it has no base rate, or intercept"),
-    ("term,estimate\nIntercept,1\nage,1\nage,1\n", "it has several rows of “age”"),
+    ("term,estimate\nage,1\n", "has no base rate, or intercept"),
+    ("term,estimate\nIntercept,1\nage,1\nage,1\n", "has several rows of “age”"),
     (",x\nIntercept,9\nage,1.1\n", "does not say whether they are coefficients or relativities"),
     (GENMOD.replace("Level1,DF", "Level1,Level2"), "coefficients of two levels"),
     (",exp(coef)\n(Intercept),1\nzoneA,0\n", "not all of its relativities are above 0"),
-    (",x\nIntercept,-1\nzoneA:s(age).1,2\n", r"its terms “zoneA:s\(age\).1” are neither columns"),
+    (",x\nIntercept,-1\nzoneA:s(age).1,2\n", r"terms “zoneA:s\(age\).1” are neither columns"),
 ])  # fmt: skip
 def test_an_invalid_tariff_table_is_refused(text, words):
     with pytest.raises(StorageError, match=words):
