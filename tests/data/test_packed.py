@@ -39,10 +39,7 @@ def told(value: object) -> str:
     (lzma.compress(TABLE), "an xz file"),
     (zipped({"a/policies.csv": TABLE}), "a zip archive"),
     (zipped({"policies.csv": TABLE}, zipfile.ZIP_STORED), "a zip archive"),
-    (
-        zipped({"a/": b"", "a/x.csv": TABLE, "__MACOSX/a/._x.csv": b"x", "a/.DS_Store": b""}),
-        "a zip archive",
-    ),
+    (zipped({"a/": b"", "a/x.csv": TABLE, "__MACOSX/a/._x.csv": b"x", "a/.DS_Store": b""}), "a zip archive"),
 ], ids=told)  # fmt: skip
 def test_a_compressed_table_is_read_like_the_uncompressed_one(content: bytes, what: str) -> None:
     frame, report = read_table(content, name="policies")
@@ -56,10 +53,7 @@ def test_a_compressed_table_is_read_like_the_uncompressed_one(content: bytes, wh
     (gzip.compress(TABLE)[:-20], "a gzip file that is incomplete or damaged"),
     (gzip.compress(TABLE)[:100] + bytes(100), "a gzip file that is incomplete or damaged"),
     (zipped({"x.csv": TABLE})[:-30], "a zip archive that is incomplete or damaged"),
-    (
-        zipped({"x.csv": TABLE}).replace(b"x.csv", b"\0.csv"),
-        "a zip archive that is incomplete or damaged",
-    ),
+    (zipped({"x.csv": TABLE}).replace(b"x.csv", b"\0.csv"), "a zip archive that is incomplete or damaged"),
     (zipped({"x.csv": TABLE, "y.csv": TABLE}), "the zip archive holds 2 files"),
     (zipped({}), "an empty zip archive"),
     (zipped({"x.csv": TABLE}, zipfile.ZIP_LZMA), "packed in an unusual way"),

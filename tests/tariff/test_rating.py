@@ -106,7 +106,7 @@ def test_cells_without_a_relativity_are_refused_with_their_rows_or_rated_as_the_
     assert [(each.column, each.count) for each in caught.value.problems] == [("bonus", 1), ("zone", 2)]
     assert "rows 3, 6 (2 places)" in str(caught.value)
     assert 'unknown="base"' in str(caught.value)
-    with pytest.warns(UserWarning, match="count as the base"):
+    with pytest.warns(UserWarning, match=r"count as the base, in: “bonus” \(1\), “zone” \(2\)"):
         expected = model.predict(other)
     assert fd.rate(relativities, other, unknown="base") == pytest.approx(expected, rel=1e-9)
     with pytest.raises(OptionError, match="unknown"):
