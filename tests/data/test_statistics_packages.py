@@ -204,14 +204,13 @@ def test_nothing_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
 # Stata, SAS and SPSS: periods and rare formats of dates, labels that repeat numbers, letters for missing cells.
 
 
-PERIOD_DAYS = pd.to_datetime(["2024-02-15", "1959-11-30", "2023-08-01"])
 FIRST = {"tm": ["2024-02-01", "1959-11-01", "2023-08-01"], "tq": ["2024-01-01", "1959-10-01", "2023-07-01"],
          "th": ["2024-01-01", "1959-07-01", "2023-07-01"], "tw": ["2024-02-12", "1959-11-26", "2023-07-30"],
          "td": ["2024-02-15", "1959-11-30", "2023-08-01"]}  # fmt: skip
 
 
 def test_statas_periods_are_dates_and_years_are_numbers() -> None:
-    frame = pd.DataFrame(dict.fromkeys([*FIRST, "ty"], PERIOD_DAYS))
+    frame = pd.DataFrame(dict.fromkeys([*FIRST, "ty"], pd.to_datetime(FIRST["td"])))
     table, report = read_table(stata(frame, convert_dates={name: name for name in frame}))
     assert {name: table[name].astype(str).tolist() for name in FIRST} == FIRST
     assert table["ty"].tolist() == [2024, 1959, 2023]

@@ -236,13 +236,13 @@ def with_header(change):
     return changed
 
 
-NEWER = {"format": "fairdash.FairRegressor/3"}
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (with_header(lambda _, said: said.update(NEWER)), "newer version of fairdash"),
+        (
+            with_header(lambda _, said: said.update(format="fairdash.FairRegressor/3")),
+            "newer version of fairdash",
+        ),
         (with_header(lambda header, _: header.pop("__metadata__")), "does not hold a model"),
         (with_header(lambda _, said: said.update(about=said["about"].replace("slate", "slade"))), "damaged"),
         (lambda content: content[:-1], "damaged"),
