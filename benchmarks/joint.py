@@ -61,7 +61,7 @@ def gap(table: pd.DataFrame, price: Array) -> float:
 
 
 def fitted(method: str, lam: float, table: pd.DataFrame, y: Array, s: pd.DataFrame) -> fd.FairRegressor:
-    model = fd.FairRegressor(method=method, lam=lam, n_epochs=20, random_state=0)
+    model = fd.FairRegressor(method=method, lam=lam, random_state=0)
     return model.fit(table, y, sensitive_features=s)
 
 

@@ -101,7 +101,8 @@ data sets. {splits} The app shows the same results on its page â€œWhich method?â
 
 The next tables give mean ranks by error, over the data sets and readings in which the standard network shows
 dependence. Rank 1 means the smallest error. Methods that miss a level in at least one split are tied for the
-last ranks. Methods that need s for a price are left out of these ranks.
+last ranks. Methods that need s for a price, or that were measured on fewer splits than the others because
+of their computing time, are left out of these ranks.
 
 On sets with one sensitive attribute:
 
@@ -150,8 +151,10 @@ def page() -> str:
 def _splits(table: pd.DataFrame) -> str:
     most = table.groupby("data", sort=False)["splits"].max()
     counts = [f"{', '.join(f'`{name}`' for name in own.index)}: {count}" for count, own in most.groupby(most)]
-    few = "With so few splits, intervals are wide, and a single split gives no interval."
-    return f"Splits: {'; '.join(counts)}. {few}"
+    fewer = sorted(table.loc[~table["has_all_splits"], "method"].unique())
+    return (
+        f"Splits: {'; '.join(counts)}. Fewer for {', '.join(f'`{name}`' for name in fewer)}: see the tables."
+    )
 
 
 def _ranks(table: pd.DataFrame, *, several: bool) -> str:

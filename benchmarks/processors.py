@@ -1,6 +1,6 @@
 """What other processors change in the frozen values: ``python -m benchmarks.processors``.
 
-It computes them under settings that make numpy, OpenBLAS, MKL and torch use other instructions, or other numbers of
+It computes them under settings that make numpy, OpenBLAS, MKL and torch use other instructions or numbers of
 threads, and prints for each kind of value the largest share of its tolerance that is taken, and where.
 """
 

@@ -180,14 +180,11 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def browser(chromium: str) -> Iterator[Browser]:
-    """One browser for all tests: Playwright's synchronous driver can't be started twice.
-
-    For it evil.example is a name of this machine (tests/browser/test_rebinding.py).
-    """
+    """One browser for all tests: Playwright's synchronous driver can't be started twice."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        args = ["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
+        args = ["--no-sandbox", "--disable-gpu"]
         found = playwright.chromium.launch(executable_path=chromium, args=args)
         yield found
         found.close()

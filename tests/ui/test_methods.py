@@ -12,7 +12,7 @@ from fairdash.views.reports.methods import best_at_half, errors_of, mean_ranks, 
 from tests.ui.conftest import calm, charts, open_page, words
 
 
-@pytest.mark.parametrize("address", [{}, {"data": "household", "reading": "gap"}, {"data": "crossing"}])
+@pytest.mark.parametrize("address", [{}, {"data": "crime", "reading": "gap"}, {"data": "crossing"}])
 def test_the_methods_page_shows_the_committed_results(address):
     at = calm(open_page("methods", **address))
     table = read_methods()
@@ -38,6 +38,7 @@ def made(errors, **columns):
         for method, own in errors.items() for data, error in zip("ab", own, strict=True) for level in (0.75, 0.5, 0.25)
     ]  # fmt: skip
     same = {"reading": GAP, "linked": True, "needs_s": False, "more_low": np.nan, "more_high": np.nan}
+    same["has_all_splits"] = True
     return pd.DataFrame(rows).assign(**(same | columns))
 
 
@@ -49,6 +50,10 @@ def test_mean_ranks_cover_only_data_sets_with_results_of_all_methods():
     joint = table.assign(reading=GAP + JOINT)
     assert (len(mean_ranks(joint)), len(mean_ranks(joint, several=True))) == (0, 3)
     assert best_at_half(table)["method"].tolist() == ["hsic", DEFAULT_METHOD]
+    # A method of fewer splits reaches a level in all of them more easily.
+    fewer = table.assign(has_all_splits=table["method"] != "hsic")
+    assert mean_ranks(fewer).index.tolist() == [DEFAULT_METHOD, "gdp"]
+    assert best_at_half(fewer)["method"].tolist() == [DEFAULT_METHOD, DEFAULT_METHOD]
 
 
 def test_the_summary_counts_significant_differences():

@@ -22,8 +22,8 @@ TITLES |= {name + JOINT: f"{title}, jointly" for name, title in TITLES.items()}
 
 @cache
 def read_methods() -> pd.DataFrame:
-    """Return the table, one row per data set, method, reading (measure of dependence) and level, with an
-    additional column of ``comparable`` errors.
+    """Return the table, one row per data set, method, reading (measure of dependence) and level, with the
+    additional columns ``comparable`` and ``has_all_splits``.
 
     Comparable errors are NaN if a method does not reach a level in every split. For a method with fewer
     splits than the others, it is the default method's error plus the difference on the shared splits.
@@ -37,7 +37,7 @@ def read_methods() -> pd.DataFrame:
     beside = table.join(default.rename("default"), on=keys)["default"] + table["more"]
     all_splits = table["splits"] == table.groupby("data")["splits"].transform("max")
     table["comparable"] = table["error"].where(all_splits, beside).where(table["reached"] == table["splits"])
-    return table
+    return table.assign(has_all_splits=all_splits)
 
 
 def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
@@ -45,13 +45,15 @@ def mean_ranks(table: pd.DataFrame, *, several: bool = False) -> pd.DataFrame:
 
     Ranks cover the data sets with one sensitive attribute, or with `several`, and the readings in which the
     standard network has dependence. Methods that don't reach a level share the last ranks. Methods that need
-    s to compute a price are left out.
+    s to compute a price are left out, as are methods with fewer splits than the others, because they reach a
+    level in all of their splits more easily.
     """
     joint = table["reading"].str.endswith(JOINT)
     is_several = table["data"].isin(table.loc[joint, "data"])
     fair = table[
         (table["method"] != STANDARD) & (is_several == several) & table["linked"] & ~table["needs_s"]
     ]
+    fair = fair[fair.groupby("method")["has_all_splits"].transform("all")]
     measured = fair.groupby("method")["data"].nunique()
     fair = fair[fair["method"].isin(measured.index[measured == fair["data"].nunique()])]
     errors = fair["comparable"].fillna(np.inf)
@@ -66,7 +68,7 @@ def best_at_half(table: pd.DataFrame) -> pd.DataFrame:
     joint = set(table.loc[table["reading"] == GAP + JOINT, "data"])
     readings = table["data"].map(lambda name: GAP + JOINT if name in joint else GAP)
     half = table[(table["reading"] == readings) & (table["level"] == 0.5) & ~table["needs_s"]]
-    half = half[half["linked"] & half["comparable"].notna()]
+    half = half[half["linked"] & half["comparable"].notna() & half["has_all_splits"]]
     return half.loc[half.groupby("data", sort=False)["comparable"].idxmin()]
 
 
