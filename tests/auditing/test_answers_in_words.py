@@ -21,6 +21,8 @@ from fairdash.auditing.questions import attribution
 from fairdash.errors import DataError
 from tests.auditing.test_audit import policies
 
+ROLES = {"price": "price", "sensitive": "age", "outcome": "claims", "exposure": "time", "totals": ["claims"]}
+
 
 def motor(n: int = 500, *, days: bool = False) -> pd.DataFrame:
     """Prices a year that rise with age in whole years, and claims of the exposure, in years or in days."""
@@ -43,8 +45,7 @@ def said(result: fd.AuditResult) -> str:
 ])  # fmt: skip
 def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposure, cost, words):
     table = motor() * {"price": price, "age": 1, "time": exposure, "claims": cost}
-    roles = {"price": "price", "sensitive": "age", "outcome": "claims", "totals": ["claims"]}
-    result = fd.audit(table, **roles, exposure="time", questions=[1])
+    result = fd.audit(table, **ROLES, questions=[1])
     assert (bool(result.units_remark), words in result.units_remark) == (bool(words), True)
     assert result.notes[:1] == ((result.units_remark,) if words else ())
 
@@ -52,8 +53,7 @@ def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposu
 def test_claim_counts_beside_a_premium_are_named_as_counts():
     table = motor()
     table["claims"] = (table["claims"] > 0) * 1
-    roles = {"price": "price", "sensitive": "age", "outcome": "claims", "totals": ["claims"]}
-    remark = fd.audit(table, **roles, exposure="time", questions=[1]).units_remark
+    remark = fd.audit(table, **ROLES, questions=[1]).units_remark
     assert "“claims” seems to count claims, and “price” to be an amount of money." in remark
     assert "same unit of money" not in remark
 

@@ -12,15 +12,10 @@ from sklearn.metrics import mean_tweedie_deviance
 
 import fairdash as fd
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.plan import columns_of
 from fairdash.auditing.questions.money import along_s, segments
-from fairdash.auditing.table import AuditTable
 from fairdash.errors import OptionError
 from fairdash.evaluation.insurance import bands_of, deviances
-
-
-def table_of(frame: pd.DataFrame, **roles) -> AuditTable:
-    return AuditTable.of(frame, columns_of("p", "s", **roles))
+from tests.auditing.test_learned import table_of
 
 
 def test_amounts_along_the_attribute_equal_a_hand_calculation():

@@ -74,10 +74,6 @@ def test_the_gap_sentence_is_worded_correctly_when_cost_changes_by_more_than_the
 SEEDS = 6
 
 
-def table_of(frame: pd.DataFrame) -> AuditTable:
-    return AuditTable.of(frame, Columns(price="price", sensitive="s", outcome="cost"))
-
-
 @pytest.mark.parametrize("price", few(PRICES, "price = μ", "compressed"))
 def test_loading_or_compressing_a_price_neither_hides_nor_creates_a_gap_in_sufficiency(price):
     none, planted = (summary(price, each, SEEDS) for each in ("none", "± 20 %"))
@@ -136,7 +132,8 @@ def test_the_verdict_above_keeps_its_level_when_the_gap_equals_the_threshold():
         rng = np.random.default_rng(1000 + seed)
         s = rng.uniform(size=600)
         price = 100 * (1 + DELTA / 0.95 * (s - 0.5) + 0.1 * rng.normal(size=600))
-        table = table_of(pd.DataFrame({"price": price, "s": s, "cost": 1.0}))
+        frame = pd.DataFrame({"price": price, "s": s, "cost": 1.0})
+        table = AuditTable.of(frame, Columns(price="price", sensitive="s", outcome="cost"))
         p.append(largest_gap(fit_curve(table.price, table, basis_of(table)), DELTA * 100)[0].p_above)
     for level in (0.05, 0.2):
         # Of 200 at most so many by chance, in 1 of 1,000.

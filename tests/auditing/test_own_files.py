@@ -7,7 +7,6 @@ libraries' versions, and portfolio.csv has what their own ``predict`` gives. Tho
 from __future__ import annotations
 
 import importlib.util
-import io
 import json
 import sys
 from pathlib import Path
@@ -15,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import xlsxwriter
 
 import fairdash as fd
 from benchmarks.model_files import PRICE, RESULTS, read
@@ -24,6 +22,7 @@ from fairdash.auditing.models.foreign import ForeignModel, read_model
 from fairdash.auditing.models.model_answers import priced
 from fairdash.errors import DataError, StorageError
 from tests.auditing.test_model import onnx_file
+from tests.data.workbooks import workbook
 
 OWN = Path(__file__).parent / "exported" / "own"
 EXPORTS = pd.read_csv(OWN / "exports.csv", keep_default_na=False)
@@ -144,16 +143,6 @@ LONG = "Factor;Level;Relativity\nBase rate;;312,5\nage;18-24;1,5\nage;25-59;1,0\
 PEOPLE = pd.DataFrame({"age": [18, 24, 40, 77], "zone": ["A", "B", "B", "A"]})
 
 
-def book(**sheets: list[list[object]]) -> bytes:
-    held = io.BytesIO()
-    with xlsxwriter.Workbook(held, {"in_memory": True}) as made:
-        for title, lines in sheets.items():
-            sheet = made.add_worksheet(title)
-            for row, cells in enumerate(lines):
-                sheet.write_row(row, 0, cells)
-    return held.getvalue()
-
-
 AGES = [["Band", "Relativity"], ["18-24", 1.5], ["25-59", 1], ["60+", 1.2]]
 ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
 
@@ -164,9 +153,9 @@ ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
     b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,Inf,1.2\n"
     b"zone,A,,,1.1\nzone,B,,,1\n",
     LONG.replace("25-59", "24,5-60").replace("18-24", "18-24,5").encode(),
-    book(Notes=[["Motor 2026"]], Base=[["Base rate", 312.5]], age=AGES, Territory=ZONES),
-    book(Tariff=[["Factor", "Level", "Relativity"], ["base rate", "", 312.5],
-                 *(["age", *row] for row in AGES[1:]), *(["zone", *row] for row in ZONES[1:])]),
+    workbook({"Notes": [["Motor 2026"]], "Base": [["Base rate", 312.5]], "age": AGES, "Territory": ZONES}),
+    workbook({"Tariff": [["Factor", "Level", "Relativity"], ["base rate", "", 312.5],
+                         *(["age", *row] for row in AGES[1:]), *(["zone", *row] for row in ZONES[1:])]}),
 ])  # fmt: skip
 def test_a_table_of_rating_factors_prices_rows(content):
     model = read_model(content, table=list(PEOPLE))
@@ -188,19 +177,19 @@ def test_an_exported_fair_tariff_can_be_audited_as_a_model(tmp_path):
 
 
 @pytest.mark.parametrize(("text", "words"), [
-    ("factor,level,relativity\nzone,A,1\nzone,B,2\n", "it has no base rate"),
-    ("factor,level,relativity\nbase,,9\nbase,,8\nzone,A,1\n", "it has 2 base rates"),
+    ("factor,level,relativity\nzone,A,1\nzone,B,2\n", "has no base rate"),
+    ("factor,level,relativity\nbase,,9\nbase,,8\nzone,A,1\n", "has 2 base rates"),
     ("factor,level,relativity\nbase,,9\nzone,A,high\n", "there is text among the relativities"),
     ("factor,level,estimate\nbase,,9\nage,,0.1\n", "“age” has no level"),
     ("a,b\n1,2\n3,4\n", "no columns of factors, levels and relativities"),
-    (GENMOD, "it lists coefficients, and does not name their link"),
+    (GENMOD, "lists coefficients, and does not name their link"),
     ("term,estimate\n(Intercept),1\nage,NA\n", "“age” has no number"),
-    ("term,estimate\nage,1\n", "it has no base rate, or intercept"),
-    ("term,estimate\nIntercept,1\nage,1\nage,1\n", "it has several rows of “age”"),
+    ("term,estimate\nage,1\n", "has no base rate, or intercept"),
+    ("term,estimate\nIntercept,1\nage,1\nage,1\n", "has several rows of “age”"),
     (",x\nIntercept,9\nage,1.1\n", "does not say whether they are coefficients or relativities"),
     (GENMOD.replace("Level1,DF", "Level1,Level2"), "coefficients of two levels"),
     (",exp(coef)\n(Intercept),1\nzoneA,0\n", "not all of its relativities are above 0"),
-    (",x\nIntercept,-1\nzoneA:s(age).1,2\n", r"its terms “zoneA:s\(age\).1” are neither columns"),
+    (",x\nIntercept,-1\nzoneA:s(age).1,2\n", r"terms “zoneA:s\(age\).1” are neither columns"),
 ])  # fmt: skip
 def test_an_invalid_tariff_table_is_refused(text, words):
     with pytest.raises(StorageError, match=words):

@@ -1,8 +1,10 @@
 """Small tables that several tests of this room use."""
 
 import io
+import tracemalloc
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -60,6 +62,17 @@ def refused(content: str | bytes, **options: object) -> ReadingError:
 def said(report: ReadingReport) -> str:
     """What is said of a file that was read."""
     return "\n".join(report.sentences())
+
+
+@contextmanager
+def memory_below(most: float) -> Iterator[None]:
+    """Python takes fewer bytes than this inside."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < most
+    finally:
+        tracemalloc.stop()
 
 
 def zipped(members: Mapping[str, bytes | str], method: int = zipfile.ZIP_DEFLATED) -> bytes:

@@ -69,16 +69,12 @@ def test_an_audit_reports_codes_for_missing_values_and_row_number_columns() -> N
 # Probabilities of classes as they come: rounded, in per cent, and rows without any.
 
 
-SHARES_RNG = np.random.default_rng(2)
-SHARES_N = 600
-P = SHARES_RNG.dirichlet([2, 2, 2], SHARES_N)
+P = RNG.dirichlet([2, 2, 2], N)
 NAMES = ["p_a", "p_b", "p_c"]
 
 
 def shares_audited(p: np.ndarray) -> fd.AuditResult:
-    frame = pd.DataFrame(p, columns=NAMES).assign(
-        price=300 + 40 * P[:, 0] + SHARES_RNG.normal(0, 5, SHARES_N)
-    )
+    frame = pd.DataFrame(p, columns=NAMES).assign(price=300 + 40 * P[:, 0] + RNG.normal(0, 5, N))
     return fd.audit(frame, price="price", probabilities=NAMES, questions=[9])
 
 

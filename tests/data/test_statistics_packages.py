@@ -52,11 +52,6 @@ def stata(frame: pd.DataFrame, **options: object) -> bytes:
     return buffer.getvalue()
 
 
-def spss(folder: Path, frame: pd.DataFrame, **options: object) -> bytes:
-    pyreadstat.write_sav(frame, folder / "x.sav", **options)
-    return (folder / "x.sav").read_bytes()
-
-
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize(("name", "format", "labelled"), [
     ("sample.sas7bdat.gz", "SAS", False), ("sample_bincompressed.sas7bdat.gz", "SAS", False),
@@ -98,7 +93,8 @@ def test_values_declared_missing_by_sas_stata_or_spss_become_missing_cells() -> 
 def test_codes_are_kept_if_the_file_labels_only_some_of_them(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [31.0, 52.0, 99.0], "sex": [1.0, 2.0, 1.0]})
     labels = {"age": {99.0: "not told"}, "sex": {1.0: "F", 2.0: "M"}}
-    got, report = read_table(spss(tmp_path, frame, variable_value_labels=labels))
+    pyreadstat.write_sav(frame, tmp_path / "x.sav", variable_value_labels=labels)
+    got, report = read_table(tmp_path / "x.sav")
     assert (got["age"].tolist(), got["sex"].tolist()) == ([31, 52, 99], ["F", "M", "F"])
     assert "Codes are kept, since the file labels only some of them: “age”." in report.notes
 
@@ -208,14 +204,13 @@ def test_nothing_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyP
 # Stata, SAS and SPSS: periods and rare formats of dates, labels that repeat numbers, letters for missing cells.
 
 
-PERIOD_DAYS = pd.to_datetime(["2024-02-15", "1959-11-30", "2023-08-01"])
 FIRST = {"tm": ["2024-02-01", "1959-11-01", "2023-08-01"], "tq": ["2024-01-01", "1959-10-01", "2023-07-01"],
          "th": ["2024-01-01", "1959-07-01", "2023-07-01"], "tw": ["2024-02-12", "1959-11-26", "2023-07-30"],
          "td": ["2024-02-15", "1959-11-30", "2023-08-01"]}  # fmt: skip
 
 
 def test_statas_periods_are_dates_and_years_are_numbers() -> None:
-    frame = pd.DataFrame(dict.fromkeys([*FIRST, "ty"], PERIOD_DAYS))
+    frame = pd.DataFrame(dict.fromkeys([*FIRST, "ty"], pd.to_datetime(FIRST["td"])))
     table, report = read_table(stata(frame, convert_dates={name: name for name in frame}))
     assert {name: table[name].astype(str).tolist() for name in FIRST} == FIRST
     assert table["ty"].tolist() == [2024, 1959, 2023]

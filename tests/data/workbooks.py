@@ -11,6 +11,11 @@ from xlsxwriter.utility import xl_rowcol_to_cell
 HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 
+#: A sheet with a cell in its first corner and one in its last.
+CORNERS = (
+    f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData><row r="1"><c r="A1"><v>1</v></c></row>'
+    '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>'
+)
 #: A date; the style that says so is written into every workbook.
 DATE = 1
 

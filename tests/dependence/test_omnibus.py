@@ -105,23 +105,15 @@ def test_the_independence_test_ignores_rows_of_weight_zero():
     assert fd.independence_test(u[:40], v[:40], **options).p_value == kept.p_value
 
 
-def alarms(draw, count):
-    """How many of so many samples without a link show one at 5 %."""
-    options = {"n_permutations": 99}
-    samples = ((k, *draw(np.random.default_rng(k))) for k in range(count))
-    return sum(
-        fd.independence_test(u, v, random_state=k, **options, **more).p_value <= 0.05
-        for k, u, v, more in samples
-    )
-
-
 @pytest.mark.parametrize("depends_on", [0, 1])
 def test_weights_that_depend_on_one_variable_raise_no_false_alarm(depends_on):
-    def draw(rng):
-        pair = rng.normal(size=(2, 200))
-        return *pair, {"sample_weight": np.exp(1.5 * pair[depends_on])}
-
-    assert alarms(draw, 60) <= 8  # a binomial of 60 and .05 exceeds it in 0.7 % of cases
+    options, alarms = {"n_permutations": 99}, 0
+    for k in range(60):
+        pair = np.random.default_rng(k).normal(size=(2, 200))
+        weight = np.exp(1.5 * pair[depends_on])
+        found = fd.independence_test(*pair, sample_weight=weight, random_state=k, **options)
+        alarms += found.p_value <= 0.05
+    assert alarms <= 8  # a binomial of 60 and .05 exceeds it in 0.7 % of cases
 
 
 def test_unusable_inputs_of_the_independence_test_are_refused():
@@ -153,11 +145,10 @@ NAMES = np.array(list("abcdefg"))
 SHARES = (0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05)
 
 
-def samples(count: int, *, shift: float = 0.0, n: int = 300):
+def sample(*, shift: float = 0.0, n: int = 300):
     rng = np.random.default_rng(1)
-    for _ in range(count):
-        code = rng.choice(len(NAMES), n, p=SHARES)
-        yield rng.exponential(size=n) + shift * (code == 3), code
+    code = rng.choice(len(NAMES), n, p=SHARES)
+    return rng.exponential(size=n) + shift * (code == 3), code
 
 
 def found(u: np.ndarray, code: np.ndarray, **more: object) -> bool:
@@ -165,22 +156,22 @@ def found(u: np.ndarray, code: np.ndarray, **more: object) -> bool:
 
 
 def test_two_classes_are_tested_as_zero_and_one() -> None:
-    ((u, code),) = samples(1, shift=0.3)
+    u, code = sample(shift=0.3)
     two = np.where(code == 3, "yes", "no")
     assert fd.independence_test(u, two, random_state=0) == fd.independence_test(u, code == 3, random_state=0)
 
 
 def test_the_independence_test_of_classes_supports_groups_weights_and_many_rows() -> None:
-    ((u, code),) = samples(1, shift=0.6, n=25_000)
+    u, code = sample(shift=0.6, n=25_000)
     test = fd.independence_test(u, NAMES[code], sample_weight=1 + u, random_state=0)
     assert (test.by_multipliers, test.has_link) == (True, True)
-    ((u, code),) = samples(1)
+    u, code = sample()
     groups = np.repeat(np.arange(300), 3)
     assert not found(np.repeat(u, 3), np.repeat(code, 3), groups=groups)
     assert not found(u, code, sample_weight=1 + (code == 1))
 
 
 def test_conditional_dependence_detects_a_difference_of_one_class_from_the_rest() -> None:
-    ((u, code),) = samples(1, shift=0.6, n=1000)
+    u, code = sample(shift=0.6, n=1000)
     factor = (code == 3) + np.random.default_rng(0).normal(size=1000)
     assert assess_conditional_dependence(u, NAMES[code], given=factor).p_value < 0.05

@@ -168,17 +168,6 @@ def test_balancing_premiums_does_not_restore_the_removed_dependence_of_residuals
     assert abs(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])) < 2e-3
 
 
-def test_values_unseen_in_training_are_rated_as_the_base_with_a_warning_that_counts_them():
-    table, claims, _, _ = policies()
-    model = fd.FairTariff(lam=0).fit(table, claims)
-    bonus = dict(zip(model.columns_, model.terms_, strict=True))["bonus"]
-    known = table.assign(zone="B", bonus=bonus.cells[bonus.base])
-    other = known.assign(zone="Z", bonus=np.nan)
-    with pytest.warns(UserWarning, match=r"count as the base, in: “bonus” \(400\), “zone” \(400\)"):
-        premiums = model.predict(other)
-    assert premiums == pytest.approx(model.predict(known), rel=1e-12)
-
-
 @pytest.mark.parametrize(
     "options",
     [

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.fit import FitOptions, fit_terms
@@ -167,19 +166,9 @@ def test_invalid_smoothing_and_monotone_options_are_refused_with_advice(options,
 LAMS = (0.0, 1.0)
 
 
-def weak_claims(n: int = 2000) -> Dataset:
-    """Policies of which one in twelve has a claim; two of four numbers tell a little."""
-    rng = np.random.default_rng(0)
-    age, years = rng.integers(18, 90, n), rng.uniform(0.2, 1.0, n)
-    numbers = pd.DataFrame(rng.normal(size=(n, 3)), columns=["power", "value", "density"])
-    numbers["bonus"] = np.clip(140 - age + rng.normal(0, 15, n), 50, 150)
-    rate = 0.1 * np.exp(0.012 * (numbers["bonus"] - 90) + 0.15 * numbers["power"])
-    claims = rng.poisson(rate * years) / years
-    return dataset_of(numbers, {"claims": claims}, {"age": age.astype(float)}, weight={"years": years})
-
-
 def test_tariff_fits_ignore_test_rows_and_are_reproducible() -> None:
-    data = weak_claims(600)
+    table, claims, years, age = policies(600)
+    data = dataset_of(table, {"claims": claims}, {"age": age}, weight={"years": years})
     splits = random_splits(data.n_rows, n_splits=1, random_state=0, validation_share=0.25)
     poisoned = data.target.copy()
     poisoned.iloc[splits[0].test] = 50.0

@@ -120,24 +120,6 @@ class OneDevice(TorchDispatchMode):
         return func(*args, **kwargs)
 
 
-def train_on_meta(data, settings, *, method, objective):
-    """Two epochs, the second with the penalty, and a look at the validation rows."""
-    lams = (0.0,) if METHODS[method].penalty is None else (0.0, 1.0)
-    # Not in the order of the splits: every model gets a copy of its rows.
-    models = [StackedModel(method, lam, settings, split, 7) for lam in lams for split in (0, 1)]
-    trainer, batches, best, _ = _prepared(
-        data, models, objective=objective, batch_seeds=[1, 2], device="meta"
-    )
-    shares = []
-    with OneDevice():
-        _train_epochs(
-            trainer, batches, settings, None, epochs=range(1, 3), on_step=shares.append, on_epoch=None
-        )
-        best.look(2)
-    assert shares[-1] == 1.0
-    assert trainer.descent.weights.is_meta
-
-
 @pytest.mark.parametrize("objective", list(OBJECTIVES))
 @pytest.mark.parametrize("method", few_methods(METHODS))
 @pytest.mark.parametrize("loss", list(LOSSES))
@@ -146,4 +128,16 @@ def test_no_step_reads_a_number_from_the_device(method, objective, loss):
     has_log_link = LOSSES[loss].has_log_link
     settings = replace(ON_META, loss=loss, dropout=0.2 * has_log_link)
     data = stack_data(96, held_out=32, positive=True, weighted=has_log_link)
-    train_on_meta(data, settings, method=method, objective=objective)
+    lams = (0.0,) if METHODS[method].penalty is None else (0.0, 1.0)
+    # Not in the order of the splits: every model gets a copy of its rows.
+    models = [StackedModel(method, lam, settings, split, 7) for lam in lams for split in (0, 1)]
+    trainer, batches, best, _ = _prepared(
+        data, models, objective=objective, batch_seeds=[1, 2], device="meta"
+    )
+    shares, two = [], {"epochs": range(1, 3), "on_epoch": None}
+    with OneDevice():
+        # The second with the penalty, and a look at the validation rows.
+        _train_epochs(trainer, batches, settings, None, on_step=shares.append, **two)
+        best.look(2)
+    assert shares[-1] == 1.0
+    assert trainer.descent.weights.is_meta

@@ -283,16 +283,12 @@ def test_wrong_shapes_and_several_sensitive_columns_are_refused():
         discrimination_free_predictions(two, splits, predictors=[lambda x, s: s])
 
 
-def _mixed(n=400):
-    """A price that follows a sensitive column directly, and one feature that follows it too."""
-    rng = np.random.default_rng(1)
-    age = rng.normal(size=n)
-    proxy, own = age + 0.5 * rng.normal(size=n), rng.normal(size=n)
-    return table_of({"proxy": proxy, "own": own}, own + proxy + age + 0.1 * rng.normal(size=n), age)
-
-
 def test_references_start_from_standard_networks_that_see_the_attribute():
-    dataset, same = _mixed(), {"n_splits": 1, "settings": settings(30, lr=1e-2)}
+    # A price that follows a sensitive column directly, and one feature that follows it too.
+    age, noise, own, rest = np.random.default_rng(1).normal(size=(4, 400))
+    proxy = age + 0.5 * noise
+    dataset = table_of({"proxy": proxy, "own": own}, own + proxy + age + 0.1 * rest, age)
+    same = {"n_splits": 1, "settings": settings(30, lr=1e-2)}
     result = fd.references(dataset, strengths=(0.0, 0.5, 1.0), measures=("hgr_kde",), **same)
     told = replace(dataset, features=dataset.features.assign(years=dataset.sensitive["s"]))
     bare = {"measures": (), "references": False, "importance": False, "device": "cpu"}

@@ -9,7 +9,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import fairdash as fd
 from fairdash.errors import DataError, OptionError
 
-NETWORK = {"objective": "equalized_residuals", "projection": "network"}
 FOLDS = {"check_sample_weight_equivalence_on_dense_data": "its folds go by rows"}
 
 
@@ -188,7 +187,8 @@ def test_monotone_repaired_prices_never_fall_with_the_original_price():
 def test_unusable_options_and_tables_of_a_repair_are_refused_by_name():
     table, age, _ = priced(300)
     for options in (
-        {"alpha": 1.5}, {"projection": "lines"}, {"alpha": 0.0, "projection": "factors"}, NETWORK,
+        {"alpha": 1.5}, {"projection": "lines"}, {"alpha": 0.0, "projection": "factors"},
+        {"objective": "equalized_residuals", "projection": "network"},
     ):  # fmt: skip
         with pytest.raises(OptionError, match=next(iter(options))):
             fd.FairPostprocessor("price", **options).fit(table, sensitive_features=age)

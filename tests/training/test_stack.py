@@ -84,15 +84,11 @@ def _batch():
     return Batch(data.x[:1].double(), data.y[:1].double(), data.s[:1].double())
 
 
-def _hgr_penalty(seeds, settings):
-    which_split = torch.arange(len(seeds))
-    return HGRPenalty(seeds=seeds, s=stack_data().s, which_split=which_split, settings=settings)
-
-
-def _players(lam, objective="demographic_parity", penalty=True):
+def _players(lam, objective="demographic_parity"):
     settings = replace(SETTINGS, adversary_steps=1)
     predictor = StackedMLP([3, 8, 1], seeds=[3]).double()
-    adversary = _hgr_penalty([4], settings).double() if penalty else None
+    given = {"s": stack_data().s, "which_split": torch.arange(1), "settings": settings}
+    adversary = HGRPenalty(seeds=[4], **given).double()
     one = torch.ones(1, dtype=torch.float64)
     rates = {name: getattr(settings, name) * one for name in ("lr", "weight_decay", "adversary_lr")}
     return MinimaxTrainer(
@@ -160,10 +156,8 @@ def test_the_warm_up_trains_without_the_adversary():
 
 
 def _train_options(data, settings, *, lams=(0.0, 1.0), method="hgr_nn", **options):
-    models = [StackedModel(method, lam, settings, j, 100 + j) for j in range(len(data.x)) for lam in lams]
-    return train_stack(
-        data, models, objective="demographic_parity", batch_seeds=range(len(data.x)), **options
-    )
+    splits = range(len(data.x))
+    return _train(data, _models(method, lams, splits, settings), batch_seeds=splits, **options)
 
 
 @pytest.mark.parametrize("power", [0, 1, 1.3, 2])

@@ -14,6 +14,9 @@ from fairdash.errors import DataError, OptionError
 from fairdash.evaluation import gain_over_mean
 from fairdash.evaluation.execute_sweep import with_lams_found
 from fairdash.runs.result import UnreadableError, read_result, write_result
+from fairdash.tariff import path
+from fairdash.tariff.fit import FitOptions
+from fairdash.tariff.plan import lams_of_tariffs
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES, train_baselines
 from fairdash.training.crossvalidation import WEIGHT_DECAYS, settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import LAMS, default_settings, training_rows
@@ -267,9 +270,6 @@ def test_a_search_for_lambda_finds_its_own_candidates():
 
 def test_tariffs_get_lambdas_spread_over_their_own_dependence():
     """On claims the networks' usual weights would all lie at the floor; without a link the plan keeps its own."""
-    from fairdash.tariff.fit import FitOptions
-    from fairdash.tariff.path import fit_tariffs
-    from fairdash.tariff.plan import lams_of_tariffs
     from tests.runs.test_tariffs import claims_source
 
     for link, is_found in ((0.6, True), (0.0, False)):
@@ -281,7 +281,7 @@ def test_tariffs_get_lambdas_spread_over_their_own_dependence():
         if is_found:
             assert with_lams_found(dataset, plan).lams == tuple(lams)
             options = FitOptions(loss=plan.settings.loss_function)
-            fitted = fit_tariffs(dataset, (split,), options=options)
+            fitted = path.fit_tariffs(dataset, (split,), options=options)
             assert fitted.members["lam"].tolist() == [0.0, *lams]
             age = dataset.sensitive["age"]
             reached = [fd.measure("hgr_spline", each, age, random_state=0) for each in fitted.predictions]
@@ -301,10 +301,6 @@ def test_a_pilot_uses_a_sample_of_training_rows_and_all_validation_rows():
 
 
 def test_a_tariff_of_a_large_table_is_fitted_on_a_reproducible_sample_of_its_rows(monkeypatch):
-    from fairdash.tariff import path
-    from fairdash.tariff.fit import FitOptions
-    from fairdash.training.losses import LOSSES
-
     dataset = linked(1_500)
     (split,) = replace(default_plan(dataset, device="cpu"), n_splits=1).splits(dataset)
     given = {"lams": [0.0, 0.3], "options": FitOptions(loss=LOSSES["squared_error"])}

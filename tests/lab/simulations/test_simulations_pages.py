@@ -34,11 +34,6 @@ def answer(app: AppTest) -> str:
     return next(each.value for each in app.markdown if any(words in each.value for words in said))
 
 
-def everything(app: AppTest) -> str:
-    parts = (app.subheader, app.markdown, app.caption, app.info)
-    return "\n".join(each.value for part in parts for each in part)
-
-
 def carried_out(study: Study, progress: Iterator[Progress]) -> None:
     """Put the result of a small study in the place of the whole one."""
     *_, last = progress
@@ -59,7 +54,7 @@ def test_the_patterns_page_opens_with_an_answer_and_four_estimators_and_draws_mo
     assert len(named) == 4
     assert "HGR_NN &nbsp;…" in named
     calm(app.segmented_control(key="patterns.parts more").set_value("Learned f and g").run())
-    said = everything(app)
+    said = "\n".join(each.value for part in (app.markdown, app.caption, app.info) for each in part)
     for words in (
         "the two most correlated functions",
         "Share this link. People who open the link see the same",
