@@ -114,8 +114,9 @@ is true. The sizes come from `python -m benchmarks.p_values` and from the studie
 
 {places}
 
-The p-value of “no gap” remains valid if the spread of prices follows s. This p-value compares the mean
-products of y and fixed functions of s with their standard errors, computed by policy. The functions are waves
+The p-value of “no gap” remains valid if the spread of prices follows s. For fixed functions of s, this
+p-value compares the mean of their product with y to its standard error, which counts policies, not rows.
+The functions are waves
 along the rank of s and indicators of its ends, or differences of levels. This p-value does not come from the
 band of the curve, because that band allows for bias. For the criteria that are not primary, Holm's method
 corrects all `p_below` together, and all `p_above` together, before their verdicts are decided. `p_value` and

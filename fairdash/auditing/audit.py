@@ -86,7 +86,7 @@ def audit(
         2,000,000 rows, fairdash draws a random sample of this size, in whole groups if `groups` is given.
     price, sensitive
         Columns with the price or prediction π, per unit of exposure, and with the sensitive attribute s.
-        Several attributes are audited one after another, followed by their crossings, with Holm's correction.
+        Several attributes are audited one after another, then their combinations, with Holm's correction.
     model
         Model of the price: a function from a frame to prices (n,), an object with ``predict``, or a file
         (path or bytes): ONNX, LightGBM, XGBoost, CatBoost, PMML of a GLM, or a table of factors. The model's

@@ -29,7 +29,7 @@ _AMONG: Mapping[str, Any] = {
     "criterion": CRITERIA,
     "verdict": (BELOW, ABOVE, UNDECIDED, NONE),
 }
-#: Kind of a column by the suffix of its name. A column without a suffix has numbers, a column with % shares.
+#: Kind of a column by the suffix of its name. A column without a suffix has numbers; “%” marks a share.
 _KINDS = {"*": TEXT, "?": FLAG, "+": SCALAR}
 _CURVE = "at share% kind* value low high"
 _MONEY = "rows exposure price per_head per_head_low per_head_high total total_low total_high"
@@ -102,7 +102,7 @@ def _declared(columns: str) -> dict[str, Column]:
     return kinds
 
 
-#: Columns of each table. A table along classes usually has an additional column with the class names.
+#: Columns of each table. A table with a row per class usually has one more column, with the class names.
 TABLES: Mapping[str, Mapping[str, Column]] = MappingProxyType(
     {name: _declared(columns) for name, columns in _COLUMNS.items()}
 )

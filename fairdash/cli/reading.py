@@ -1,4 +1,4 @@
-"""Reading of a file for a command, with notes on the reading on standard error."""
+"""Read a file for a command, and print notes about it on standard error."""
 
 from __future__ import annotations
 

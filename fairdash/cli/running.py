@@ -102,7 +102,7 @@ def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> N
         raise RunError.of(
             "there is nothing to resume: the run is done, running, or was stopped before its first step "
             "was done",
-            "See its progress with fairdash runs show, or start it again on the Runs page.",
+            "“fairdash runs show” shows its progress. To start it again, use the Runs page.",
         )
     launch.resume(opened)
     sentence = f"{run} resumes after its last finished step; see its progress with fairdash runs show {run}."

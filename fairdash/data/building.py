@@ -126,7 +126,7 @@ def build_dataset(
             )
         )
     for column, values in outcomes.items():
-        problems.extend(role_problems(values, role=table.played[column], lines=table.lines))
+        problems.extend(role_problems(values, role=table.role_of_column[column], lines=table.lines))
     if roles.group is not None:
         problems.extend(group_problems(table.frame[roles.group], table.lines))
         n_groups = table.frame[roles.group].nunique()
@@ -193,7 +193,7 @@ class _Table(NamedTuple):
     notes: list[str]
 
     @property
-    def played(self) -> dict[str, str]:
+    def role_of_column(self) -> dict[str, str]:
         """Map of columns that must be numeric to roles."""
         parts, numbers = self.roles.parts, (TARGET, SENSITIVE, EXPOSURE, PREDICTION, TIME)
         return {column: role for role in numbers for column in parts[role]}
@@ -211,7 +211,7 @@ class _Table(NamedTuple):
         """Return numeric columns by name, and the problems of columns whose role requires numbers."""
         outcomes: dict[str, pd.Series] = {}
         problems: list[Problem] = []
-        for column, role in self.played.items():
+        for column, role in self.role_of_column.items():
             values = self.frame[column]
             if role == TIME and can_use_dates(values, "year"):
                 values = as_year(values, self.notes)
@@ -246,7 +246,7 @@ class _Table(NamedTuple):
         unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
         dropped, notes = self.fixed("drop_rows"), self.notes
         for column, values in outcomes.items():
-            role, missing = self.played[column], values.isna().to_numpy()
+            role, missing = self.role_of_column[column], values.isna().to_numpy()
             if column in dropped:
                 cells = values.to_numpy()
                 out = missing | np.isinf(cells)
@@ -310,8 +310,8 @@ class _Table(NamedTuple):
     def say_leaks(self, features: Mapping[str, pd.Series]) -> None:
         """Add notes on columns that reveal the target or the price, and on whether these are features."""
         roles = self.roles
-        played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
-        free = [str(name) for name in self.frame.columns if name not in played]
+        role_of_column = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
+        free = [str(name) for name in self.frame.columns if name not in role_of_column]
         leaks_by_role = {"target": certain_leaks(self.frame, roles.target, free, exposure=roles.weight)}
         if roles.prediction is not None:
             unexplained = [name for name in free if name not in leaks_by_role["target"]]

@@ -28,7 +28,7 @@ import pandas as pd
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import AlteredError, pack, sync, unpack
 
-#: Result of a step, under names of its own: frames, arrays, and plain values that JSON has.
+#: Result of a step by names that the step chooses: data frames, arrays and JSON values.
 Found: TypeAlias = "Mapping[str, Any]"
 
 _FRAME, _ARRAYS, _PLAIN = ".parquet", "arrays.safetensors", "plain.json"

@@ -130,11 +130,11 @@ class RunSpec(JobSpec):
 class Job(Generic[Spec]):
     """Stored job: its folder, its progress, and a request to stop it."""
 
-    #: Folder of all jobs of this kind, what one is called in messages, and what says what it has to do.
+    #: Folder of all jobs of this kind, the name of a job in messages, and the type of its specification.
     folder_name: ClassVar[str]
     label: ClassVar[str]
     spec_kind: ClassVar[type]
-    #: Where it waits: what takes seconds, and is waited for, waits in the quick queue.
+    #: Queue of the job. Jobs of a few seconds, whose result a user waits for, are in the quick queue.
     queue_name: str = queue.QUICK
 
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:

@@ -136,7 +136,7 @@ def preview(run: Run, context: JobContext, _: StepRunner) -> None:
     # The preview of a sample is a small part of a large run, and what the user waits for.
     is_other_work = spec.first_share < 1 or FAIR_TARIFF in spec.first.methods
     whole = 1.0 if is_other_work else spec.share_of_first
-    # Here and at the end, as the other cores may be busy at one of these moments.
+    # The slowness is measured now and at the end, because other cores may be busy at one of these times.
     slow = slowness() if is_other_work else 1.0
     dataset = spec.load()
 

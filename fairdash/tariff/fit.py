@@ -2,12 +2,13 @@
 
     minimise over β:  L(β) + (α ‖β‖² + Σ γ ‖D² v‖²) / c + λ Ψ(U, s)
 
-Here, L is the mean deviance divided by that of the constant model, c. The v are the values of a numeric
-column's curve. The penalty on their second differences D² makes curves smooth, and curves may be constrained
-to be monotone (:mod:`fairdash.tariff.shape`). Ψ is the penalty on up to 20,000 fixed rows. The weight λ = 0
-gives the GLM. With a penalty of the networks, the objective equals that of the networks. The tariffs' own
-penalty has a term that grows with λ itself and leads to the flat premium (:mod:`fairdash.tariff.stack`).
-Fixed relativities are an offset: L and Ψ include them, and β does not change them.
+Here, L is the mean deviance divided by that of the constant model, c. The vector v has the heights of a
+numeric column's curve. The penalty on their second differences D² makes curves smooth, and curves may be
+constrained to be monotone (:mod:`fairdash.tariff.shape`). Ψ is the penalty on up to 20,000 fixed rows. The
+weight λ = 0 gives the GLM. With a penalty of the networks, the objective equals that of the networks. The
+tariffs' own penalty has a term that grows with λ itself and leads to the flat premium
+(:mod:`fairdash.tariff.stack`). Fixed relativities are an offset: L and Ψ include them, and β does not change
+them.
 """
 
 from __future__ import annotations

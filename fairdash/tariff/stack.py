@@ -1,8 +1,9 @@
 """Objective of K fair tariffs for one table, computed together over all rows.
 
 The default penalty measures, in units of premium, how much average premiums follow s. A correlation ignores
-the size of the differences. If the signal in the claims is weak, a correlation favours premiums that differ
-much for a few rows and hardly for the rest, which look independent, but predict worse than one flat premium.
+the size of the differences. If the signal in the claims is weak, a correlation favours premiums that vary
+greatly in a few rows and hardly in the others. Such premiums look independent, but predict worse than one
+flat premium.
 The default penalty measures the differences themselves and is 0 for a flat premium. As λ grows, this penalty
 first lowers differences of averages, then other links, and finally the remaining spread of the premium;
 `python -m benchmarks.tariff_rivals` compares its path with simpler methods. The optimiser is L-BFGS for
@@ -294,7 +295,7 @@ def minimise(
         n_iter += moved
         values.append(value)
         settled |= ~moved & blank
-        # If the gradient jumps, the memory may mislead, so the problem starts again without it.
+        # If the gradient jumps, the history of steps may mislead, so L-BFGS starts again without it.
         blank = ~moved
         for remembered in (*moves, *changes):
             remembered[blank] = 0.0

@@ -187,12 +187,12 @@ class StackTrainer:
 
         from fairdash.training.stack import StackData
 
-        any_of = {model.split: model for model in stack}
-        key = tuple(_key_of(any_of[split]) for split in used)
+        model_by_split = {model.split: model for model in stack}
+        key = tuple(_key_of(model_by_split[split]) for split in used)
         if key in self._stacked:
             return self._stacked[key]
         self._stacked.clear()
-        rows = [self.encoded(any_of[split]) for split in used]
+        rows = [self.encoded(model_by_split[split]) for split in used]
         s = torch.tensor(self.dataset.sensitive.to_numpy(dtype=float))
         weight = self.dataset.weight
         if weight is not None:

@@ -46,7 +46,7 @@ class BoostedTrees(HistGradientBoostingRegressor):
 
 
 def bins_for(columns: Array, most: int) -> int:
-    """Return the number of bins per column for a table (n, p): the number of values, or fewer if it is wide.
+    """Return the number of bins per column of a table (n, p): of its values, or fewer if p is large.
 
     With more rows than bins, values are not counted and the number is `most`, because bins then take little
     time.

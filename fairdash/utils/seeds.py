@@ -41,7 +41,7 @@ class Stream(IntEnum):
     AVERAGED_NETWORKS = 5
     #: Test rows on which a study measures fairness in a large table.
     STUDY_ROWS = 6
-    #: Permutations for the floors of a study.
+    #: Stream of the permutations behind the noise floors of a study.
     STUDY_PERMUTATIONS = 7
     #: Rows that the penalty of a tariff uses.
     PENALTY_ROWS = 8

@@ -107,7 +107,7 @@ def test_every_heading_of_a_rule_is_printed_in_a_filing_filled_in_or_marked_as_o
         assert len(below) > 10 or not each.shows
 
 
-def test_rules_and_templates_use_existing_parts_once_and_match_the_page_of_rules():
+def test_rules_and_templates_use_each_section_at_most_once_and_match_the_page_of_rules():
     assert list(TEMPLATES) == ["general", "colorado", "nydfs", "naic_tool", "eiopa", "quebec"]
     for rule in RULES.values():
         assert set(rule.shows) <= PARTS.keys()
@@ -194,7 +194,7 @@ def denied(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", [each for rule in RULES.values() for each in rule.cannot])
-def test_no_rule_claims_that_an_audit_cannot_answer_what_it_answers(text):
+def test_questions_a_rule_lists_as_unanswerable_are_not_answered_by_an_audit(text):
     assert denied(text) == []
 
 

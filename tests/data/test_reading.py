@@ -195,7 +195,7 @@ def test_files_that_cannot_be_opened_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.bad_input(15)
-def test_infinity_is_refused_with_lines() -> None:
+def test_infinite_values_are_refused_with_their_line_numbers() -> None:
     error = refused("a,b,c\n1,1,x\ninf,1e400,inf\n2,3,y\n-Infinity,4,z\n")
     found = {problem.column: (list(problem.lines), problem.count) for problem in error.problems}
     assert found == {"a": ([3, 5], 2), "b": ([3], 1)}

@@ -45,7 +45,9 @@ def kept_policies() -> str:
     return keep_upload(policies().to_csv(index=False).encode(), name="policies.csv").sha256
 
 
-def test_changing_roles_fixes_or_names_does_not_parse_an_upload_again(parsed: list[ReadingOptions]) -> None:
+def test_an_upload_is_not_parsed_again_after_a_change_of_roles_fixes_or_names(
+    parsed: list[ReadingOptions],
+) -> None:
     source = UploadSource(sha256=kept_policies(), name="policies.csv", roles=ROLES)
     first = source.load()
     for other in (

@@ -105,7 +105,7 @@ def test_row_permutations_raise_false_alarms_and_group_exchanges_do_not(id, with
     assert alarms_of(id, within=within, grouped=True) <= 0.15
 
 
-def test_groups_of_one_size_exchange_whole_blocks_in_order():
+def test_groups_of_equal_size_are_permuted_as_blocks_with_row_order_kept():
     groups = np.array([0, 1, 0, 2, 1, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5])
     index = Blocks.of(groups, np.arange(15.0)).draw(np.random.default_rng(1))
     assert sorted(index) == list(range(15))

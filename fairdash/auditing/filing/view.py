@@ -73,7 +73,7 @@ _TITLES = {
     "money_along_s": "Price above its base, along the attribute",
     "segments": "Segments affected most",
     "candidate_curve": "Average second price along the attribute",
-    "change_along_s": "Second price minus price, along the attribute",
+    "change_along_s": "Second price minus first price, along the attribute",
     "change_segments": "Largest gains and losses under the second price",
     "premiums": "Alternative premiums",
     "premium_curves": "Average of each premium along the attribute",

@@ -237,7 +237,7 @@ def _surface(
     frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
     shown = rows >= MIN_SHOWN
     share = frame["share"].to_numpy()[shown]
-    fields_of_test = _of_means(
+    fields_of_test = _rms_of_means(
         b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
     )
     return Surface(**fields_of_test, cells=frame[shown].reset_index(drop=True))
@@ -263,7 +263,7 @@ def _lines_in_price(band: Index, table: AuditTable) -> csr_matrix:
     return hstack([level, slope[:, steep]], format="csr")
 
 
-def _of_means(
+def _rms_of_means(
     b: Array, covariance: Array, share: Array, delta: float, *, random_state: int | None
 ) -> dict[str, float]:
     """Return the root mean square of normal means b (C,), with its error and test (see :class:`Surface`)."""

@@ -122,12 +122,12 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
     st.markdown(
         f"**{safe(source.title)}** · {counted(len(frame), 'row')} · {counted(frame.shape[1], 'column')}"
     )
-    is_new = wants_own_table()
-    if not is_new:
+    is_own_table = wants_own_table()
+    if not is_own_table:
         _offer_own_table("Another table")
     model = _ask_for_model(source, frame, roles)
     price = MODEL_PRICE if model != {} else None
-    columns = _ask_for_columns(source.id, frame, roles, price=price, is_new=is_new)
+    columns = _ask_for_columns(source.id, frame, roles, price=price, is_own_table=is_own_table)
     options = _ask_for_plan(columns)
     st.caption("The audit fixes criterion and threshold before it computes any result.")
     label, is_missing = "Audit this price", columns is None or model is None
@@ -138,7 +138,7 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         assert model is not None
         try:
             plan = AuditPlan.of(columns, **options)
-            if is_new:
+            if is_own_table:
                 source = replace(source, roles=roles_of_audit(roles, columns, frame))
                 choose_source(source)
             choose_audit(start_audit(source, plan, owner=current_owner(), **model))
@@ -254,7 +254,7 @@ def _ask_for_plan(columns: Columns | None) -> dict[str, Any]:
 
 
 def _ask_for_columns(
-    table: str, frame: pd.DataFrame, roles: Roles, *, price: str | None, is_new: bool
+    table: str, frame: pd.DataFrame, roles: Roles, *, price: str | None, is_own_table: bool
 ) -> Columns | None:
     """Ask for the roles of the columns; return None while price or sensitive attribute is missing.
 
@@ -310,7 +310,7 @@ def _ask_for_columns(
         others = [name for name in names if name not in probabilities]
         known = one(right, "known_class", None, others, disabled=not probabilities)
         chosen_roles["known_class"] = known if probabilities else None
-        begin = (*suggestion.features, *parts) if is_new else roles.features
+        begin = (*suggestion.features, *parts) if is_own_table else roles.features
         features = several(
             st.container(),
             "features",

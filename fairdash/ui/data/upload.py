@@ -276,7 +276,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
             help=f"Enter {NO_MARK} if only empty cells count as missing.",
             key=KEY("marks", key),
         )
-        # The session state sets this value, because a click on a problem may have changed it.
+        # The initial value is in the session state, because the button beside a problem can change it, too.
         st.session_state.setdefault(number_names_key(upload), known.number_names)
         chosen["number_names"] = st.checkbox(
             "Number repeated column names",

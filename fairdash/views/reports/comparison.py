@@ -234,7 +234,7 @@ class Comparison:
 
     @property
     def noise_begins(self) -> ModelKey | None:
-        """First trained point of B's method at which neither verdict nor measure in view shows a link."""
+        """First trained point of B's method at which neither verdict nor shown measure finds a link."""
         front, method = self.front, self.b.method
         own = trained_points(front.rows(self.measure), standard_of=method)
         lams = own.loc[own["method"] == method, "lam"].sort_values()
