@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from fairdash.__main__ import main
 from fairdash.data import build_dataset, uploads
 from fairdash.data.source import UploadSource, load_source, save_source, sources_folder
-from fairdash.errors import RunError, StorageError
+from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.evaluation.result import SweepResult
 from fairdash.runs import deletion
@@ -23,6 +24,7 @@ from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.state import DONE, RunStatus, write_status
 from fairdash.runs.store import Job, Run, RunSpec
 from fairdash.storage import LOCAL, check_owner, log
+from fairdash.ui import cached
 from tests.runs.test_runs import LAM
 from tests.serving import ROOT, until
 from tests.test_canary import PLAN, ROLES, table
@@ -203,12 +205,20 @@ def expire(home: Path) -> None:
         path.write_text(json.dumps(json.loads(path.read_text()) | {"kept_at": "2020-01-01T00:00:00+00:00"}))
 
 
+def is_in_memory(source: UploadSource) -> bool:
+    with suppress(FairdashError):
+        return cached._load(source) is not None
+    return False
+
+
 def test_retention_terms_apply_when_no_user_is_connected(tmp_path: Path) -> None:
-    _, *jobs = make_for(ANNE)
-    end = deletion.keep_enforcing(seconds=0.05)
+    source, *jobs = make_for(ANNE)
+    cached.dataset_of(source, owner=ANNE)
+    end = deletion.keep_enforcing(seconds=0.05, then=cached.forget_what_was_deleted)
     try:
         assert jobs[0].folder.is_dir()
         expire(tmp_path / "home")
         until(lambda: not any(job.folder.exists() for job in jobs) and not uploads.list_uploads(owner=None))
+        until(lambda: not is_in_memory(source))
     finally:
         end()

@@ -140,6 +140,29 @@ def test_the_installed_commands_print_help_measure_and_train(commands: Path, els
     assert {row["method"] for row in trained["rows"]} >= {"standard", "hgr_spline"}
 
 
+TRAIN_AS_THE_APP_DOES = """
+import time
+import fairdash as fd
+from fairdash.data.source import CatalogueSource
+from fairdash.runs.launch import start_run
+from fairdash.training.sweep import Sweep
+plan = Sweep(methods=("standard", "hgr_spline"), lams=(1.0,), n_splits=1, device="cpu",
+             settings=fd.TrainingSettings(hidden=(8,), n_epochs=2, warm_up_epochs=1))
+run = start_run(CatalogueSource(dataset="household", options={"n": 200}), plan)
+while not run.status.is_over:
+    time.sleep(0.1)
+print(run.status.state, run.status.message)
+"""
+
+
+@pytest.mark.variant
+def test_the_apps_worker_trains(commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    asked = [commands / "python", "-P", "-c", TRAIN_AS_THE_APP_DOES]
+    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("done "), done.stdout + done.stderr
+
+
 @pytest.fixture
 def server(commands: Path, elsewhere: Path, tmp_path: Path) -> Iterator[str]:
     """The installed app, started in the other app's folder; its every way out is noted and refused."""

@@ -112,6 +112,15 @@ def test_an_answer_states_the_rows_it_leaves_out_and_that_a_blank_may_mean_no_cl
     said = "Figures that use “claims” leave out 140 rows in which it is missing. An empty cell may mean no claim: write 0"
     assert [said in each.text for each in result.answers] == [False, True, True]
     assert result.n == len(frame)
+    # Nor does what is missing in other columns change the figures on the price alone.
+    roles = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
+    roles |= {"expected_cost": "mu", "controls": ["zone", "bonus"], "features": ["zone", "bonus"]}
+    blank = frame.index % 3 == 0
+    gaps = frame.assign(zone=frame["zone"].mask(blank), mu=frame["mu"].mask(blank))
+    whole, other = (fd.audit(each, **roles, questions=[1, 2]) for each in (tariff(), gaps))
+    for one, same in ((whole.curve, other.curve), (whole.measures, other.measures)):
+        pd.testing.assert_frame_equal(one, same, check_exact=True)
+    assert other.n == len(frame)
 
 
 def test_a_question_with_too_few_rows_is_left_unanswered_and_the_others_are_answered():

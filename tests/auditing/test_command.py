@@ -81,3 +81,5 @@ def test_the_command_audits_and_files_classes_crossings_and_class_probabilities(
     assert found.plan.columns.sensitive == columns[0]
     assert said.get(name, "classes") in found.tables
     assert columns[0] in out.with_suffix(".html").read_text(encoding="utf-8")
+    # The texts to fill in are asked for beside it.
+    assert b"\npurpose: " in (tmp_path / "governance.yaml").read_bytes()

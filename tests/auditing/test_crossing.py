@@ -83,6 +83,10 @@ def test_changes_since_another_audit_have_the_crossing(planted):
     row = moved.loc["Independence, “age × sex”"]
     assert (row["verdict_before"], row["verdict_now"]) == ("above", "below")
     assert row["ci_high"] < -0.25
+    # Of the audit, too, the crossing decides, and its exit status.
+    assert planted.verdict == "above"
+    assert planted.headline == "Independence: shown above the threshold for “age × sex”"
+    assert planted.in_words.endswith("Shown below the threshold: “age”, “sex”.")
 
 
 def test_a_crossing_is_judged_by_conditional_independence_if_that_is_the_primary_criterion():
@@ -111,6 +115,11 @@ def test_the_smallest_cells_of_a_crossing_are_merged_into_one_and_a_note_counts_
     curve = result.others[-1].curve
     assert curve["class"].iloc[-1] == "all others"
     assert any("smallest cells" in note and "merged into “all others”" in note for note in result.every_note)
+    # Five rows a policy, and one band of ages with a few policies only.
+    policies = people().assign(policy=np.arange(2000) // 5)
+    policies.loc[policies.index < 200, "policy"] = policies["policy"] % 3
+    found = cells_of(policies, Columns(price="price", sensitive="age", groups="policy"), ("age", "sex"))
+    assert len(found.names) < 20
 
 
 def test_cells_depend_neither_on_the_order_of_attributes_nor_of_rows():

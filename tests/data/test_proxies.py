@@ -4,10 +4,26 @@ import numpy as np
 import pytest
 
 from fairdash.data.proxies import corrected_p_values, rank_proxies
+from fairdash.dependence import measure
 from fairdash.dependence.spline import hgr_of_bases, scores
 from fairdash.dependence.spline_basis import category_basis, number_basis
 from fairdash.errors import OptionError
 from tests.data.tables import dataset_of
+
+
+@pytest.mark.variant
+def test_features_are_ranked_by_their_known_dependence_on_the_sensitive_attribute() -> None:
+    s, noise, own = np.random.default_rng(0).normal(size=(3, 3000))
+    linear = 0.6 * s + 0.8 * noise
+    features = {"noise": own, "linear": linear, "gaps": np.where(own > 1, np.nan, linear), "copy": 3 - 2 * s}
+    ranking = rank_proxies(dataset_of(features, {"y": np.arange(3000.0)}, {"s": s}), n_permutations=39)
+    found = ranking.features.set_index("feature")
+    assert found["is_copy"].to_dict() == {"copy": True, "linear": False, "gaps": False, "noise": False}
+    assert list(found.index) == ["copy", "linear", "gaps", "noise"]
+    of_library = measure("hgr_spline", linear, s, evaluation="cross_fit")
+    assert found.loc["linear", "hgr"] == pytest.approx(of_library, abs=1e-12)
+    assert (found["p_corrected"][:3] <= 0.05).all()
+    assert (abs(found.loc["noise", "hgr"]) < 0.1, ranking.joint > 0.99) == (True, True)
 
 
 def test_the_step_down_corrected_p_values_follow_their_definition() -> None:

@@ -147,3 +147,19 @@ def test_a_price_determined_by_the_controls_has_no_conditional_dependence(drawn)
     c, a, _ = drawn
     found = assess_conditional_dependence(np.ones(1000), a, given=c)
     assert (found.statistic, found.p_value, found.size) == (0.0, 1.0, 0.0)
+
+
+@pytest.mark.variant
+@pytest.mark.parametrize("kind", ["policies", "weighted"])
+def test_the_conditional_test_rarely_rejects_when_both_variables_follow_the_controls_alone(kind):
+    alarms = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        policy = np.repeat(np.arange(80), 5) if kind == "policies" else np.arange(400)
+        c, a, b = rng.normal(size=(3, policy[-1] + 1))[:, policy]
+        u, more = c + a, {"sample_weight": np.exp(0.7 * b)}
+        if kind == "policies":
+            u, more = u + 0.3 * rng.normal(size=400), {"groups": policy}
+        found = assess_conditional_dependence(u, c + b, given=c, n_draws=199, random_state=seed, **more)
+        alarms += found.p_value <= 0.05
+    assert alarms <= 6, "at 5 % a false alarm more is met once in 70 times"

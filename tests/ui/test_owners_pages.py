@@ -57,6 +57,10 @@ def addresses(made: tuple) -> list[tuple[str, dict[str, str]]]:
 
 @pytest.mark.slow
 def test_every_address_of_another_owner_is_reported_as_gone(annes: tuple, become: Become) -> None:
+    for who, is_listed in ((ANNE, True), (BEN, False)):
+        become(who)
+        data = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
+        assert ["secret" in said(each) for each in (open_page("home"), data)] == [is_listed] * 2, who
     for name, address in addresses(annes):
         become(ANNE)
         assert not re.search("is gone|not stored here", said(open_page(name, **address))), (name, address)
