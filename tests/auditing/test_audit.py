@@ -88,6 +88,12 @@ def test_a_constant_price_is_below():
     constant = fd.audit(pd.DataFrame({"price": 7.0, "s": np.arange(500.0)}), price="price", sensitive="s")
     assert constant.verdict == "below"
     json.dumps(constant.to_dict(), allow_nan=False)
+    for least, unit in ((1e12, 1e3), (0, 1e-12)):
+        s = least + unit * np.random.default_rng(0).normal(size=400)
+        found = fd.audit(
+            policies(400).assign(age=s), **ROLES, controls=["zone"], questions=[1, 4, 5]
+        ).verdicts
+        assert found["p_value"].between(0, 1, inclusive="right").all()
 
 
 @pytest.mark.parametrize(("change", "roles", "words"), [

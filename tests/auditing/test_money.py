@@ -128,6 +128,10 @@ def test_large_losses_are_capped_and_a_note_states_the_effect(covers):
     assert said in result.notes[0]
     totals = asked(covers, 5, cap=1_000.0, totals=["claims"]).measures
     pd.testing.assert_frame_equal(totals, asked(capped, 5, totals=["claims"]).measures)
+    fifth = bands_of(covers["power"].to_numpy(), covers["years"].to_numpy(), 5)
+    own = asked(covers, controls=["power"]).tables["one_way"].query("column == 'power'")
+    sums = covers[["premium", "claims"]].mul(covers["years"], axis=0).groupby(fifth).sum()
+    np.testing.assert_allclose(own["loss_ratio"], sums["claims"] / sums["premium"], rtol=1e-10)
 
 
 def test_amounts_have_their_currency_and_unit_in_every_sentence(covers, tmp_path):

@@ -262,6 +262,10 @@ def test_a_column_named_as_policy_number_is_accepted_as_id_if_its_values_repeat(
     assert find_policies(frame).column == "Vertragsnummer"
     assert suggest_roles(frame, target="claims").left_out["Vertragsnummer"] == NAMES_POLICIES
     assert find_policies(frame.rename(columns={"Vertragsnummer": "k"})) is None
+    repeated = book().rename(columns={"policy of it": "k"})
+    for ids in (70_000.0 + 11 * repeated["k"], repeated["k"].map("AB-{:06d}/x".format)):
+        given = suggest_roles(repeated.assign(k=ids), target="claims")
+        assert (given.group, "k" in given.features) == ("k", False)
 
 
 def test_bounds_of_an_exposure_are_found_beside_missing_huge_and_constant_columns():
