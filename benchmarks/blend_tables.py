@@ -27,16 +27,15 @@ def page() -> str:
         "",
         "Between two trained weights λ, the trade-off page blends the predictions of both models. This "
         "page compares blends at ten positions with models trained at the same λ from the same initial "
-        "weights. The figures in the tables are means over the test rows of The figures are means "
+        "weights. The objective is demographic parity, with the default settings. The figures are means "
         f"over the test rows of {table['n_splits'].iloc[0]} random splits, with corrected standard errors. "
         "The error is divided by the variance of the target. The excess is HGR_KDE minus its noise floor "
         "on the same rows.",
         "",
         "The last column is the error of the blends minus the error of the trained model. The blends' error "
         "is taken at the point of their front that has the same excess as the trained model. If the "
-        "difference "
-        "is "
-        "negative, the blends are better. A dash means that no such point exists between the two "
+        "difference is negative, the blends are better. A dash means that no such point exists "
+        "between the two "
         "neighbours. The λ of a blend is its position on the slider. A model trained at this λ may have a "
         "different dependence.",
         "",

@@ -151,10 +151,8 @@ def page() -> str:
 def _splits(table: pd.DataFrame) -> str:
     most = table.groupby("data", sort=False)["splits"].max()
     counts = [f"{', '.join(f'`{name}`' for name in own.index)}: {count}" for count, own in most.groupby(most)]
-    fewer = sorted(table.loc[~table["has_all_splits"], "method"].unique())
-    return (
-        f"Splits: {'; '.join(counts)}. Fewer for {', '.join(f'`{name}`' for name in fewer)}: see the tables."
-    )
+    fewer = [f"`{name}`" for name in sorted(table.loc[~table["has_all_splits"], "method"].unique())]
+    return f"Splits: {'; '.join(counts)}. Fewer for {', '.join(fewer) or 'none'}: see the tables."
 
 
 def _ranks(table: pd.DataFrame, *, several: bool) -> str:

@@ -74,9 +74,9 @@ class StopCheck:
         return is_due
 
 
-def lock(folder: Path, *, seconds: float = 0.0) -> FileLock:
+def lock(folder: Path, *, seconds: float = 0.0, name: str = LOCK) -> FileLock:
     """Lock that the worker of a job holds; raises filelock.Timeout if it is held for `seconds`."""
-    return FileLock(folder / LOCK, timeout=seconds, is_singleton=False)
+    return FileLock(folder / name, timeout=seconds, is_singleton=False)
 
 
 def sign(folder: Path) -> None:
@@ -133,7 +133,7 @@ def is_locked(lock: Path) -> bool:
 
 def _is_free(folder: Path, seconds: float = 0.0, *, name: str = LOCK) -> bool:
     try:
-        with FileLock(folder / name, timeout=seconds, is_singleton=False):
+        with lock(folder, seconds=seconds, name=name):
             return True
     except Timeout:
         return False

@@ -51,9 +51,8 @@ SECONDS_BETWEEN_TRIES = 1.0
 WAITING, AT_WORK, STOPPED = "ENQUEUED", "PENDING", "CANCELLED"
 ACTIVE = WAITING, AT_WORK
 
-#: Seconds without a heartbeat after which another machine's worker counts as dead. It sends several in
-#: this time.
-#: On one machine, a file lock shows whether the worker is alive.
+#: Seconds without a heartbeat after which another machine's worker counts as dead. It sends several in this
+#: time. On one machine, a file lock shows whether the worker is alive.
 SECONDS_TO_LIVE = 15
 #: A machine that does not even refuse is not waited for longer.
 SECONDS_TO_CONNECT = 5
