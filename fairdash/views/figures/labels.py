@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -102,12 +103,22 @@ def placed(
     edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
     alone = [_costs(own, taken, points) for own in edges]
 
+    # The attempts place most labels where they were before.
+    @cache
+    def overlap(k: int, other: int, j: int) -> Array:
+        return _overlap(edges[k], _box_at(edges[other], j))
+
+    @cache
+    def crossing(k: int, other: int, j: int) -> NDArray[np.bool_]:
+        return _crosses(at[k], at[other], j)
+
     def costs(k: int, positions: Mapping[int, int], crossed: float) -> Array:
         """Return the costs of a label's possible positions, given the positions of the other labels."""
         others = [(each, j) for each, j in positions.items() if each != k]
-        beside = _overlap(edges[k], [_box_at(edges[each], j) for each, j in others])
-        lines = [(at[each], j) for each, j in others if _LEADS[j]] if crossed else []
-        return alone[k] + beside + crossed * _crossed(at[k], lines)
+        beside = sum((overlap(k, *other) for other in others), np.zeros((1, 1)))
+        lines = [crossing(k, *other) for other in others if crossed and _LEADS[other[1]]]
+        cost: Array = alone[k] + _COST_OF_OVERLAP * beside.max(axis=1)
+        return cost + crossed * np.sum(lines, axis=0)
 
     best: tuple[float, dict[int, int]] = (np.inf, {})
     # The first pass ignores crossings: if no lines cross, the nearest positions are best.
@@ -183,17 +194,13 @@ _DX, _DY, _LEFT_OF, _BELOW = np.array(
 _LEADS = np.hypot(_DX, _DY)[:, 0] > _NEAR
 
 
-def _crossed(point: Array, lines: Sequence[tuple[Array, int]]) -> Array:
-    """Return the number of lines of other labels that the line of each candidate crosses at any width."""
-    x, y = point[0] * WIDTHS, point[1] * HEIGHT
-    count = np.zeros(len(_LEADS))
-    for other, j in lines:
-        a, b = other[0] * WIDTHS - x, other[1] * HEIGHT - y
-        dx, dy = _DX[j, 0], _DY[j, 0]
-        beside = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
-        between = (dx * -b - dy * -a) * (dx * (_DY - b) - dy * (_DX - a)) < 0
-        count += (beside & between).any(axis=1) & _LEADS
-    return count
+def _crosses(point: Array, other: Array, j: int) -> NDArray[np.bool_]:
+    """Return for each candidate whether its line crosses the line of another label at any width."""
+    a, b = other[0] * WIDTHS - point[0] * WIDTHS, other[1] * HEIGHT - point[1] * HEIGHT
+    dx, dy = _DX[j, 0], _DY[j, 0]
+    beside = (_DX * b - _DY * a) * (_DX * (b + dy) - _DY * (a + dx)) < 0
+    between = (dx * -b - dy * -a) * (dx * (_DY - b) - dy * (_DX - a)) < 0
+    return (beside & between).any(axis=1) & _LEADS
 
 
 def _edges(label: Label, x: float, y: float) -> Edges:
@@ -222,16 +229,14 @@ def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
     covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & within).sum(axis=0)
     distance = np.hypot(_DX, _DY)[:, 0]
     cost: Array = _COST_OF_OVERLAP * wrong.max(axis=1) + distance + _COST_OF_POINT * covered.max(axis=1)
-    return cost + _overlap(edges, taken)
+    return cost + _COST_OF_OVERLAP * sum((_overlap(edges, box) for box in taken), np.zeros((1, 1))).max(
+        axis=1
+    )
 
 
-def _overlap(edges: Edges, taken: Sequence[Box]) -> Array:
-    """Return the largest cost of each candidate's overlap with other areas."""
-    left, bottom, right, top = edges
-    wrong = np.zeros(left.shape)
-    for o_left, o_bottom, o_right, o_top in taken:
-        across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
-        along = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
-        wrong += np.where((across > 0) & (along > 0), 1 + np.minimum(across, along), 0.0)
-    cost: Array = _COST_OF_OVERLAP * wrong.max(axis=1)
-    return cost
+def _overlap(edges: Edges, box: Box) -> Array:
+    """Return the overlap of each candidate with another area at each width, (candidates, widths)."""
+    (left, bottom, right, top), (o_left, o_bottom, o_right, o_top) = edges, box
+    across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
+    along = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
+    return np.where((across > 0) & (along > 0), 1 + np.minimum(across, along), 0.0)
