@@ -308,6 +308,41 @@ def test_the_models_command_describes_a_file_and_states_what_the_file_leaves_ope
     assert (about["objective"], about["size"]) == ("poisson", "6 trees")
 
 
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_the_audit_names_the_number_as_which_boosted_trees_price_a_missing_cell(library, rows):
+    """LightGBM takes 0 and XGBoost the largest numbers, if no cell of the column was missing in the training."""
+    boosting = pytest.importorskip(library)
+    numbers = INPUTS[:2]
+    table = rows[numbers].astype(float)
+    gaps = table.assign(age=table["age"].mask(table["age"] < 30))
+    asked, same = (
+        table.assign(**dict.fromkeys(numbers, value)).head(5)
+        for value in (np.nan, 1e9 * (library == "xgboost"))
+    )
+    said = {}
+    for training in (table, gaps):
+        outcome = rows["power"] / 100 + (table["age"] > 40)
+        if library == "lightgbm":
+            options = {"objective": "poisson", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 3}
+            content = (
+                boosting.train(options, boosting.Dataset(training, outcome), 5).model_to_string().encode()
+            )
+        else:
+            data = boosting.DMatrix(training, outcome)
+            content = bytes(
+                boosting.train({"objective": "count:poisson", "nthread": 1}, data, 5).save_raw("json")
+            )
+        model = read_model(content, table=numbers)
+        said[training is gaps] = [each.partition(" priced")[0] for each in model.unknown_levels(asked)]
+        assert not model.unknown_levels(table)
+        if training is table:
+            np.testing.assert_array_equal(model.predict(asked), model.predict(same))
+    assert said == {
+        False: [f"“{name}” is missing in 5 rows," for name in numbers],
+        True: ["“power” is missing in 5 rows,"],
+    }
+
+
 def test_another_process_reads_a_file_and_its_crash_is_reported(rows):
     content = pmml()
     frame = rows[["region", "band"]].assign(band=rows["band"].astype("category")).replace("west", None)
