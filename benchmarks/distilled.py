@@ -28,7 +28,7 @@ from benchmarks import parts
 from fairdash.training.losses import find_loss
 
 RESULTS = Path(__file__).parent / "results" / "distilled.csv"
-ROWS, STRENGTHS = 12_000, (0.25, 0.5, 0.75, 1.0)
+ROWS, STRENGTHS = 12_000, (0.25, 0.5, 0.75, 0.9, 0.95, 1.0)
 LAMS = (0.0, 0.01, 0.03, 0.06, 0.1, 0.15, 0.2, 0.4, 1.0)
 
 

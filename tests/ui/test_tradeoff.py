@@ -17,7 +17,7 @@ from fairdash.data.source import CatalogueSource, UploadSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError
 from fairdash.evaluation import DEFAULT_MEASURE, knee, wide
-from fairdash.evaluation.crossed_cells import TOGETHER, views_of
+from fairdash.evaluation.crossed_cells import TOGETHER, crossings_of, views_of
 from fairdash.jobs.steps import run_directly
 from fairdash.runs import worker
 from fairdash.runs.comparison import parse_comparison
@@ -35,6 +35,7 @@ from fairdash.ui.widgets import Making
 from fairdash.utils.text import number
 from fairdash.views.reports.comparison import Comparison
 from fairdash.views.reports.fronts import fronts_of
+from fairdash.views.reports.sentences import who_pays
 from fairdash.views.reports.stage import four_numbers, stage_of, stops_of
 from tests.serving import until
 from tests.tiers import few
@@ -338,3 +339,16 @@ def test_the_trade_off_page_offers_each_sensitive_attribute_their_crossing_and_a
         assert [part for part in (seen[each].sensitive_called, "Cells of") if part not in words(at)] == []
         assert f"{seen[each].b.lam:g}" in str(stage(at)["slider"])
         assert charts(at)
+        # Cells are nominal: each is a point of its own, called by its name, and has no low or high third.
+        cells = crossings_of(result.sensitive)["age × sex"]
+        profile, moved = seen[each].profile(seen[each].b), seen[each].moved
+        assert profile["s_low"].tolist() == profile["s_high"].tolist() == list(range(len(cells.names)))
+        test = result.splits[0].test
+        own = pd.Series(seen[each].predictions(seen[each].b)[0][test]).groupby(cells.codes[test]).mean()
+        np.testing.assert_allclose(profile["mean"], own)
+        assert seen[each].groups_called(moved) == list(cells.names)
+        assert f"rise by {moved['per_head'].max():.2g} " in who_pays(seen[each])
+        assert f" for {cells.names[int(moved['per_head'].argmax())]} and fall" in who_pays(seen[each])
+        assert stage(at)["table"]["rows"][0][0] == cells.names[0]
+        for panel in ("Distributions", "Transformations"):
+            assert "Cells have no order" in words(look(at, panel))

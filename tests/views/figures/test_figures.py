@@ -290,12 +290,13 @@ def both():
 
 
 def test_bars_of_the_transfers_figure_show_the_change_per_head_of_each_group(moved):
-    figure = transfers_figure(moved, unit="€", theme=LIGHT, **NAMES)
+    groups = list(map(span, moved["s_low"], moved["s_high"]))
+    figure = transfers_figure(moved, groups=groups, unit="€", theme=LIGHT, **NAMES)
     (bars,) = figure.data
     np.testing.assert_array_equal(bars.y, moved["per_head"])
     assert figure.layout.yaxis.title.text == "Change per head (€)"
     ticks = [text.replace("<br>", " ") for text in figure.layout.xaxis.ticktext]
-    assert ticks == list(map(span, moved["s_low"], moved["s_high"]))
+    assert ticks == groups
     shown = [float(text.replace("−", "-")) for text in bars.text]
     np.testing.assert_allclose(shown, moved["per_head"], atol=0.05)
 
