@@ -25,7 +25,7 @@ def test_boosted_trees_with_equal_weights_predict_as_scikit_learn_does(rows):
     np.testing.assert_allclose(own.predict(x), theirs.predict(x), rtol=1e-9)
 
 
-def test_boosted_trees_with_unequal_weights_skip_weighted_percentiles_and_predict_as_well(rows):
+def test_boosted_trees_with_unequal_weights_compute_no_weighted_percentiles_and_predict_nearly_the_same(rows):
     x, y, weight = rows
     before = x.copy()
     with patch(

@@ -53,7 +53,7 @@ def test_a_command_uses_one_thread_unless_configured_otherwise():
         assert (said[0], said[-1]) == ("False", wanted), "NumPy would have read it already"
 
 
-def test_sweep_prints_what_the_api_gives_as_json_and_as_a_table(policies, command):
+def test_sweep_prints_the_results_of_the_api_as_json_and_as_a_table(policies, command):
     path, _ = policies
     roles = {"predict": "old_price", "sensitive": ("age",), "features": ("income", "power")}
     options = f"--file {path} --predict old_price --sensitive age --features income power "
@@ -107,7 +107,7 @@ def test_measure_accepts_twenty_complete_rows(prices, command):
     command(*"measure pearson few20.csv --u u --v v --permutations 19 --bootstrap 0".split())
 
 
-def test_measure_prints_json_that_holds_what_the_api_gives(prices, command):
+def test_measure_prints_the_results_of_the_api_as_json(prices, command):
     printed = json.loads(command("measure", "hgr_spline", prices, "--u", "price", "--v", "age", "--json"))
     about = {"n_left_out": 2, "interval_of": REGISTRY["hgr_spline"].title}
     about["evaluation"] = "corrected by evidence"
@@ -245,7 +245,7 @@ MEASURED = "measure pearson prices.csv --u price --v age --permutations 19 --jso
     ("command", "unbuffered"),
     [("--help", ""), (MEASURED, "1"), pytest.param("runs list --json", "", marks=pytest.mark.variant)],
 )
-def test_a_reader_that_closes_the_pipe_ends_every_command_quietly(command, unbuffered, prices):
+def test_every_command_ends_without_an_error_when_the_reader_closes_the_pipe(command, unbuffered, prices):
     environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
     read, write = os.pipe()
     os.close(read)

@@ -327,7 +327,7 @@ def test_the_page_on_bad_inputs_is_up_to_date_with_the_tests():
     assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m docs.bad_inputs"
 
 
-def test_every_bad_input_has_a_test_including_a_page_test_where_users_meet_it():
+def test_every_listed_bad_input_has_a_test_and_inputs_that_pages_accept_have_a_page_test():
     from docs.bad_inputs import ROWS, marked_tests
 
     held = list(marked_tests())

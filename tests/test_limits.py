@@ -64,7 +64,7 @@ def test_a_small_parquet_file_that_fills_the_memory_is_refused_unread(monkeypatc
 # Many parts.
 
 
-def test_gzip_and_zip_of_many_empty_parts_are_refused_soon() -> None:
+def test_gzip_and_zip_files_of_many_empty_parts_are_refused_early() -> None:
     empty, buffer = gzip.compress(b"", mtime=0), io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for k in range(20_001):
@@ -73,7 +73,7 @@ def test_gzip_and_zip_of_many_empty_parts_are_refused_soon() -> None:
         assert "more than 20,000 parts" in refused(content)
 
 
-def test_gzip_of_several_parts_is_read_whole() -> None:
+def test_a_gzip_file_of_several_parts_is_read_completely() -> None:
     blocks = [gzip.compress(CSV[k : k + 7]) for k in range(0, len(CSV), 7)]
     # Programs that seek in such files end them with an empty part; others fill up with zeros.
     content = b"".join(blocks) + gzip.compress(b"") + bytes(1000)

@@ -101,6 +101,6 @@ def test_the_link_check_finds_each_kind_of_fault_in_a_built_page(tmp_path: Path,
     assert list(links.faults(tmp_path)) == [f"a.html, line 2: {FAULTS[fault]}"]
 
 
-def test_a_style_sheet_that_asks_another_machine_is_found(tmp_path: Path):
+def test_style_sheets_with_external_resources_are_found(tmp_path: Path):
     (tmp_path / "a.css").write_text("@font-face {src: url('https://example.org/f.woff2')}", "utf-8")
     assert list(links.faults(tmp_path)) == ["a.css: asks another machine for https://example.org/f.woff2"]

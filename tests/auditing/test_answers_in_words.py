@@ -43,7 +43,9 @@ def said(result: fd.AuditResult) -> str:
     (1 / 365, 1, 1, "Days and years differ by"), (1, 12, 0.5, "Months and years differ by a factor of 12."),
     (1000, 1, 1, "Single amounts and thousands differ by"), (1, 1, 1e-9, "e-08 % of “price”. State both"),
 ])  # fmt: skip
-def test_units_that_seem_to_differ_are_remarked_before_the_verdict(price, exposure, cost, words):
+def test_units_of_price_and_cost_that_seem_to_differ_are_noted_before_the_verdict(
+    price, exposure, cost, words
+):
     table = motor() * {"price": price, "age": 1, "time": exposure, "claims": cost}
     result = fd.audit(table, **ROLES, questions=[1])
     assert (bool(result.units_remark), words in result.units_remark) == (bool(words), True)
@@ -58,7 +60,7 @@ def test_claim_counts_beside_a_premium_are_named_as_counts():
     assert "same unit of money" not in remark
 
 
-def test_command_report_and_filing_show_the_units_remark_before_the_verdict(tmp_path, capsys):
+def test_command_report_and_filing_show_the_note_on_units_before_the_verdict(tmp_path, capsys):
     motor(days=True).to_csv(tmp_path / "t.csv", index=False)
     roles = "--price price --sensitive age --outcome claims --exposure time --total claims --question 1"
     path = tmp_path / "e.zip"
@@ -75,7 +77,7 @@ def test_command_report_and_filing_show_the_units_remark_before_the_verdict(tmp_
 
 
 @pytest.mark.parametrize("name", ["price", "second"])
-def test_a_mean_price_of_almost_nothing_is_refused_and_tiny_prices_are_not(name):
+def test_a_mean_close_to_zero_relative_to_the_values_is_refused_and_tiny_prices_are_accepted(name):
     table = motor().assign(second=1.0)
     table["second"] += table["price"]
     table[name] -= table[name].mean() - 1e-9
@@ -105,7 +107,7 @@ def tariff(n: int = 700, seed: int = 0) -> pd.DataFrame:
     return frame.assign(mu=frame["premium"] / 2, new=frame["premium"].round(-2) + 50)
 
 
-def test_an_answer_states_the_rows_it_leaves_out_and_that_a_blank_may_mean_no_claim():
+def test_an_answer_states_the_number_of_excluded_rows_and_that_an_empty_cell_may_mean_no_claim():
     frame = tariff()
     frame["claims"] = frame["claims"].where(frame["claims"] > frame["claims"].quantile(0.2))
     result = fd.audit(frame, price="premium", sensitive="age", outcome="claims", questions=[1, 3, 5])
@@ -135,7 +137,7 @@ def test_a_question_with_too_few_rows_is_left_unanswered_and_the_others_are_answ
         fd.audit(frame, **roles, criterion="sufficiency", questions=[1])
 
 
-def test_classes_keep_their_names_where_cells_of_some_are_missing():
+def test_class_names_stay_correct_if_another_column_is_missing_in_a_whole_class():
     frame = tariff()
     frame["region"] = np.random.default_rng(2).choice(list("abcd"), len(frame))
     frame["claims"] = frame["claims"].mask(frame["region"] == "b")

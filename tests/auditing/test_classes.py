@@ -66,7 +66,7 @@ def test_classes_of_too_few_rows_and_numbers_as_text_are_refused() -> None:
         along("text", table.assign(text=table["age"].astype(str)))
 
 
-def test_a_class_of_few_rows_has_the_wider_interval_of_students_t() -> None:
+def test_the_interval_of_a_class_with_few_rows_uses_students_t_distribution() -> None:
     """The variance of 20 rows is uncertain: Student's quantile of Welch's degrees of freedom, not the normal one."""
     rng = np.random.default_rng(0)
     code = np.repeat([0, 1], [20, 2_000])
@@ -80,7 +80,7 @@ def test_a_class_of_few_rows_has_the_wider_interval_of_students_t() -> None:
 
 
 @pytest.mark.parametrize("gap", few([0.0, 0.1013]))
-def test_verdicts_on_classes_keep_their_error_rate(gap: float) -> None:
+def test_false_verdicts_on_classes_are_as_rare_as_stated(gap: float) -> None:
     """At no gap "above" is false, and at a gap of δ either verdict."""
     shares, false = [0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05], 0
     for seed in range(40):
@@ -108,7 +108,7 @@ def audited(frame: pd.DataFrame, **more: object) -> AuditResult:
     return fd.audit(frame, price="price", probabilities=COLUMNS, questions=[1], features=["age"], **more)
 
 
-def test_class_probabilities_of_zero_and_one_give_the_figures_of_known_classes() -> None:
+def test_class_probabilities_of_zero_and_one_give_the_results_of_known_classes() -> None:
     rng = np.random.default_rng(0)
     y, code, weight = rng.gamma(2, 50, 400), rng.integers(0, 3, 400), rng.uniform(0.5, 2, 400)
     found = by_probability(y, np.eye(3)[code], "abc", weight)

@@ -194,7 +194,7 @@ def test_every_table_of_a_question_can_be_read_back():
     assert {name for each in QUESTIONS.values() for name in each.tables} <= TABLES.keys()
 
 
-def test_evidence_with_changed_values_is_either_usable_or_refused_with_a_project_error(tmp_path):
+def test_evidence_with_changed_values_is_either_read_or_refused_with_a_fairdash_error(tmp_path):
     found = fd.audit(policies(120), price="premium", sensitive="age", questions=[1])
     found = found.compare(found)
     found.save(tmp_path / "last.zip")
@@ -241,7 +241,7 @@ def test_a_file_that_is_not_evidence_is_refused(content, tmp_path, monkeypatch):
 # ---- What has changed since -------------------------------------------------------------------------------
 
 
-def test_a_comparison_with_an_earlier_audit_finds_planted_drift_and_no_drift_otherwise(tmp_path):
+def test_a_comparison_with_an_earlier_audit_reports_drift_only_in_data_simulated_with_drift(tmp_path):
     asked = {"questions": [1, 3]}
     asked["against"] = audited(policies(1_200, seed=1), **asked).save(tmp_path / "last.zip")
     drifted, same = policies(1_200, seed=2), policies(1_200, seed=3)
@@ -257,7 +257,7 @@ def test_a_comparison_with_an_earlier_audit_finds_planted_drift_and_no_drift_oth
         assert not audited(same.assign(premium=rise * same["premium"]), **asked).since.has_moved
 
 
-def test_a_comparison_with_an_earlier_audit_gives_the_difference_of_the_figures(result, tmp_path):
+def test_a_comparison_with_an_earlier_audit_gives_differences_with_intervals(result, tmp_path):
     same = result.compare(result)
     moved = same.tables["moved"]
     np.testing.assert_allclose(moved["difference"], 0, atol=1e-12)

@@ -54,7 +54,7 @@ def test_tables_of_a_filing_have_captions_and_round_p_values():
     assert tables[0].frame["p_value"].iloc[0] == 0.0004998
 
 
-def test_names_that_do_not_fit_along_an_axis_are_turned():
+def test_labels_that_do_not_fit_along_an_axis_are_rotated():
     names = [f"{age} to {age + 4} · Southern province" for age in range(18, 78, 5)]
     figure = go.Figure(
         go.Scatter(x=[*range(12)], y=[*range(12)], mode="lines", name="", line={"color": "#000", "width": 1})
@@ -68,7 +68,7 @@ def test_names_that_do_not_fit_along_an_axis_are_turned():
 
 @pytest.mark.browser
 @pytest.mark.parametrize("template", few(TEMPLATES, "nydfs"))
-def test_every_heading_of_a_rule_is_printed_in_a_filing_filled_in_or_marked_as_open(
+def test_a_filing_prints_every_heading_of_its_rule_with_text_or_a_mark_of_missing_text(
     template, browser, tmp_path
 ):
     from pypdf import PdfReader
@@ -107,7 +107,7 @@ def test_every_heading_of_a_rule_is_printed_in_a_filing_filled_in_or_marked_as_o
         assert len(below) > 10 or not each.shows
 
 
-def test_rules_and_templates_use_each_section_at_most_once_and_match_the_page_of_rules():
+def test_templates_use_each_section_at_most_once_and_the_rules_page_is_up_to_date():
     assert list(TEMPLATES) == ["general", "colorado", "nydfs", "naic_tool", "eiopa", "quebec"]
     for rule in RULES.values():
         assert set(rule.shows) <= PARTS.keys()
@@ -133,7 +133,7 @@ def test_every_rule_cites_its_sources_and_the_date_they_were_looked_up():
         assert any(name in rule.title for rule in RULES.values()), name
 
 
-def test_rule_texts_mention_only_abilities_that_the_audit_has(monkeypatch):
+def test_rule_texts_claim_only_what_the_audit_computes(monkeypatch):
     for path in RULE_FILES:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for row in content.get("rule", [content]):
@@ -207,7 +207,7 @@ def test_names_and_texts_of_a_user_are_escaped_in_a_filing(alone, tmp_path):
     assert "49" not in re.sub(r"base64,[^\"]*", "", content).partition("Purpose")[0]
 
 
-def test_yaml_tags_in_governance_answers_are_not_executed_and_values_that_are_not_text_refused():
+def test_yaml_tags_in_governance_answers_are_not_executed_and_non_text_values_are_refused():
     assert parse_governance(b"purpose: !!python/name:os.system x", name="it") == {"purpose": "x"}
     for content in (b"purpose: [1]", b"- a", b"\xff", b"who: me"):
         with pytest.raises(StorageError):

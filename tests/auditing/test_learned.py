@@ -51,7 +51,7 @@ def table_of(frame: pd.DataFrame, **roles: str) -> AuditTable:
     return AuditTable.of(frame, columns_of("p", "s", **roles))
 
 
-def test_trees_give_the_same_total_share_when_networks_and_shap_are_not_installed(monkeypatch):
+def test_trees_explain_the_same_share_of_the_price_without_torch_and_shap(monkeypatch):
     table = table_of(policies(300).drop(columns="y"))
     surrogate = fit_trees(OF_A_PRICE, table.features, table.price, table.weight, random_state=0)
     by_columns, *_ = shares_of_link(shapley_values(surrogate, table.features), table)
@@ -107,7 +107,7 @@ def test_proxy_discrimination_equals_a_hand_calculation():
 
 
 @pytest.mark.variant
-def test_five_premiums_are_near_the_analytic_ones():
+def test_five_estimated_premiums_are_close_to_their_closed_forms():
     rng = np.random.default_rng(0)
     n = 20_000
     s = rng.normal(size=n)
@@ -184,7 +184,7 @@ def test_features_can_be_named_and_are_refused_if_unknown_or_in_another_role():
             fd.audit(policies(300), **ROLES, features=[feature])
 
 
-def test_the_share_of_a_repair_reached_without_the_attribute_at_pricing_is_stated():
+def test_the_answer_states_how_much_a_repair_achieves_if_the_attribute_is_unknown_at_pricing():
     rows = [("known", 0.0, 0.455), ("known", 1.0, 0.03), ("not known", 0.0, 0.455), ("not known", 1.0, 0.441)]
     figures = pd.DataFrame(rows, columns=["s at pricing", "strength", "dependence"])
     said = reach_in_words(figures)

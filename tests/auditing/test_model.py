@@ -69,7 +69,7 @@ def test_the_audit_command_takes_a_model_file(rows, tmp_path, monkeypatch, capsy
     assert "Name the model's file" in capsys.readouterr().err
 
 
-def test_the_largest_flip_is_that_of_the_planted_proxy_and_equals_a_hand_calculation(rows):
+def test_the_simulated_proxy_changes_the_model_price_most_and_by_the_amount_computed_by_hand(rows):
     result = fd.audit(rows, model=by_hand, customer=7, **ASKED)
 
     def typical(values):
@@ -121,6 +121,8 @@ def test_a_model_that_runs_endlessly_is_stopped_at_the_time_limit(rows, monkeypa
     (by_hand, ASKED | {"customer": "nobody"}, "customer"), (onnx_bytes(n=2), ASKED, "columns"),
     (3, {"sensitive": "age"}, "can't price"),
 ], ids=["price", "customer", "columns", "number"])  # fmt: skip
-def test_questions_that_a_model_cannot_be_asked_are_refused_with_the_reason(model, asked, says, rows):
+def test_questions_that_cannot_be_answered_for_the_model_are_refused_with_the_reason(
+    model, asked, says, rows
+):
     with pytest.raises((OptionError, StorageError), match=says):
         fd.audit(rows, model=model, **asked)

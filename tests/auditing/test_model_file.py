@@ -196,7 +196,7 @@ def test_inputs_have_the_shapes_and_types_that_the_file_declares(rows):
             read_model(refused, table=list(rows))
 
 
-def test_no_exported_model_is_read_silently_wrong_and_the_page_lists_how_each_is_read():
+def test_no_exported_model_is_misread_without_notice_and_the_page_lists_how_each_is_read():
     table = pd.read_csv(RESULTS)
     assert len(table) >= 90
     assert not table["read"].str.contains("silent").any()

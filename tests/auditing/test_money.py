@@ -35,7 +35,7 @@ def test_amounts_along_the_attribute_equal_a_hand_calculation():
     assert_allclose(found["total_low"], found["per_head_low"] * found["exposure"])
 
 
-def test_a_planted_expensive_segment_ranks_first_and_no_segment_of_noise_is_shown():
+def test_a_simulated_overpriced_segment_ranks_first_and_random_segments_are_not_shown():
     rng = np.random.default_rng(0)
     n = 4000
     s, zone, x = rng.uniform(0, 1, n), rng.choice(list("abcde"), n), rng.normal(size=n)

@@ -104,7 +104,7 @@ def test_the_rows_of_a_policy_share_a_fold():
     assert len(np.unique(table.deal)) == 300
 
 
-def test_rows_that_differ_in_class_probabilities_alone_are_sorted_into_a_unique_order():
+def test_rows_that_differ_only_in_class_probabilities_have_a_unique_sort_order():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"premium": 100.0, "s": rng.integers(0, 2, 400), "p": rng.uniform(size=400)})
     frame["q"] = 1 - frame["p"]

@@ -76,7 +76,7 @@ def noises(kind: str, rng: np.random.Generator, n: int):
 @pytest.mark.parametrize(
     "kind", few(["spread", "policies", "exposure", "levels"], "spread", "policies", "levels")
 )
-def test_the_p_value_of_no_gap_keeps_its_level(kind):
+def test_the_p_value_for_the_hypothesis_of_no_gap_rejects_as_rarely_as_stated(kind):
     drawn = [noises(kind, np.random.default_rng(seed), 500) for seed in range(40)]
     found = [p_of_no_gap(y, s, **more) <= 0.05 for y, s, more in drawn]
     # 5 % of 40 are 2; 7 or more come in 1 of 300.
@@ -89,7 +89,7 @@ def test_prices_without_noise_have_a_p_value_of_one_or_nearly_zero():
     assert p_of_no_gap(100 + s, s) < 0.001
 
 
-def test_the_strongest_of_several_factors_and_the_partial_r2_are_those_of_a_linear_price():
+def test_for_a_linear_price_the_partial_r2_is_exact_and_the_strongest_factor_is_named():
     c, d, a, b = np.random.default_rng(0).normal(size=(4, 2000))
     s = 0.5 * c + 0.2 * d + a
     frame = pd.DataFrame({"p": 100 + s + 0.8 * c + 0.3 * d + b, "s": s, "c": c, "d": d})

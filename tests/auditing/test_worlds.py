@@ -23,7 +23,7 @@ KEPT = (
 
 
 @pytest.mark.parametrize("name", few(WORLDS, *KEPT))
-def test_every_question_is_answered_correctly_in_every_simulated_world(name, monkeypatch):
+def test_every_question_is_answered_correctly_for_every_simulated_data_set(name, monkeypatch):
     world = WORLDS[name]
     assert [number for number in NUMBERS if not world.truths.get(number)] == [], "each has its truths"
     # Networks stand beside the trees, and no truth is about them.

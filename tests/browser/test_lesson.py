@@ -25,7 +25,7 @@ def guess(page: Page, words: str) -> None:
     page.get_by_text("Make a guess").wait_for(state="detached")
 
 
-def test_the_lesson_curve_takes_a_guess_and_moves_by_mouse_and_by_keys(page: Page) -> None:
+def test_a_guess_is_accepted_and_the_lesson_curve_can_be_moved_by_mouse_and_keyboard(page: Page) -> None:
     page.goto("/lesson")
     first = page.get_by_role("slider", name="Price at the age of 20")
     first.wait_for()

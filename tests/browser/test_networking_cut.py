@@ -37,7 +37,7 @@ for attempt in (
 """
 
 
-def test_connection_attempts_with_networking_cut_are_refused_and_logged(tmp_path: Path) -> None:
+def test_with_networking_disabled_connection_attempts_are_refused_and_logged(tmp_path: Path) -> None:
     log = tmp_path / "watched.log"
     command = [sys.executable, "-c", ATTEMPTS]
     done = subprocess.run(command, env=os.environ | cut(log), capture_output=True, text=True, check=True)

@@ -59,7 +59,7 @@ def opened(browser):
 
 
 @pytest.mark.parametrize("width", few([1440, 390], 390))
-def test_every_report_figure_is_drawn_from_data_in_the_file_and_the_slider_moves(opened, tmp_path, width):
+def test_report_figures_are_drawn_from_data_in_the_file_and_follow_the_slider(opened, tmp_path, width):
     page = opened(write(tmp_path), width)
     drawn = page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll('.plot')].map(plot => {
@@ -103,7 +103,7 @@ def test_every_report_figure_is_drawn_from_data_in_the_file_and_the_slider_moves
 
 
 @pytest.mark.variant
-def test_the_report_prints_on_a4_with_nothing_cut(opened, tmp_path):
+def test_the_printed_report_fits_on_a4_pages(opened, tmp_path):
     page = opened(write(tmp_path), 1440)
     printed = page.pdf(prefer_css_page_size=True, path=tmp_path / "report.pdf")
     assert printed.startswith(b"%PDF")

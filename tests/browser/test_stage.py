@@ -149,7 +149,7 @@ def test_points_shapes_and_notes_on_a_logarithmic_axis_match_plotly_positions(pa
     assert float(note[10:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
 
 
-def test_bars_and_shapes_end_at_the_axes(page):
+def test_bars_and_shapes_are_clipped_at_the_axes(page):
     bar = {"type": "bar", "orientation": "h", "width": 4, "marker": MARKER, "x": [50], "y": [2]}
     edges = {"x0": 0, "x1": 50, "y0": 6, "y1": 9}
     show(page, [bar], shapes=[{"type": "rect", "fillcolor": "#ccc", "line": {"width": 0}} | edges])
@@ -166,7 +166,7 @@ def test_bars_and_shapes_end_at_the_axes(page):
     assert not {"path", "rect"} & set(found[2:])
 
 
-def test_arrow_keys_go_from_mark_to_mark(page):
+def test_arrow_keys_move_the_focus_from_one_data_point_to_the_next(page):
     known = {"customdata": [["b"], ["a"]], "hovertemplate": "%{customdata[0]}<extra></extra>"}
     show(page, [DOTS | {"marker": MARKER, "x": [7, 3], "y": [5, 5]} | known])
     page.locator(".main-svg").first.focus()
@@ -177,7 +177,7 @@ def test_arrow_keys_go_from_mark_to_mark(page):
     assert told == ["a", "b", "b", "a"]
 
 
-def test_pointing_at_a_mark_shows_its_tip(page):
+def test_hovering_over_a_data_point_shows_its_tooltip(page):
     hover = "<b>%{customdata[0]}</b> &amp; co<br>%{x:.1f}, %{customdata[1]:,.4~g}<extra></extra>"
     known = {"customdata": [["a", 12346], ["b", 1]], "hovertemplate": hover}
     show(page, [DOTS | {"marker": MARKER, "x": [5, None], "y": [5, 5]} | known])

@@ -39,7 +39,7 @@ def test_every_data_set_is_either_generated_or_downloaded_or_supplied_by_the_use
     ({"n": 99}, 1), ({"n": 200.0}, 1), ({"rooms": True}, 1),
     ({"spread": "wide", "random_state": -1, "colour": "red"}, 3), ({"features_seen": ["all"]}, 1),
 ])  # fmt: skip
-def test_options_that_cannot_be_used_are_all_named(options: dict, columns: int) -> None:
+def test_all_invalid_options_are_named_at_once(options: dict, columns: int) -> None:
     with pytest.raises(OptionError) as caught:
         load_dataset("household", **options)
     assert len(caught.value.problems) == columns
@@ -253,7 +253,7 @@ def test_downloaded_files_are_verified_and_stored_readable_only_by_their_owner(s
     # A zip holds the time of day: two processes would give the tests two names.
     ids=["changed", "one is missing", "cut off"],
 )
-def test_wrong_contents_are_refused_and_nothing_is_kept(server, tmp_path, body, words):
+def test_a_download_with_wrong_contents_is_refused_and_not_stored(server, tmp_path, body, words):
     server.body = body
     with pytest.raises(DownloadError, match=words) as caught:
         fetch_test(server, tmp_path)

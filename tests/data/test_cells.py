@@ -27,7 +27,7 @@ def column(*cells: str, **options):
     (["CHF 1'076.78", "CHF 5.25"], [1076.78, 5.25], "CHF"),
     (["13,0 %", "7,5%", "100 %"], [13, 7.5, 100], "%"),
 ])  # fmt: skip
-def test_money_and_percent_are_numbers_and_their_unit_is_kept(cells, numbers, unit):
+def test_cells_with_currency_or_percent_signs_become_numbers_and_the_unit_is_kept(cells, numbers, unit):
     values, report = column(*cells)
     assert (values.tolist(), dict(report.units)) == (numbers, {"a": unit})
     assert f"“a” in {unit}" in "\n".join(report.sentences())
@@ -187,7 +187,7 @@ def test_a_placeholder_mark_among_numbers_is_reported_however_frequent_it_is(mar
 
 
 @pytest.mark.parametrize("words", [["soon", "-"], ["A"], ["-", "*"], ["M", "F"]])
-def test_words_and_mixed_marks_are_never_offered_as_zeros(words: list[str]) -> None:
+def test_words_and_mixed_marks_are_never_proposed_as_notations_for_zero(words: list[str]) -> None:
     cost = [*words * 100, *map(str, range(100, 300))]
     table, _ = read_table(text_of(cost=cost))
     assert "dash_zero" not in [way.kind for way in conversions(table["cost"])]

@@ -119,7 +119,7 @@ def claims(n: int = 4000, seed: int = 0) -> pd.DataFrame:
     return frame.assign(ClaimNb=rng.poisson(rate * exposure))
 
 
-def test_the_target_is_the_rate_and_its_mean_the_true_frequency() -> None:
+def test_the_target_is_the_claim_rate_and_its_weighted_mean_is_the_true_frequency() -> None:
     frame = claims()
     dataset = build_dataset(frame, ROLES, name="claims")
     frequency = frame["ClaimNb"].sum() / frame["Exposure"].sum()

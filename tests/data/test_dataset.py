@@ -94,7 +94,7 @@ def test_invalid_parts_of_a_data_set_are_refused(changes: dict, words: str) -> N
         Dataset(**parts(**changes))
 
 
-def test_the_fingerprint_depends_on_the_content_alone_and_differs_after_any_change_of_it() -> None:
+def test_the_fingerprint_depends_only_on_the_content_and_changes_with_every_change_of_the_content() -> None:
     first = Dataset(**parts()).fingerprint
     assert len(first) == 64
     assert Dataset(**parts(name="other", title="T", notes=("n",), units={"age": "a"})).fingerprint == first
@@ -152,7 +152,7 @@ def test_single_rows_are_drawn_if_there_are_only_a_few_large_groups():
     assert (len(rows), len(np.unique(few[rows]))) == (800, MIN_GROUPS // 4)
 
 
-def test_a_problem_lists_five_lines_and_indicates_that_more_follow():
+def test_a_reported_problem_lists_five_line_numbers_and_indicates_that_there_are_more():
     found = Problem(what="They are empty", hint="Fill them.", column="age", lines=(2, 3, 4, 5, 6, 7))
     assert str(found) == "Column “age”: they are empty (lines 2, 3, 4, 5, 6, …). Fill them."
 

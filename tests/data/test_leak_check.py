@@ -30,7 +30,7 @@ from tests.tiers import few
 
 @pytest.mark.variant
 @pytest.mark.parametrize("case", list(tables()), ids=lambda case: case[0])
-def test_planted_leaks_are_found_and_honest_tables_have_no_findings(case) -> None:
+def test_simulated_leaks_are_found_and_tables_without_leaks_have_no_findings(case) -> None:
     _, kind, frame, roles, planted = case
     found = fd.check_data(frame, **roles)
     assert set(found.certain if kind == "certain" else found.suspect) == planted
@@ -44,7 +44,7 @@ def test_planted_leaks_are_found_and_honest_tables_have_no_findings(case) -> Non
     pytest.param(lambda y: 7 - 1.19 * np.ceil(y / 35), id="rescaled"),
     pytest.param(lambda y: (y / 40).round().where(y.index % 7 > 0), id="some missing"),
 ])  # fmt: skip
-def test_a_target_rounded_to_even_steps_is_found_where_most_steps_hold_few_rows(rounded) -> None:
+def test_a_rounded_copy_of_the_target_is_found_even_if_most_rounded_values_are_rare(rounded) -> None:
     y = pd.Series(np.random.default_rng(1).lognormal(8, 1.2, 3000)).round(2)
     assert target_leak(rounded(y), y) == CLASSES
     noise = np.random.default_rng(2).normal(0, 40, len(y))
@@ -190,7 +190,7 @@ def test_no_sum_is_found_when_rows_are_few_or_do_not_add_up(premiums) -> None:
     assert find_sums(premiums.assign(price=np.nan), "price", ["liability", "hull"]) == ()
 
 
-def test_a_subtotal_and_its_parts_are_left_out_in_any_order() -> None:
+def test_a_subtotal_and_its_components_are_all_found_in_any_column_order() -> None:
     rng = np.random.default_rng(2)
     parts = pd.DataFrame(rng.gamma(2, 80, (1200, 5)), columns=list("abcde"))
     table = parts.assign(ab=parts["a"] + parts["b"], all=parts.sum(axis=1)).round(2)
@@ -268,7 +268,7 @@ def test_a_column_named_as_policy_number_is_accepted_as_id_if_its_values_repeat(
         assert (given.group, "k" in given.features) == ("k", False)
 
 
-def test_bounds_of_an_exposure_are_found_beside_missing_huge_and_constant_columns():
+def test_start_and_end_of_the_exposure_are_found_despite_missing_huge_or_constant_columns():
     rng = np.random.default_rng(0)
     begin, term = rng.integers(0, 5000, 400) * 1.0, rng.uniform(0.1, 1, 400)
     noise = {f"x{k}": rng.normal(size=400) for k in range(20)}

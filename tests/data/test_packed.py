@@ -92,7 +92,9 @@ def test_a_decompression_bomb_is_refused_at_the_size_limit(pack, monkeypatch):
 
 
 @pytest.mark.bad_input(20)
-def test_a_false_size_in_an_archive_does_not_lift_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_false_size_stated_in_an_archive_does_not_circumvent_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     content = b"1,2\n" * 1_000_000
     packed = bytearray(zipped({"x.csv": content}))
     # The unpacked size as the archive's list has it.
@@ -148,7 +150,7 @@ def same(content: bytes, encoding: str, **how) -> bool:
 @pytest.mark.parametrize(("below", "keep_below"), [
     ("", False), ("\n\n", False), ("Total;99;", False), ("\nSource: us\n", False), ("Total;99;", True),
 ])  # fmt: skip
-def test_the_fast_text_reader_agrees_with_the_careful_one(title, below, keep_below, encoding) -> None:
+def test_the_fast_and_the_careful_text_reader_give_the_same_table(title, below, keep_below, encoding) -> None:
     rows = "prix;âge;ville\n40;9.5;Lyon\n 7 ;é;x y\r\n\n41;;\n;;\n\r\nTotal;99;\n" + "40;9.5;Lyon\n" * 20
     assert same(f"{title}{rows}{below}".encode(encoding), encoding, delimiter=";", keep_below=keep_below)
 
@@ -158,7 +160,9 @@ def test_the_fast_text_reader_agrees_with_the_careful_one(title, below, keep_bel
     ("a;b\n1;2\n".encode("utf-16"), "utf-16"), (b"a;b\n1;2;3\n", "utf-8"), (b"a;b\n", "utf-8"),
     (b"a;b\n\n\n", "utf-8"), (b"a;b\n1;" + b"x" * 200_000 + b"\n", "utf-8"),
 ])  # fmt: skip
-def test_the_fast_text_reader_declines_text_that_needs_the_careful_one(content: bytes, encoding: str) -> None:
+def test_the_fast_text_reader_declines_text_that_needs_the_careful_reader(
+    content: bytes, encoding: str
+) -> None:
     assert cut_plain(content, encoding, delimiter=";") is None
 
 

@@ -114,7 +114,7 @@ def test_rows_of_another_width_are_refused_with_lines_and_widths() -> None:
     ("text", "line"),
     [('a,b\n1,2\n3,"x\n4,5\n6,7\n', 3), ('a,b\n1,2\n3,"x"y\n', 3), ('a,b\n"1\n2",2\n3,"x\n', 4), ('"a,b\n1,2\n', 1)],
 )  # fmt: skip
-def test_an_open_quote_is_located(text: str, line: int) -> None:
+def test_an_unclosed_quote_is_reported_with_its_position(text: str, line: int) -> None:
     error = refused(text, delimiter=",")
     assert error.problems[0].lines == [line]
     assert "quote" in str(error)
@@ -202,7 +202,7 @@ def test_infinite_values_are_refused_with_their_line_numbers() -> None:
 
 
 @pytest.mark.bad_input(16)
-def test_one_wrong_cell_keeps_a_column_text_and_is_located() -> None:
+def test_a_column_with_one_non_numeric_cell_stays_text_and_the_cell_is_reported() -> None:
     frame, report = read("a,b\n1,2\nabout 3,3\n4,4\n,5\n")
     assert (frame["a"].tolist()[:3], len(read("a,b\nx,2\ny,3\n4,4\n")[1].notes)) == (["1", "about 3", "4"], 0)
     assert frame["a"].isna().tolist() == [False, False, False, True]
@@ -210,7 +210,7 @@ def test_one_wrong_cell_keeps_a_column_text_and_is_located() -> None:
 
 
 @pytest.mark.bad_input(17)
-def test_missing_marks_are_counted_and_can_be_changed() -> None:
+def test_marks_for_missing_cells_are_counted_and_can_be_changed() -> None:
     text = "country,n\nNA,1\nFR, NA \n,?\nNaN,3\n"
     frame, report = read(text)
     assert (frame.isna().sum().tolist(), report.missing_found) == ([3, 2], {"NA": 2, "": 1, "NaN": 1, "?": 1})

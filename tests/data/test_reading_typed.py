@@ -108,7 +108,7 @@ def test_duplicate_parquet_names_are_numbered_if_the_user_agrees_and_blank_names
 
 
 @pytest.mark.bad_input(10, 20)
-def test_a_parquet_bomb_is_refused_by_its_footer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parquet_bomb_is_refused_from_the_size_in_its_footer(monkeypatch: pytest.MonkeyPatch) -> None:
     content = parquet(pa.table({f"c{k}": pa.array(np.zeros(2_000_000)) for k in range(4)}))
     assert len(content) < 100_000
     monkeypatch.setattr(limits, "MAX_PARQUET_CELLS", 7_999_999)
@@ -144,7 +144,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-def test_a_sheet_is_read_with_its_types() -> None:
+def test_an_excel_sheet_is_read_with_the_types_of_its_cells() -> None:
     got, report = read_table(workbook({"Tab": ROWS}), name="x.xlsx")
     assert got["cost"].tolist()[::2] == [10.5, 3]
     assert got[["cost", "town"]].isna().to_numpy().tolist() == [[False, False], [True, True], [False, True]]

@@ -194,7 +194,7 @@ def test_a_crash_or_stall_of_the_parser_is_refused_and_an_internal_error_is_rais
         read_table(content_of("sample.sav"))
 
 
-def test_nothing_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_leaves_no_files_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     read_table(FILES / "sample.sav")
     refused(b"$FL2")
@@ -209,7 +209,7 @@ FIRST = {"tm": ["2024-02-01", "1959-11-01", "2023-08-01"], "tq": ["2024-01-01", 
          "td": ["2024-02-15", "1959-11-30", "2023-08-01"]}  # fmt: skip
 
 
-def test_statas_periods_are_dates_and_years_are_numbers() -> None:
+def test_stata_periods_become_dates_and_stata_years_become_numbers() -> None:
     frame = pd.DataFrame(dict.fromkeys([*FIRST, "ty"], pd.to_datetime(FIRST["td"])))
     table, report = read_table(stata(frame, convert_dates={name: name for name in frame}))
     assert {name: table[name].astype(str).tolist() for name in FIRST} == FIRST
@@ -228,7 +228,7 @@ def test_sas_formats_decide_which_numbers_become_dates(form: str, tmp_path: Path
     assert table["x"].astype(str).tolist() == expected
 
 
-def test_spss_periods_are_dates_and_weekdays_numbers(tmp_path: Path) -> None:
+def test_spss_periods_become_dates_and_spss_weekdays_become_numbers(tmp_path: Path) -> None:
     seconds = float((pd.Timestamp("2024-02-15") - pd.Timestamp("1970-01-01")).total_seconds() + 12219379200)
     frame = pd.DataFrame({"q": [seconds, np.nan], "m": [seconds, seconds], "w": [1.0, 7.0]})
     forms = {"q": "QYR8", "m": "MOYR8", "w": "WKDAY3"}

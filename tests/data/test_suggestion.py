@@ -168,7 +168,7 @@ def test_a_claim_indicator_stays_a_feature_if_some_claim_was_paid_nothing() -> N
     assert "reported" in suggest_roles(frame, target="ClaimAmount").features
 
 
-def test_numeric_postcodes_are_left_out_and_text_postcodes_are_a_category() -> None:
+def test_numeric_postcodes_are_left_out_and_text_postcodes_become_a_categorical_feature() -> None:
     frame = plausible_table(["PLZ", "Alter", "Kosten", "rooms"])
     found = suggest_roles(frame)
     assert (found.left_out, found.to_be_said) == ({"PLZ": NAMES_PLACES}, ("PLZ",))

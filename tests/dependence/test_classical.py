@@ -107,7 +107,7 @@ def written_out(u, columns):
     return np.sqrt((scaled[0] * k).mean() / np.sqrt((k**2).mean()))
 
 
-def test_joint_distance_correlation_is_the_formula_in_whole_tables(rng):
+def test_joint_distance_correlation_equals_the_formula_with_full_distance_matrices(rng):
     columns = rng.normal(size=(150, 3))
     u = np.exp(columns[:, 0] * columns[:, 1]) + rng.normal(size=150)
     by_hand = pytest.approx(written_out(u, columns), abs=1e-10)
@@ -147,7 +147,7 @@ def test_joint_distance_covariances_equal_those_of_the_authors_and_of_dcor(k):
 
 
 @pytest.mark.parametrize("id", ["jdcov", "ccdcov"])
-def test_joint_distance_covariances_are_unit_free_and_ignore_dependence_among_attributes(
+def test_joint_distance_covariances_do_not_depend_on_units_or_on_dependence_among_attributes(
     rng, id, monkeypatch
 ):
     age, sex = rng.normal(size=300), rng.random(300) < 0.5
@@ -246,7 +246,7 @@ def test_distant_rows_of_negligible_weight_do_not_change_kde_measures(value, rng
     assert of_torch.item() == pytest.approx(found[0])
 
 
-def test_fairquant_equals_its_formula_and_cumulative_fairquant_the_code_of_its_authors(rng):
+def test_fairquant_equals_its_formula_and_cumulative_fairquant_equals_the_code_of_its_authors(rng):
     u, s = rng.normal(size=(2, 1000))
     u = u + s
     parts = np.array_split(u[np.argsort(s)], 50)

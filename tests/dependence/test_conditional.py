@@ -112,7 +112,7 @@ def test_unusable_inputs_of_conditional_dependence_are_refused(drawn):
             assess_conditional_dependence(u, s, **options)
 
 
-def test_more_functions_than_rows_give_the_same_ridge():
+def test_ridge_predictions_equal_the_direct_solution_with_more_functions_than_rows():
     rng = np.random.default_rng(0)
     n, p = 60, 90
     functions, penalty, y = rng.normal(size=(n, p)), rng.uniform(1, 50, p), rng.normal(size=(n, 2))
@@ -151,7 +151,7 @@ def test_a_price_determined_by_the_controls_has_no_conditional_dependence(drawn)
 
 @pytest.mark.variant
 @pytest.mark.parametrize("kind", ["policies", "weighted"])
-def test_the_conditional_test_rarely_rejects_when_both_variables_follow_the_controls_alone(kind):
+def test_the_conditional_test_rarely_rejects_when_both_variables_depend_only_on_the_controls(kind):
     alarms = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)

@@ -137,7 +137,7 @@ def test_measures_without_learned_functions_are_refused_with_alternatives():
         learned_functions("hgr_spline", [1, 2, 3], [1, 1, 1])
 
 
-def test_chi2_and_mutual_information_of_the_same_pairs_take_one_training(monkeypatch):
+def test_chi2_and_mutual_information_of_the_same_pairs_need_one_training(monkeypatch):
     trained = []
     train = neural.train
     monkeypatch.setattr(neural, "train", lambda *given, **more: (trained.append(1), train(*given, **more)))

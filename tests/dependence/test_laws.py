@@ -58,7 +58,7 @@ def test_measures_are_within_their_range_and_reproducible_by_seed(id, pair):
 @every
 @LAWS
 @given(pair=pairs(), seed=st.integers(0, 99))
-def test_row_order_does_not_matter(id, pair, seed):
+def test_measures_do_not_depend_on_the_order_of_rows(id, pair, seed):
     u, v = suited(id, pair)
     for order in (np.random.default_rng(seed).permutation(len(u)), np.argsort(v)):
         close(measure(id, u[order], v[order]), measure(id, u, v))
@@ -75,7 +75,7 @@ def test_symmetric_measures_give_the_same_value_with_the_variables_swapped(id, p
 @every
 @LAWS
 @given(pair=pairs(), shift=st.sampled_from([-3.0, 0.0, 100.0]), scale=st.sampled_from([1e-3, 0.5, 2.0, 1e4]))
-def test_measures_are_invariant_to_shifts_and_follow_the_scale_as_registered(id, pair, shift, scale):
+def test_measures_ignore_shifts_and_change_with_the_scale_as_the_registry_states(id, pair, shift, scale):
     u, v = suited(id, pair)
     factor = 1.0 if REGISTRY[id].scale_free else scale
     moved = measure(id, u * scale + shift, v * 3 - shift)
@@ -85,7 +85,7 @@ def test_measures_are_invariant_to_shifts_and_follow_the_scale_as_registered(id,
 @pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.rank_based_s])
 @LAWS
 @given(pair=pairs())
-def test_rank_based_measures_are_unchanged_by_increasing_maps(id, pair):
+def test_rank_based_measures_are_unchanged_by_increasing_transformations(id, pair):
     u, v = suited(id, pair)
     close(measure(id, u, np.arcsinh(v)), measure(id, u, v))
     if REGISTRY[id].rank_based:
@@ -94,7 +94,7 @@ def test_rank_based_measures_are_unchanged_by_increasing_maps(id, pair):
 
 @pytest.mark.parametrize("scale", [1e-12, 0.3, 1e12])
 @every
-def test_measures_are_zero_for_values_that_vary_by_rounding_and_not_for_small_real_variation(id, scale):
+def test_measures_are_zero_for_rounding_errors_and_nonzero_for_small_real_variation(id, scale):
     s = np.random.default_rng(3).integers(0, 5, size=60).astype(float)
     # The neighbouring floats follow s as closely as they can: rank-based measures would show it.
     rounded = np.where(s > 2, scale * (1 + 4 * np.finfo(float).eps), scale)
@@ -117,14 +117,14 @@ def test_measures_treat_float32_values_that_differ_by_one_rounding_step_as_equal
 
 @every
 @pytest.mark.parametrize("side", ["u", "v", "both"])
-def test_constants_give_zero(id, side):
+def test_measures_of_constant_variables_are_zero(id, side):
     varied, constant = np.random.default_rng(0).normal(size=40), np.full(40, 0.1)
     u, v = {"u": (constant, varied), "v": (varied, constant), "both": (constant, constant)}[side]
     assert measure(id, u, v) == measure(id, u, np.sort(v)) == 0.0
 
 
 @every
-def test_a_stack_equals_its_members(id):
+def test_measures_of_many_pairs_at_once_equal_those_of_single_pairs(id):
     rng = np.random.default_rng(1)
     u = rng.normal(size=(3, 50))
     v = np.stack([rng.normal(size=50), np.exp(3 * u[1]), np.round(u[2])])
@@ -145,14 +145,14 @@ def test_a_stack_equals_its_members(id):
 )
 @LAWS
 @given(pair=pairs(), seed=st.integers(0, 99))
-def test_integer_weights_count_as_copies_of_rows(id, pair, seed):
+def test_a_row_of_integer_weight_k_counts_as_k_copies_of_the_row(id, pair, seed):
     pair = suited(id, pair)
     copies = np.random.default_rng(seed).integers(1, 4, len(pair[0]))
     close(measure(id, *pair, sample_weight=copies), measure(id, *(np.repeat(x, copies) for x in pair)))
 
 
 @pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.accepts_weights])
-def test_equal_weights_change_nothing_and_rows_of_weight_zero_are_absent(id):
+def test_equal_weights_change_no_measure_and_rows_of_weight_zero_are_ignored(id):
     rng = np.random.default_rng(2)
     u = rng.normal(size=80)
     u, v = suited(id, (u, u**2 + rng.normal(size=80)))

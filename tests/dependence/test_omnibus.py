@@ -59,7 +59,7 @@ def test_permuted_values_equal_the_values_of_the_permuted_pairs():
     assert abs(trend - fd.measure("spearman", u[0], v)) < 0.02
 
 
-def test_multiplied_values_equal_the_observed_values_and_use_group_sums():
+def test_multiplied_values_equal_the_observed_values_and_random_signs_multiply_block_sums():
     rng = np.random.default_rng(1)
     u, v, weight = rng.normal(size=(1, 90)), rng.normal(size=90), rng.exponential(size=90)
     signs = (2 * rng.integers(0, 2, size=(4, 30)) - 1).astype(np.int8)
@@ -106,7 +106,7 @@ def test_the_independence_test_ignores_rows_of_weight_zero():
 
 
 @pytest.mark.parametrize("depends_on", [0, 1])
-def test_weights_that_depend_on_one_variable_raise_no_false_alarm(depends_on):
+def test_weights_that_depend_on_one_variable_do_not_raise_the_false_alarm_rate(depends_on):
     options, alarms = {"n_permutations": 99}, 0
     for k in range(60):
         pair = np.random.default_rng(k).normal(size=(2, 200))
@@ -129,7 +129,7 @@ def test_unusable_inputs_of_the_independence_test_are_refused():
 
 
 @pytest.mark.variant
-def test_random_signs_of_blocks_keep_the_level_of_the_independence_test():
+def test_with_random_signs_of_blocks_the_independence_test_rejects_as_rarely_as_stated():
     found = 0
     for seed in range(100):
         rng = np.random.default_rng([3, seed])

@@ -95,7 +95,7 @@ def test_a_method_with_constant_predictions_has_no_dependence(dataset):
     assert rows["hgr_rdc_test"].iloc[0] > 0.3
 
 
-def test_lambda_is_chosen_on_validation_rows_and_the_error_read_on_test_rows():
+def test_lambda_is_chosen_on_validation_rows_and_the_error_is_measured_on_test_rows():
     columns = {"test_to_train": 0.25, "needs_s": False, "cpu_s": 1.0}
     columns |= {f"{reading}_{part}": 1.0 for reading in READINGS for part in ("validation", "test")}
     standard = pd.DataFrame({"method": "standard", "lam": 0.0, "split": [0, 1], "error": [0.3, 0.5]})
@@ -142,7 +142,7 @@ class Known(Line):
         return X["price"].to_numpy() if "price" in X else X.sum(axis=1).to_numpy()
 
 
-def test_joint_dependence_measures_detect_dependence_on_a_crossing_of_columns():
+def test_joint_dependence_measures_detect_dependence_on_a_combination_of_columns():
     rng = np.random.default_rng(0)
     age, sex, noise = rng.normal(size=800), rng.integers(0, 2, 800), rng.normal(size=800)
     price = 100 + 8 * np.sign(age) * (2 * sex - 1) + noise
@@ -189,7 +189,7 @@ def _prices(n=4000, seed=0):
     return 5 + 2 * s + (1 + s) * rng.normal(size=n), s
 
 
-def test_the_band_barycentre_gives_every_band_one_distribution_and_keeps_ranks_within_bands():
+def test_the_band_barycentre_gives_all_bands_the_same_distribution_and_keeps_ranks_within_bands():
     """Of Gaussians it is a Gaussian with their mean standard deviation: Chzhen et al., Theorem 2.3."""
     price, s = _prices()
     code = (s * 2).astype(float) // 1
@@ -207,7 +207,7 @@ def test_the_band_barycentre_gives_every_band_one_distribution_and_keeps_ranks_w
 
 
 @pytest.mark.parametrize("shift", [0.0, -6.0])
-def test_a_ratio_gives_every_band_the_same_average(shift):
+def test_scaling_predictions_within_each_attribute_band_equalises_band_averages(shift):
     price, s = _prices()
     price = price + shift
     model = BandRatio(1.0).fit(price, price, s)
@@ -220,7 +220,7 @@ def test_a_ratio_gives_every_band_the_same_average(shift):
         model.fit(price, price, np.column_stack([s, s]))
 
 
-def test_the_command_prints_what_the_api_gives(dataset, tmp_path, capsys, monkeypatch):
+def test_the_bench_command_prints_the_results_of_the_api(dataset, tmp_path, capsys, monkeypatch):
     path = tmp_path / "six hundred.csv"
     pd.concat([dataset.features, dataset.target, dataset.sensitive], axis=1).to_csv(path, index=False)
     (tmp_path / "mine.py").write_text("from tests.evaluation.test_bench import Line\n", encoding="utf-8")

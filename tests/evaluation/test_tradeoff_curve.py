@@ -21,7 +21,7 @@ MEASURES = ("hgr_kde", "fairquant")
     lams=st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=30, unique=True),
     between=st.one_of(st.none(), st.integers(0, 12)),
 )
-def test_points_of_the_curve_rise_in_lambda_and_include_every_trained_lambda(lams, between):
+def test_points_of_the_trade_off_curve_are_sorted_by_lambda_and_include_every_trained_lambda(lams, between):
     way = ev.curve_points("hgr_nn", lams, between=between)
     assert [stop.lam for stop in way if stop.is_trained] == sorted({0.0, *lams})
     for stop in way:
@@ -45,7 +45,7 @@ def _judged(n_splits=2, diverged=(), objective="demographic_parity"):
     return dataset, splits, members, predictions, frame, path
 
 
-def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
+def test_a_blended_model_is_evaluated_on_its_own_predictions():
     dataset, splits, members, predictions, _, path = _judged()
     path = ev.wide(path)
     y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
@@ -107,7 +107,7 @@ def _path(dependence, se, share=0.0):
     return pd.DataFrame({"share": share, "value": dependence, "se": se, "floor": 0.1, "edge": 0.15})
 
 
-def test_a_line_connects_only_points_that_noise_distinguishes():
+def test_a_line_connects_only_points_that_differ_by_more_than_noise():
     # A blend, a fall within noise, a rise, a fall, its blend, and a fall below the edge; then noise.
     path = _path([0.6, 0.5, 0.57, 0.62, 0.3, 0.2, 0.1, 0.09], 0.01, [0, 0.5, 0, 0, 0, 0.5, 0, 0])
     assert np.flatnonzero(ev.told_apart(path)).tolist() == [0, 4, 5, 6]
@@ -119,6 +119,6 @@ def test_a_line_connects_only_points_that_noise_distinguishes():
     assert np.mean(lines) < 0.15, "under independence a path is noise"
 
 
-def test_a_straight_or_hollow_front_has_no_knee():
+def test_a_front_that_does_not_bend_towards_the_origin_has_no_knee():
     assert ev.knee(_front([0.0, 0.5, 1.0], [1.0, 0.5, 0.0]), "m") == (ModelKey("hgr_nn", 0.0), False)
     assert not ev.knee(_front([0.0, 0.9, 1.0], [1.0, 0.9, 0.0]), "m")[1]

@@ -85,7 +85,7 @@ def portfolio(n=1200, seed=1):
     return dataset, premiums, splits
 
 
-def test_the_cost_of_a_cap_is_computed_on_test_rows_before_and_after():
+def test_the_cost_of_a_cap_compares_test_rows_before_and_after_capping():
     dataset, premiums, splits = portfolio()
     hidden = premiums.copy()
     for j, split in enumerate(splits):

@@ -44,7 +44,7 @@ def is_found(rows, measure="pearson"):
     return abs(rows[measure].mean()) > rows[f"{measure}_edge"].iloc[0]
 
 
-def test_permutations_of_parts_come_from_joint_permutations_of_the_whole_table():
+def test_a_row_in_two_test_sets_has_nearly_the_same_permuted_value_in_both():
     rng = np.random.default_rng(0)
     s = rng.normal(size=400)
     one, two = np.sort(rng.choice(400, 200, replace=False)), np.sort(rng.choice(400, 200, replace=False))
@@ -61,7 +61,7 @@ def test_permutations_of_parts_come_from_joint_permutations_of_the_whole_table()
 
 
 @pytest.mark.parametrize("count", [19, 20, 59, 100])
-def test_the_edge_and_the_p_value_are_the_same_test(count):
+def test_a_value_exceeds_the_noise_limit_exactly_if_its_p_value_is_at_most_5_percent(count):
     rng = np.random.default_rng(count)
     permuted = rng.normal(size=(2, count))
     for value in [*permuted.ravel(), *rng.normal(size=50), 9.0]:
@@ -95,7 +95,7 @@ def test_predictions_that_are_constant_but_for_rounding_have_no_dependence():
     assert is_found(assessed(data, 5.0 + u, measure="hgr_rdc", n_splits=2), "hgr_rdc")
 
 
-def test_the_noise_edge_of_a_blend_lies_between_its_neighbours_and_a_blend_has_no_p_value():
+def test_the_noise_limit_of_a_blended_model_lies_between_those_of_its_neighbours_and_it_has_no_p_value():
     data, u = table(0.4)
     lams = (1.0, 4.0)
     models = {"method": ["standard", "hgr_nn", "hgr_nn"] * 2, "lam": [0.0, *lams] * 2}

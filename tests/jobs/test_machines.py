@@ -127,7 +127,7 @@ def at_work(job: str) -> str:
     return next((each.executor_id or "" for each in pending if each.workflow_id == job), "")
 
 
-def test_a_second_machine_finishes_the_job_of_one_that_dies(
+def test_a_second_machine_finishes_the_job_of_a_machine_that_fails(
     machine: Callable[[str], Process], undisturbed: object
 ) -> None:
     machines = {name: machine(name) for name in ("a", "b")}
@@ -150,7 +150,7 @@ def at_steps() -> set[str]:
     return {each.executor_id or "" for each in queue.active(queue.STEPS) if each.status == queue.AT_WORK}
 
 
-def test_all_machines_share_the_steps_of_a_run_and_a_dying_machine_loses_none(
+def test_all_machines_share_the_steps_of_a_run_and_no_step_is_lost_when_a_machine_fails(
     machine: Callable[[str], Process],
 ) -> None:
     machines = {name: machine(name) for name in ("a", "b")}

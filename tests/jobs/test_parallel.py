@@ -142,7 +142,7 @@ def test_an_executor_that_always_breaks_ends_the_run_with_a_clear_error(tmp_path
         (Cancelled(), Cancelled, None),
     ],
 )
-def test_an_error_in_a_step_of_another_machine_reaches_the_job_in_words(
+def test_the_job_reports_the_message_of_an_error_on_another_machine(
     error: Exception, kind: type[Exception], words: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> tuple[str, float]:
@@ -175,7 +175,7 @@ def test_a_run_computed_by_several_processes_equals_a_run_of_a_single_process(
 
 
 @pytest.mark.usefixtures("in_parallel")
-def test_a_request_to_stop_ends_the_processes_within_a_step() -> None:
+def test_a_stop_request_ends_processes_that_are_in_the_middle_of_a_step() -> None:
     run = start_run(SOURCE, replace(ENDLESS, tune=False))
     until(lambda: children() and run.status.fraction > 0)
     cancel(run)
@@ -258,7 +258,9 @@ def program(run_step, computed):
     return sum(gather(chains, beside, total))
 
 
-def test_a_replay_names_all_computable_steps_and_computes_only_the_requested_one(tmp_path: Path) -> None:
+def test_replaying_a_job_lists_all_computable_steps_and_computes_only_the_requested_step(
+    tmp_path: Path,
+) -> None:
     expected = program(lambda name, compute, /: compute(), [])
     job, waves = Replay(tmp_path), []
     while True:

@@ -25,7 +25,7 @@ def test_the_hand_written_gradient_of_stacked_networks_equals_that_of_autograd(w
     torch.testing.assert_close(mine, expected, rtol=1e-5, atol=1e-12)
 
 
-def test_networks_that_share_a_table_compute_what_each_would_with_its_own():
+def test_sharing_an_input_table_between_networks_does_not_change_outputs_or_gradients():
     net = StackedMLP([3, 5, 4, 1], seeds=[1, 2, 3, 4, 5, 6]).double()
     tables = torch.randn(2, 9, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     shared, own = (x.clone().requires_grad_() for x in (tables, tables.repeat_interleave(3, dim=0)))
@@ -47,7 +47,7 @@ def test_masks_of_one_change_nothing_and_masks_of_zero_silence_a_layer(activatio
     assert torch.equal(silenced, net.biases[-1].transpose(1, 2).expand_as(silenced))
 
 
-def test_saturated_units_stay_right_in_single_precision():
+def test_saturated_units_are_accurate_in_single_precision():
     net = StackedMLP([1, 8, 1], seeds=[1], first_layer_gain=50)
     x = torch.linspace(-12, 12, 101).reshape(1, -1, 1)
     exact = StackedMLP([1, 8, 1], seeds=[1], first_layer_gain=50).double()(x.double())

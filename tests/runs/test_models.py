@@ -85,7 +85,7 @@ def loaded(content: bytes, folder: Path) -> fd.FairRegressor:
     return fd.FairRegressor.load(folder / "m.safetensors")
 
 
-def test_a_model_is_made_in_a_separate_process_and_is_not_listed_as_a_run():
+def test_a_model_is_fitted_in_a_separate_process_and_is_not_listed_as_a_run():
     job = start_model(SOURCE, PLAN, **ASKED, figures={"mse": 0.25})
     assert wait(job).state == DONE
     names = ["README.txt", "load_model.py", "model.json", "model.safetensors", "model_card.md"]
@@ -123,7 +123,7 @@ def test_the_script_in_the_bundle_predicts_for_a_table(tmp_path):
     assert np.array_equal(written["prediction"], expected[table.index])
 
 
-def test_the_same_fit_gives_the_same_bytes():
+def test_fitting_a_model_twice_gives_identical_files():
     first = made().bundle()
     assert first == made().bundle()
     assert made(lam=1.5).bundle() != first
@@ -205,7 +205,7 @@ def test_early_stopping_of_a_refitted_model_uses_the_validation_share_of_the_pla
     assert b"but 50 used for early stopping" in opened(content)["README.txt"]
 
 
-def test_every_model_card_heading_holds_the_user_text_or_a_marked_gap(monkeypatch) -> None:
+def test_every_model_card_heading_has_the_user_text_or_a_mark_of_missing_text(monkeypatch) -> None:
     answers = {"purpose": "Motor *quotes*"}
     monkeypatch.setattr("fairdash.runs.models.kept_answers", lambda owner: answers)
     files = opened(made().bundle())
@@ -239,7 +239,7 @@ def priced(run: Run) -> tuple[UploadSource, AuditJob]:
     return made, create_audit(made, AuditPlan(columns=Columns(price="price", sensitive="Age")))
 
 
-def test_each_test_row_has_the_price_of_the_first_split_that_tests_it() -> None:
+def test_each_row_has_the_price_of_the_first_split_with_that_row_in_its_test_set() -> None:
     found = price_of_test_rows(
         {0: np.array([1.0, 2, 3, 4]), 1: np.array([10.0, 20, 30, 40])}, [np.array([2, 0]), np.array([3, 2])]
     )

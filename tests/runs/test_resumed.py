@@ -117,7 +117,7 @@ def test_curves_and_progress_of_finished_steps_are_reported_at_once(dataset):
         assert len(told) < len(shares)
 
 
-def test_a_resumed_run_does_not_retry_a_model_stack_that_exceeded_memory(dataset, monkeypatch):
+def test_a_resumed_run_does_not_retry_a_batch_of_models_that_exceeded_memory(dataset, monkeypatch):
     tried = []
     train_stack = stack.train_stack
 

@@ -123,7 +123,7 @@ def test_an_earlier_time_estimate_is_used_until_enough_work_is_done(told) -> Non
     assert told(context, 50.0, 0.5) == pytest.approx((50 / 0.48 * 0.5,) * 2)
 
 
-def test_core_slowness_is_measured_by_the_fastest_trial(monkeypatch) -> None:
+def test_processor_speed_is_measured_by_the_fastest_of_several_trials(monkeypatch) -> None:
     # Five tries, of 5 to 9 times what a core of usual speed takes.
     readings = iter([at for seconds in range(5, 10) for at in (0, seconds * work._SECONDS_OF_A_LAYER)])
     monkeypatch.setattr("fairdash.evaluation.work.time.perf_counter", lambda: next(readings))

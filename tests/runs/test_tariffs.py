@@ -91,7 +91,7 @@ def test_fair_tariffs_are_on_the_front_and_in_the_report(run: Run) -> None:
     assert any("fair tariff" in str(note.text) for note in figure.layout.annotations)
 
 
-def test_downloaded_tariff_files_rate_like_the_fitted_tariff(run: Run, tmp_path: Path) -> None:
+def test_downloaded_tariff_files_give_the_premiums_of_the_fitted_tariff(run: Run, tmp_path: Path) -> None:
     job = find_model(run=run.id, method=FAIR_TARIFF, lam=3.0)
     assert job is not None
     table = policies()

@@ -200,7 +200,7 @@ def test_a_fit_stopped_before_convergence_warns():
         fd.FairTariff(lam=3, max_iter=2).fit(table, claims, sensitive_features=age)
 
 
-def test_a_fair_tariff_equalises_mean_premiums_across_classes_also_beside_a_numeric_attribute():
+def test_a_fair_tariff_equalises_mean_premiums_across_classes_even_with_a_second_numeric_attribute():
     rng, n = np.random.default_rng(0), 3000
     region, sex = rng.choice(list("abcd"), n, p=[0.5, 0.3, 0.17, 0.03]), rng.choice(["F", "M"], n)
     age = rng.uniform(18, 80, n)

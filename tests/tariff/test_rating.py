@@ -44,7 +44,7 @@ def fitted(loss):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("base", ["level", "average"])
 @pytest.mark.parametrize("loss", ["poisson", "squared_error"])
-def test_the_table_alone_gives_the_premiums_of_the_model(loss, base, way, tmp_path):
+def test_the_exported_table_alone_gives_the_premiums_of_the_model(loss, base, way, tmp_path):
     table = policies(300)[0]
     # Rows beyond the breakpoints, and between them.
     others = table.assign(bonus=np.linspace(-9, 30, len(table)), value=table["value"] * 3)
@@ -195,7 +195,7 @@ def test_tariff_files_with_wrong_columns_or_cells_are_refused(header, row, says,
             fd.read_tariff(tmp_path / name)
 
 
-def test_the_formula_explains_how_to_rate():
+def test_the_formula_of_a_tariff_explains_how_to_compute_a_premium():
     table, claims, years, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims, sample_weight=years)
     base = model.relativities()["relativity"].iloc[0]
@@ -238,7 +238,7 @@ def test_interval_levels_include_numbers_according_to_their_open_or_closed_ends(
     assert (rated(rates, "age", ages), rated(rates, "age", levels)) == (premiums, [200, 100])
 
 
-def test_bands_that_overlap_are_refused_and_a_band_may_hold_one_number() -> None:
+def test_overlapping_bands_are_refused_and_a_band_may_consist_of_one_number() -> None:
     bands = pd.DataFrame({"factor": ["", "age", "age"], "from": [None, 18, 19], "to": [None, 18, 30]})
     assert rated(bands.assign(relativity=[100.0, 2.0, 1.0]), "age", [18, 19]) == [200, 100]
     with pytest.raises(DataError, match=r"“age”: several bands hold 20"):
@@ -269,7 +269,7 @@ def test_a_few_unknown_levels_are_rated_as_the_base_if_the_user_allows_it() -> N
 
 
 @pytest.mark.parametrize("base", [None, "(Intercept)", "Base rate"])
-def test_the_kind_of_a_row_is_recognised_by_its_cells(base: str | None) -> None:
+def test_the_base_rate_row_of_a_table_is_recognised_without_a_column_of_kinds(base: str | None) -> None:
     rates = pd.DataFrame(
         {"Factor": [base, "zone", "zone"], "Level": [None, "A", "B"], "Relativity": [100.0, 1.0, 1.2]}
     )

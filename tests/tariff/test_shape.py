@@ -242,7 +242,7 @@ def test_credibility_brings_many_small_levels_closer_to_their_true_effects(loss)
     assert away[1] < 0.75 * away[0]
 
 
-def test_bands_interactions_and_missing_cells_are_shrunk_as_levels_are():
+def test_relativities_of_bands_interactions_and_missing_cells_are_shrunk_like_those_of_levels():
     table, claims = rare()
     table["km"] = np.where(table["zone"] == "C", 99.0, np.arange(len(table)) % 50)
     table["age"] = np.where(table["zone"] == "C", np.nan, np.arange(len(table)) % 60)

@@ -93,7 +93,9 @@ RICH = replace(SETTINGS, dropout=0.2, loss="poisson", patience=1)
 @pytest.mark.parametrize("settings", [SETTINGS, RICH], ids=["plain", "weights, dropout and patience"])
 @pytest.mark.parametrize("method", list(METHODS))
 @pytest.mark.every_case
-def test_a_recorded_step_gives_the_very_same_weights(method, settings, objective, request):
+def test_recording_a_training_step_for_replay_does_not_change_the_weights(
+    method, settings, objective, request
+):
     told, told_again = [], []
     options = {"weighted": settings is RICH, "objective": objective}
     launched = train(method, settings, on_epoch=lambda *each: told.append(each), **options)
@@ -108,7 +110,7 @@ def test_a_recorded_step_gives_the_very_same_weights(method, settings, objective
         np.testing.assert_array_equal(once[1:], again[1:])
 
 
-def test_recorded_training_in_parts_gives_the_same_weights(recorded):
+def test_recorded_training_with_interruptions_gives_the_same_weights(recorded):
     whole = train("hgr_nn")
     part = train("hgr_nn", until=3)
     rest = train("hgr_nn", state=part.state)
@@ -121,7 +123,7 @@ def refuse(step):
     raise RuntimeError("operation not permitted when stream is capturing")
 
 
-def test_a_step_that_can_not_be_recorded_is_launched_and_a_note_says_so(monkeypatch):
+def test_a_step_that_cannot_be_recorded_is_executed_unrecorded_and_noted(monkeypatch):
     launched = train("hgr_nn")
     assert launched.note == ""
     monkeypatch.setattr(capture, "RECORDERS", {"cpu": refuse})

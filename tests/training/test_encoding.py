@@ -90,7 +90,7 @@ def test_normal_score_features_are_normal_for_any_distribution_and_keep_the_orde
     np.testing.assert_allclose(far, [scores.min(), scores.max()])
 
 
-def test_each_bin_feature_rises_between_its_two_quantiles():
+def test_each_bin_feature_increases_between_its_two_quantiles():
     frame = pd.DataFrame({"x": np.arange(801.0)})
     _, *bins = FeatureEncoder.fit(frame, embedding="bins").transform(frame).T
     assert len(bins) == 8

@@ -49,7 +49,7 @@ def _weights(like, seed=5):
 
 
 @every_penalty
-def test_registry_and_penalty_agree_on_the_adversary(method):
+def test_the_registry_states_correctly_which_penalties_have_an_adversary(method):
     u, s = _gaussian(0.6, 24)
     penalty, v = _penalty(method, s, [1, 2, 3])
     assert METHODS[method].adversarial == bool(list(penalty.parameters()))
@@ -59,7 +59,7 @@ def test_registry_and_penalty_agree_on_the_adversary(method):
 
 @WEIGHTED
 @every_penalty
-def test_the_gradient_equals_finite_differences(method, weighted):
+def test_penalty_gradients_equal_finite_differences(method, weighted):
     u, s = _gaussian(0.6, 24)
     penalty, v = _penalty(method, s, [1, 2, 3])
     weight = _weights(u) if weighted else None
@@ -192,7 +192,7 @@ def test_penalties_are_zero_for_a_batch_with_one_value_of_the_attribute(method):
 
 
 @every_penalty
-def test_a_stack_equals_its_members_one_by_one(method):
+def test_penalties_of_models_trained_together_equal_those_of_single_models(method):
     u, s = _gaussian(0.6, 80)
     seeds = [4, 5, 6]
     together, v = _penalty(method, s, seeds)
@@ -206,7 +206,7 @@ def test_a_stack_equals_its_members_one_by_one(method):
 
 @pytest.mark.parametrize("bad", [math.nan, 3e38])
 @every_penalty
-def test_a_member_that_diverges_leaves_the_others_alone(method, bad):
+def test_a_diverging_model_does_not_affect_the_others_of_its_batch(method, bad):
     u, s = _gaussian(0.6, 80, dtype=torch.float32)
     penalty, v = _penalty(method, s, [1, 2, 3])
     clean = penalty(u, v)
@@ -237,7 +237,7 @@ def test_penalties_detect_dependence_on_two_columns_jointly(method):
 
 
 # The formulas of the other two adversaries are held by test_penalties_values.py.
-def test_the_adversary_alone_recovers_the_gaussian_truth():
+def test_the_adversary_alone_recovers_the_exact_hgr_of_gaussians():
     rhos, repeats = [0.0, 0.3, 0.6, 0.9], 3
     rho = torch.tensor(rhos).repeat_interleave(repeats)[:, None, None]
     generator = torch.Generator().manual_seed(0)
@@ -294,7 +294,7 @@ def test_the_joint_penalties_equal_the_distance_covariances_written_out(id, kind
     assert v.shape[2] <= 32
 
 
-def test_jdcov_training_removes_a_planted_crossing_at_about_the_error_of_a_repair_or_less():
+def test_jdcov_training_removes_dependence_on_a_combination_with_at_most_about_the_error_of_a_repair():
     """Gap between the averages of ten bands of age by sex, and mean squared error, on new rows."""
     both = ["age", "sex"]
     (table, y), (new, of_new) = people(0), people(1)

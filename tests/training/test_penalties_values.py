@@ -40,7 +40,7 @@ def _table(n=300, columns=1, seed=0):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_several_columns_linear_penalty_is_the_root_of_r_squared(weighted):
+def test_the_linear_penalty_of_several_columns_is_the_root_of_r_squared(weighted):
     from sklearn.linear_model import LinearRegression
 
     u, s = _table(columns=3)
@@ -81,7 +81,7 @@ def test_spline_penalties_are_the_canonical_correlations_of_their_functions(
     assert own.item() == pytest.approx(of_squares(squares), rel=1e-6)
 
 
-def test_spline_functions_are_uncorrelated_on_training_rows_and_fewer_under_ties():
+def test_spline_functions_are_uncorrelated_on_training_rows_and_their_number_falls_with_ties():
     _, s = _table(n=500)
     train = torch.arange(400)
     v = SplineHGRPenalty.encode(s, [train])[0, :400].numpy()
@@ -95,14 +95,14 @@ def test_spline_functions_are_uncorrelated_on_training_rows_and_fewer_under_ties
 
 
 @pytest.mark.parametrize("rank_based", ["hgr_spline", "cca_spline", "chi2_kde", "chi2_nn", "mine"])
-def test_rank_based_penalties_are_unchanged_by_increasing_maps_of_the_attribute(rank_based):
+def test_rank_based_penalties_are_unchanged_by_increasing_transformations_of_the_attribute(rank_based):
     _, s = _table(n=200)
     encode = METHODS[rank_based].penalty_class().encode
     train = [torch.arange(200)]
     assert torch.allclose(encode(s, train), encode(torch.exp(2 * s), train), atol=1e-9)
 
 
-def test_the_canonical_penalty_counts_smooth_functions_more_than_rough_ones():
+def test_the_canonical_penalty_weights_smooth_functions_more_than_rough_functions():
     """A correlation of about one with the j-th function of S counts 1 / (1 + .3 j²)."""
     _, s = _table(n=2000)
     functions = SplineHGRPenalty.encode(s, [torch.arange(2000)])
@@ -131,7 +131,7 @@ def _smoothed_chi2(u, v, share, spacing):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_kde_penalty_is_the_divergence_of_the_smoothed_law(weighted):
+def test_the_kde_penalty_equals_the_chi2_divergence_of_the_smoothed_distribution(weighted):
     u, s = _table(n=200)
     penalty, v = _built(KDEPenalty, s)
     weight = torch.from_numpy(RNG(1).uniform(0.1, 2, size=200)) if weighted else torch.ones(200).double()

@@ -81,7 +81,7 @@ def test_the_barycentre_of_groups_averages_their_quantiles_at_each_level(shares,
         assert np.abs(np.sort(fair[s == k]) - expected)[inner].max() < close
 
 
-def test_equal_predictions_map_to_the_common_quantile_at_their_middle_level():
+def test_tied_predictions_get_the_common_quantile_at_the_middle_of_their_ranks():
     # Among s = 0 half the rows are at 0; the other group is uniform on (10, 11).
     s, k = np.repeat([0.0, 1.0], 2_000), np.arange(2_000)
     y = np.concatenate([np.where(k < 1_000, 0.0, 1 + k / 2_000), 10 + (k + 0.5) / 2_000])
@@ -116,7 +116,7 @@ def test_repair_strengths_interpolate_from_the_prediction_to_the_barycentre_and_
     assert np.array_equal(fit_barycentre(y, np.exp(s)).predict(y, np.exp(s)), path[2])
 
 
-def test_a_weight_of_two_counts_as_two_rows_and_zero_as_none(rows):
+def test_a_row_of_weight_two_counts_twice_and_a_row_of_weight_zero_is_ignored(rows):
     y, s = rows
     weight = np.random.default_rng(11).integers(0, 3, len(y))
     # No two ranks lie exactly five of these bandwidths apart, where the kernel ends.
@@ -157,7 +157,7 @@ def test_invalid_options_of_a_barycentre_are_refused_by_name(change):
 # --- the discrimination-free premium
 
 
-def test_the_discrimination_free_premium_averages_exactly_over_few_attribute_values():
+def test_for_few_attribute_values_the_discrimination_free_premium_is_the_exact_weighted_average():
     rng = np.random.default_rng(13)
     s, x = rng.choice([1.0, 2.0, 9.0], 500), rng.normal(size=500)
     weight = rng.uniform(size=500)
@@ -181,7 +181,7 @@ def test_the_discrimination_free_premium_of_many_attribute_values_has_the_stated
     assert np.abs(jumps - (s > x[:, None]).mean(axis=1)).max() <= 2 / 50
 
 
-def test_predictors_without_one_finite_prediction_a_row_are_refused():
+def test_predictors_that_do_not_give_one_finite_prediction_per_row_are_refused():
     nodes = sensitive_nodes([1.0, 2.0])
     for predict in (lambda x, s: s[:1], lambda x, s: np.ones((3, 2)), lambda x, s: s * np.nan):
         with pytest.raises(OptionError, match="predict"):

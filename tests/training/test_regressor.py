@@ -60,7 +60,7 @@ def _table(n=200, seed=0):
     return table, pd.Series(y, name="cost")
 
 
-def test_every_setting_reaches_the_training(monkeypatch):
+def test_every_setting_of_the_regressor_is_passed_to_the_training(monkeypatch):
     from fairdash.training import regressor_fit
 
     seen = []
@@ -100,7 +100,7 @@ def test_the_regressor_accepts_the_sensitive_column_in_any_form():
     assert inside.n_features_in_ == 4
 
 
-def test_a_method_for_one_column_refuses_two(monkeypatch):
+def test_a_method_for_one_sensitive_column_refuses_two_columns(monkeypatch):
     from fairdash.training import regressor_fit
 
     alone = {"hgr_nn": replace(METHODS["hgr_nn"], multivariate=False)}
@@ -130,7 +130,7 @@ def test_a_gamma_loss_with_balance_gives_positive_predictions_with_the_total_of_
     assert (weight * predictions).sum() == pytest.approx((weight * y).sum())
 
 
-def test_the_regressor_predicts_as_its_stack_does(monkeypatch):
+def test_predictions_of_the_regressor_equal_those_of_its_training_batch(monkeypatch):
     from fairdash.training import single
 
     seen = {}
@@ -280,14 +280,14 @@ def test_files_that_cannot_be_read_or_written_raise_storage_errors(fitted, tmp_p
         ({"sensitive_columns": [0, 1, 2]}, "all are sensitive"),
     ],
 )  # fmt: skip
-def test_options_are_refused_by_name_in_fit_and_not_before(params, option):
+def test_invalid_options_are_named_by_fit_and_not_by_the_constructor(params, option):
     model = _model(**params)
     x, y, s = _arrays(30)
     with pytest.raises(OptionError, match=option):
         model.fit(x, y, sensitive_features=None if "sensitive_columns" in params else s)
 
 
-def test_fit_refuses_a_missing_or_doubled_sensitive_column_and_an_unsuitable_target():
+def test_fit_refuses_a_missing_or_duplicate_sensitive_column_and_an_unsuitable_target():
     x, y, s = _arrays(30)
     with pytest.raises(OptionError, match="sensitive_features="):
         _model(lam=0.1).fit(x, y)
@@ -344,6 +344,6 @@ def test_a_regressor_holds_out_policies_of_the_rows_that_have_weight(patience: i
     assert all((held_out == each).sum() == (GROUPS[weight > 0] == each).sum() for each in set(held_out))
 
 
-def test_groups_of_another_length_are_refused():
+def test_groups_whose_length_differs_from_the_number_of_rows_are_refused():
     with pytest.raises(ValueError, match="inconsistent"):
         fd.FairRegressor(lam=0).fit(np.arange(20.0)[:, None], np.arange(20.0), groups=np.arange(19))

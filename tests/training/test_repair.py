@@ -30,7 +30,7 @@ def priced(n=3_000, *, seed=0, follows=1.0):
     return table, age, table["price"].to_numpy() - 10 * follows * age
 
 
-def test_a_price_column_a_function_and_a_fitted_model_are_repaired_as_the_closed_form():
+def test_repair_matches_the_closed_form_for_a_price_column_a_function_and_a_fitted_model():
     table, age, _ = priced()
     new, new_age, exact = priced(seed=1)
     x = ["x", "z"]
@@ -92,7 +92,7 @@ def test_a_price_is_repaired_along_two_numeric_attributes_jointly():
     assert told.mean() == pytest.approx(of_new.mean(), abs=0.5)
 
 
-def test_a_repair_along_classes_equalises_means_and_treats_a_new_class_as_the_last():
+def test_a_repair_along_classes_equalises_means_and_treats_an_unseen_class_as_the_last_class():
     table, _, _ = priced()
     region = np.random.default_rng(2).choice(["east", "north", "south"], len(table), p=[0.7, 0.2, 0.1])
     table["price"] += 30 * (region == "north") + 5 * (region == "south")
@@ -184,7 +184,7 @@ def test_monotone_repaired_prices_never_fall_with_the_original_price():
     assert np.diff(repair.predict(row)).min() >= 0
 
 
-def test_unusable_options_and_tables_of_a_repair_are_refused_by_name():
+def test_invalid_options_and_tables_of_a_repair_are_refused_by_name():
     table, age, _ = priced(300)
     for options in (
         {"alpha": 1.5}, {"projection": "lines"}, {"alpha": 0.0, "projection": "factors"},

@@ -91,7 +91,7 @@ def test_searches_do_not_use_rows_outside_the_given_ones(household):
 
 
 @pytest.mark.parametrize("patience", [None, 3])
-def test_a_fold_is_not_seen_by_the_model_that_predicts_it(household, patience):
+def test_the_rows_of_a_fold_are_predicted_by_a_model_trained_without_them(household, patience):
     candidates = [StackedModel("hgr_spline", 1.0, replace(QUICK, patience=patience))]
     clean = cross_validate(household, candidates, n_folds=3, **FOLDS)
     rows = clean.held_out[1]
@@ -108,7 +108,7 @@ def test_a_fold_is_not_seen_by_the_model_that_predicts_it(household, patience):
     ("n_rows", "on", "epochs"),
     [(560, 504, (120, 20)), (1100, 990, (80, 13)), (2000, 1800, (60, 10)), (200, 180, (60, 10))],
 )
-def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
+def test_training_on_fewer_rows_takes_the_same_number_of_steps(n_rows, on, epochs):
     # Batches of 256: 560 rows hold two, nine tenths of them one.
     settings = TrainingSettings(patience=6)
     stretched = settings.with_steps_of(n_rows, on=on)
@@ -118,7 +118,7 @@ def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
     assert steps == settings.n_epochs * settings.steps_an_epoch(n_rows)
 
 
-def test_candidates_that_diverge_never_win(household):
+def test_a_search_never_chooses_diverged_candidates(household):
     grid = SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(1e38, 2e-2), weight_decay=(0.0,))
     result = search_settings(household, replace(SEARCH, grid=grid))
     assert (result.best.lr, result.frame["diverged"].tolist()) == (2e-2, [False, True])
@@ -134,7 +134,7 @@ def test_candidates_that_diverge_never_win(household):
         ("error ≤ + 2.5 %", "error", "", 0.025),
     ],
 )  # fmt: skip
-def test_targets_are_read_and_written(text, kind, measure, at_most):
+def test_search_targets_are_parsed_and_printed(text, kind, measure, at_most):
     target = Target.parse(text)
     assert (target.kind, target.measure, target.at_most) == (kind, measure, at_most)
     assert Target.parse(str(target)) == target
@@ -146,7 +146,7 @@ def test_targets_are_read_and_written(text, kind, measure, at_most):
         "|"
     ),
 )
-def test_a_target_that_makes_no_sense_is_refused(text):
+def test_an_invalid_search_target_is_refused(text):
     with pytest.raises(OptionError) as caught:
         Target.parse(text)
     assert caught.value.problems[0].column in ("target", "measure")
@@ -213,7 +213,7 @@ def test_refining_a_search_tries_smaller_lambdas_if_every_lambda_exceeds_the_bud
     assert finer.frame["lam"].tolist() == pytest.approx([0, 0.5, 1, 1.5, 2, 8])
 
 
-def test_a_search_counts_the_worst_sensitive_column_and_measures_residuals_if_asked(household):
+def test_a_search_uses_the_largest_dependence_of_all_sensitive_columns_and_can_measure_residuals(household):
     rng = np.random.default_rng(0)
     age = household.sensitive["Age"].to_numpy()
     two = replace(household, sensitive=pd.DataFrame({"noise": rng.normal(size=300), "Age": age}))

@@ -33,7 +33,7 @@ def _train(data, members, **options):
 
 @pytest.mark.parametrize("objective", list(OBJECTIVES))
 @pytest.mark.parametrize("method", ["standard", "hgr_nn"])
-def test_a_stack_equals_its_members_one_by_one_for_twenty_steps(objective, method):
+def test_models_trained_together_equal_models_trained_alone_for_twenty_steps(objective, method):
     data = stack_data()
     lams = (0.0,) if method == "standard" else (0.0, 0.5, 2.0)
     members = _models(method, lams)
@@ -51,7 +51,7 @@ def test_a_stack_equals_its_members_one_by_one_for_twenty_steps(objective, metho
     ("n", "batch_size", "steps", "rows"),
     [(100, 32, 3, 100), (1000, 32, 8, 200), (3000, 32, 15, 200), (1000, 250, 4, 250)],
 )
-def test_a_method_may_ask_for_larger_batches(n, batch_size, steps, rows):
+def test_methods_can_require_larger_mini_batches(n, batch_size, steps, rows):
     """Of 200 rows here: no more steps than small batches have, and at least 8 where they have as many."""
     numbers = torch.arange(float(n))[None, :, None]
     batches = Batches(
@@ -98,7 +98,7 @@ def _players(lam, objective="demographic_parity"):
 
 
 @pytest.mark.parametrize("objective", list(OBJECTIVES))
-def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, monkeypatch):
+def test_the_gradient_of_the_predictor_is_that_of_error_plus_lambda_psi(objective, monkeypatch):
     """The gradient that reaches the optimiser equals finite differences of L + λ Ψ in float64."""
     lam = 3.0
     players = _players(lam, objective)
@@ -127,7 +127,7 @@ def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, mon
             assert gradient[index].item() == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-8)
 
 
-def test_the_predictor_gets_no_penalty_gradient_when_the_adversary_reads_below_zero():
+def test_the_predictor_gets_no_penalty_gradient_when_the_adversarys_estimate_is_negative():
     players = _players(1.0)
     batch = _batch()
     with torch.no_grad():

@@ -96,7 +96,7 @@ def test_huge_numbers_are_scaled_before_they_become_float32():
     assert np.allclose(a, b / 1e60, rtol=1e-4)
 
 
-def test_a_stack_that_does_not_fit_is_halved_once_and_trained_all_the_same(monkeypatch):
+def test_a_batch_of_models_that_exceeds_memory_is_halved_once_and_trained(monkeypatch):
     dataset, largest, tried = small_dataset(), 3, []
     plan = Sweep(methods=("hgr_nn",), lams=(0.5, 1.0, 2.0), n_splits=2, settings=QUICK)
     whole = train_sweep(dataset, plan)
@@ -159,7 +159,7 @@ def test_a_sensitive_column_constant_in_test_rows_is_reported():
         fd.sweep(replace(dataset, sensitive=s), **options)
 
 
-def test_stopping_early_without_validation_rows_is_refused():
+def test_early_stopping_without_validation_rows_is_refused():
     plan = Sweep(lams=(1.0,), n_splits=1, settings=replace(QUICK, patience=2))
     with pytest.raises(OptionError, match="validation"):
         train_sweep(small_dataset(), plan)
@@ -237,7 +237,7 @@ def test_no_group_is_in_two_parts_and_more_splits_leave_the_first_unchanged(vali
 
 
 @pytest.mark.parametrize("validation_share", [0.0, 0.25])
-def test_by_time_training_comes_before_validation_before_test(validation_share):
+def test_in_splits_by_time_training_precedes_validation_and_validation_precedes_test(validation_share):
     rng = np.random.default_rng(0)
     data = replace(over_years(), time=pd.Series(rng.uniform(0, 10, over_years().n_rows), name="day"))
     options = {"random_state": 3, "validation_share": validation_share}
@@ -279,7 +279,7 @@ def test_splits_by_group_or_time_are_refused_without_their_column():
         fd.sweep(data, groups=[1, 2], lams=[1.0])
 
 
-def test_folds_and_what_is_held_out_of_training_keep_groups_whole():
+def test_folds_and_held_out_rows_never_divide_a_group():
     data = over_years()
     dealt = folds(np.arange(data.n_rows), n_folds=4, random_state=0, groups=data.groups)
     assert sorted(np.concatenate([fold.validation for fold in dealt])) == list(range(data.n_rows))
@@ -292,7 +292,7 @@ def test_folds_and_what_is_held_out_of_training_keep_groups_whole():
         folds(np.arange(data.n_rows), n_folds=121, random_state=0, groups=data.groups)
 
 
-def test_out_of_fold_predictions_are_by_models_that_saw_none_of_the_group():
+def test_out_of_fold_predictions_come_from_models_trained_without_the_group():
     data = over_years(60)
     settings = replace(QUICK, patience=2)
     options = {"objective": "demographic_parity", "n_folds": 3, "random_state": 0, "device": "cpu"}

@@ -44,7 +44,7 @@ def claims(n=4000, *, effect=0.4, seed=0):
     return dataset_of(dict(zip("abc", x.T, strict=True)), {"frequency": counts / exposure}, age, weight=years)
 
 
-def test_each_split_has_the_decay_that_predicts_its_own_validation_rows_best():
+def test_each_split_uses_the_weight_decay_with_the_lowest_validation_error():
     dataset = claims(600)
     splits = random_splits(600, n_splits=2, random_state=0, validation_share=0.2)
     frame, _ = tune(dataset, splits, QUICK, random_state=0, device=CPU)
@@ -143,7 +143,7 @@ def test_the_gain_over_the_mean_is_significant_for_a_signal_and_rarely_for_noise
 
 @pytest.mark.parametrize("n_rows", [1, 3_200, 4_000, 38_400, 60_000, 434_000, 1_500_000, 12_800_000])
 @pytest.mark.every_case
-def test_many_rows_have_larger_batches_and_about_as_many_steps(n_rows):
+def test_more_rows_lead_to_larger_batches_and_about_the_same_number_of_steps(n_rows):
     own = TrainingSettings(**budget_of(n_rows))
     if n_rows <= 3_200:
         assert (own.batch_size, own.n_epochs, own.warm_up_epochs) == (256, 60, 10)
@@ -154,7 +154,7 @@ def test_many_rows_have_larger_batches_and_about_as_many_steps(n_rows):
     assert 1 <= own.warm_up_epochs < own.n_epochs / 3
 
 
-def test_a_plan_takes_the_budget_of_its_training_rows():
+def test_the_training_budget_of_a_plan_depends_on_the_number_of_training_rows():
     dataset = fd.load_dataset("household", n=20_000)
     plan = default_settings(dataset)
     assert plan.batch_size == budget_of(training_rows(20_000))["batch_size"] == 512
@@ -239,7 +239,7 @@ def test_given_lambdas_and_a_standard_model_alone_need_no_pilot_training():
         default_plan(dataset, lams="all")
 
 
-def test_a_stored_result_keeps_the_lambdas_it_found(tmp_path):
+def test_a_stored_result_contains_the_lambdas_found_by_its_pilot(tmp_path):
     few = {"methods": ["standard", "hgr_spline"], "n_splits": 1, "measures": ["pearson"]}
     few |= {"references": False, "importance": False, "tariff": False}
     result = fd.sweep(linked(600), settings=PILOT_QUICK, device="cpu", **few)
@@ -268,7 +268,7 @@ def test_a_search_for_lambda_finds_its_own_candidates():
         fd.find_lam(linked(400), lams="all", **options)
 
 
-def test_tariffs_get_lambdas_spread_over_their_own_dependence():
+def test_lambdas_for_tariffs_are_spread_by_the_dependence_of_tariffs():
     """On claims the networks' usual weights would all lie at the floor; without a link the plan keeps its own."""
     from tests.runs.test_tariffs import claims_source
 

@@ -300,7 +300,7 @@ def test_files_beyond_the_size_limits_are_refused(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.bad_input(52, 53, 54)
-def test_a_hostile_files_name_and_headers_stay_plain_text() -> None:
+def test_a_file_name_and_headers_with_markup_stay_plain_text() -> None:
     header = "![x](http://evil.example/p.png)<b>$"
     hostile = csv(policies().rename(columns={"power": "=1+1", "age": header}))
     at = upload(hostile, "../../![x](http://evil.example/a.png)<b>$x^2$</b>.csv")
@@ -425,7 +425,7 @@ def test_a_suspiciously_predictive_feature_is_left_out_by_one_click_without_anot
     assert features(again).value == ["VehPower", "avrg"], "a recipe keeps what it has"
 
 
-def test_components_of_the_price_are_excluded_together_and_included_again_by_one_click() -> None:
+def test_one_click_excludes_all_components_of_the_price_and_one_click_includes_them_again() -> None:
     frame = tariff(900).drop(columns="ClaimNb")
     rng = np.random.default_rng(1)
     frame["TPL"], frame["Hull"] = rng.gamma(9, 20, (2, 900)).round(2)

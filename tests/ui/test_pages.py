@@ -140,7 +140,7 @@ def field(at, label):
     return named([*at.number_input, *at.text_input], label)
 
 
-def test_settings_found_are_shown_and_taken_over_by_one_click():
+def test_settings_found_by_a_search_are_shown_and_adopted_by_one_click():
     search = searched(SETTINGS)
     at = open_page("train", search=search.id)
     assert [part for part in ("Household", "learning rate 0.02") if part not in words(at)] == []

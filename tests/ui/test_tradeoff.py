@@ -100,7 +100,7 @@ def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, an
     assert any("column Age" in each.proto.help.replace("\\", "") for each in at.caption)
 
 
-def test_the_address_restores_a_view_of_an_objective_other_than_the_trained_one(finished_run):
+def test_the_address_restores_a_view_of_an_objective_that_was_not_used_in_training(finished_run):
     address = {"lam": "2.3", "measure": "FairQuant", "against": "hgr_nn:4"}
     at = open_page("tradeoff", run=finished_run.id, objective="Equalized residuals", **address)
     shown = (at.selectbox(key="measure").value, at.segmented_control(key="objective").value, lam_shown(at))

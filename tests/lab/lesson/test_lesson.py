@@ -101,7 +101,7 @@ def test_scene_5_states_who_pays_more_and_who_pays_less() -> None:
 
 
 @pytest.mark.parametrize("objective", lesson.OBJECTIVES)
-def test_scene_5_has_one_noise_floor(objective: str) -> None:
+def test_scene_5_draws_the_same_noise_floor_at_every_lambda(objective: str) -> None:
     points, floor = lesson.payers_points(objective), lesson.payers_floor(objective)
     assert points["edge"].min() < floor < points["edge"].max()
     # Before the guess the picture has one point, and the same floor.
@@ -116,7 +116,7 @@ def test_scene_5_has_one_noise_floor(objective: str) -> None:
         assert ("pay for noise" in said) == (hgr <= floor)
 
 
-def test_the_texts_follow_the_scenes_and_their_numbers() -> None:
+def test_the_lesson_texts_state_the_titles_and_the_numbers_of_the_scenes() -> None:
     notes, exercises = (lesson.text(name) for name in lesson.TEXTS)
     for scene in SCENES.values():
         assert f"## {scene.title}" in notes

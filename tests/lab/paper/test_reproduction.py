@@ -47,7 +47,7 @@ def test_both_published_networks_give_zero_for_a_constant_prediction():
     assert (hgr_nn_published(u, v, n_steps=3), chi2_nn_published(u, v, n_steps=3)) == (0, 0)
 
 
-def test_paper_scoring_uses_cumulative_fairquant_and_corrected_scoring_the_textual_definition():
+def test_paper_scoring_uses_cumulative_fairquant_and_corrected_scoring_uses_the_definition_in_the_text():
     from fairdash.dependence import fairquant
 
     u, v = np.random.default_rng(0).normal(size=(2, 1, 399))  # noise: cumulative groups average it away

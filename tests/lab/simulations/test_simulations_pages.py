@@ -43,7 +43,7 @@ def carried_out(study: Study, progress: Iterator[Progress]) -> None:
     write_status(job.folder, RunStatus(state=DONE, fraction=1.0))
 
 
-def test_the_patterns_page_opens_with_an_answer_and_four_estimators_and_draws_more_on_request() -> None:
+def test_the_patterns_page_first_shows_an_answer_and_four_estimators_and_adds_others_on_request() -> None:
     app = opened("patterns")
     assert app.title[0].value == "Which measure detects the link?"
     assert [part for part in ("estimators detect the link", "0.89") if part not in answer(app)] == []

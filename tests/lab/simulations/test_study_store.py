@@ -70,7 +70,7 @@ def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.Monkey
     assert job.status.state == DONE
 
 
-def test_the_oldest_studies_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_studies_are_removed_from_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(studies, "MAX_STUDIES", 2)
     for k in range(4):
         folder = cache_folder("studies") / f"{k}"

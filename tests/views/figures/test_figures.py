@@ -192,7 +192,7 @@ def test_text_is_readable_on_its_background():
         assert min(_contrast(colour, background) for colour in (theme.chosen, theme.standard)) >= 3
 
 
-def test_exported_numbers_come_back_as_they_were():
+def test_numbers_exported_to_csv_are_read_back_exactly():
     frame = pd.DataFrame({"x": [-0.1, 1e-300, np.pi], "k": [1, -2, 3], "t": ["a", "=b", None]})
     back = pd.read_csv(io.BytesIO(safe_csv(frame)))
     pd.testing.assert_frame_equal(back[["x", "k"]], frame[["x", "k"]], check_exact=True)
@@ -337,7 +337,7 @@ def test_the_spread_figure_draws_a_constant_model_as_one_line(noise, other):
     assert len(set(named)) == 2
 
 
-def test_both_panels_show_one_path_and_mark_the_same_model(both):
+def test_both_panels_show_the_same_models_and_mark_the_chosen_model(both):
     figure = objectives_figure(tidied(both), chosen_lam=0.5, error_title="Error", subtitle="n", **OF_HGR)
     traces = {trace.name: trace for trace in figure.data}
     for audited, frame in zip(("predictions", "residuals"), both.values(), strict=True):

@@ -38,7 +38,7 @@ def test_a_comparison_uses_the_defaults_of_the_page_for_options_not_given(run):
     assert (found.objective, found.measure) == (run.spec.plan.objective, DEFAULT_MEASURE)
 
 
-def test_points_are_found_by_their_names(run):
+def test_points_of_a_comparison_are_found_by_name(run):
     found = parse_comparison(run, method="hgr_nn", lam=4, against="hgr_nn:0.5", measure="fairquant")
     assert (found.a, found.b) == (ModelKey("hgr_nn", 0.5), ModelKey("hgr_nn", 4.0))
     between = parse_comparison(run).front.rows("mse")["lam"].iloc[15]
@@ -97,13 +97,13 @@ def figures(**stops: Any) -> pd.DataFrame:
     ([0.9, 0.88, 0.6, 0.12, 0.1], 1.4),  # no trained model is there, so a blend
     ([0.08, 0.05, 0.03, 0.02, 0.01], 2), ([], 2),
 ])  # fmt: skip
-def test_the_front_opens_in_the_middle_third_of_dependence_or_else_of_lambda(dependence, expected):
+def test_the_front_first_shows_a_model_in_the_middle_third_of_dependence_or_of_lambda(dependence, expected):
     stops = {"lam": [0, 1, 1.4, 2, 4], "share": [0, 0, 0.5, 0, 0]}
     found = figures(**{name: each[: len(dependence)] for name, each in stops.items()}, hgr_spline=dependence)
     assert opening(found) == expected
 
 
-def test_other_methods_and_row_order_do_not_change_where_the_front_opens():
+def test_other_methods_and_row_order_do_not_change_the_model_that_the_front_shows_first():
     found = figures(lam=[4, 2, 1, 0], share=0, hgr_spline=[0.1, 0.4, 0.8, 0.9])
     other = found.assign(method="hgr_nn", value=[0.1, 0.1, 0.5, 0.9])
     assert opening(pd.concat([other, found], ignore_index=True)) == 2
@@ -119,7 +119,7 @@ def compared(result: SweepResult, plan: Sweep | None = None, source=SOURCE) -> C
     return ComparedRun(letter="A", title="a", data=source.to_json(), result=planned)
 
 
-def test_comparing_runs_names_their_differences_and_remarks_on_other_data_and_splits(result):
+def test_a_comparison_of_runs_lists_different_settings_data_and_splits(result):
     first = compared(result)
     assert (differences([first, first]), remarks([first, first])) == ("", [])
     elsewhere = replace(SOURCE, options={"n": 300})

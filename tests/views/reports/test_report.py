@@ -119,7 +119,7 @@ def test_every_number_in_the_summary_comes_from_the_comparison(dataset, lam, a, 
     assert not strange, (strange, said)
 
 
-def test_a_report_on_models_that_learned_nothing_states_that_first_and_claims_nothing(dataset):
+def test_a_report_on_models_without_predictive_gain_says_so_first_and_makes_no_claims(dataset):
     learned = make_comparison(dataset, lam=1.0)
     blind = Gain(error=1.002, error_se=0.004, is_beyond_noise=False)
     found = replace(learned, result=replace(learned.result, gain=blind))
@@ -249,7 +249,7 @@ def test_no_group_holds_fewer_than_20_rows(name):
     assert "too few to show any group" in Reader(render_report(make_comparison(few), dataset=few, **RUN)).text
 
 
-def test_hostile_names_stay_plain_text(page):
+def test_names_with_markup_stay_plain_text_in_reports(page):
     names = EVIL + CLOSING, FORMULA + "{{ 7 * 7 }} a & b \"c\" 'd'"
     hostile = make_dataset(sensitive=names[0], target=names[1], title="Data " + "".join(names))
     written = render_report(make_comparison(hostile, importance=True), dataset=hostile, **RUN)
