@@ -1,4 +1,6 @@
-"""Answers of an audit: one spelling for each number, a remark where units differ, and the rows that each leaves out."""
+"""Answers of an audit: spelling of numbers, the note on different units, and the rows that each answer leaves
+out.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ ROLES = {"price": "price", "sensitive": "age", "outcome": "claims", "exposure": 
 
 
 def motor(n: int = 500, *, days: bool = False) -> pd.DataFrame:
-    """Prices a year that rise with age in whole years, and claims of the exposure, in years or in days."""
+    """Annual prices that rise with age in whole years, and claims over the exposure, in years or in days."""
     rng = np.random.default_rng(0)
     age = rng.integers(18, 81, n)
     years = rng.uniform(0.2, 1, n)
@@ -99,7 +101,7 @@ def test_proxy_discrimination_is_not_measured_for_a_price_that_no_column_explain
 
 
 def tariff(n: int = 700, seed: int = 0) -> pd.DataFrame:
-    """Policies of which many have one price, age and exposure."""
+    """Policies, many of which have the same price, age and exposure."""
     rng = np.random.default_rng(seed)
     frame = policies(n, seed=seed) if seed else policies(n)
     frame["premium"] = frame["premium"].round(-1)
@@ -114,7 +116,7 @@ def test_an_answer_states_the_number_of_excluded_rows_and_that_an_empty_cell_may
     said = "Figures that use “claims” leave out 140 rows in which it is missing. An empty cell may mean no claim: write 0"
     assert [said in each.text for each in result.answers] == [False, True, True]
     assert result.n == len(frame)
-    # Nor does what is missing in other columns change the figures on the price alone.
+    # Missing cells in other columns don't change the results on the price alone either.
     roles = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
     roles |= {"expected_cost": "mu", "controls": ["zone", "bonus"], "features": ["zone", "bonus"]}
     blank = frame.index % 3 == 0

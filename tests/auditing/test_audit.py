@@ -1,4 +1,4 @@
-"""The verb ``fairdash.audit``: its questions, options, verdicts, point values, two prices, and what is refused."""
+"""Tests of ``fairdash.audit``: questions, options, verdicts, fixed points, two prices, and refusals."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_primary_criterion_can_be_chosen(criterion):
 
 
 def test_totals_over_the_exposure_are_divided_by_the_exposure():
-    frame = policies(400).assign(years=2.0)  # so that no last bit of the quotient differs
+    frame = policies(400).assign(years=2.0)  # so that the quotient has the same last bit
     rates = fd.audit(frame, **ROLES, questions=[1, 3, 5, 7])
     sums = frame.assign(claims=2 * frame["claims"])
     totals = fd.audit(sums, **ROLES, totals=["claims"], questions=[1, 3, 5, 7])

@@ -1,4 +1,4 @@
-"""The command ``fairdash audit``: its exit status is the verdict."""
+"""The command ``fairdash audit``: its exit status encodes the verdict."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS = ["--price", "premium", "--sensitive", "age", "--exposure", "years"]
 
 @pytest.fixture
 def table(tmp_path):
-    """A small table, as a file."""
+    """A CSV file with a small table."""
     path = tmp_path / "policies.csv"
     policies(150).rename(columns={"new": "price"}).to_csv(path, index=False)
     return path
@@ -53,7 +53,7 @@ def test_a_failed_write_does_not_prevent_printing_and_failed_printing_does_not_p
     assert "1. Does the price follow the attribute?" in said.out
     assert "Choose another place than" in said.err
     monkeypatch.setattr(auditing, "say", Mock(side_effect=BrokenPipeError))
-    # A pipe that broke elsewhere: the reader of the answers is still there.
+    # A pipe broke elsewhere, so the answers can still be printed.
     assert main([*command, "--out", str(tmp_path / "out.zip")]) == UNEXPECTED
     assert AuditResult.load(tmp_path / "out.zip").n == 150
 
@@ -85,5 +85,5 @@ def test_the_command_audits_classes_combinations_and_probabilities_and_writes_th
     assert found.plan.columns.sensitive == columns[0]
     assert said.get(name, "classes") in found.tables
     assert columns[0] in out.with_suffix(".html").read_text(encoding="utf-8")
-    # The texts to fill in are asked for beside it.
+    # A file next to the filing asks for the texts that the user must write.
     assert b"\npurpose: " in (tmp_path / "governance.yaml").read_bytes()

@@ -1,4 +1,6 @@
-"""Crossings of sensitive attributes are hypotheses of the verdict: what each alone doesn't show counts."""
+"""Combinations of sensitive attributes are part of the verdict, which counts gaps that no single attribute
+shows.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,12 @@ TWO = ["age", "sex"]
 
 @pytest.fixture(autouse=True)
 def without_links(monkeypatch):
-    """No p-value of any link, to be quick: no verdict depends on it."""
+    """Skip the p-value of the link to save time; no verdict depends on it."""
     monkeypatch.setattr("fairdash.auditing.data.p_of_any_link", lambda *_, **__: 0.5)
 
 
 def people(n: int = 2_000) -> pd.DataFrame:
-    """Ages, each of both sexes, three zones, and prices that follow nothing."""
+    """Rows with age, sex and one of three zones, and prices that depend on none of them."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {"age": np.repeat(np.linspace(18, 80, n // 2), 2), "sex": np.tile(["F", "M"], n // 2)}
@@ -37,7 +39,9 @@ def sign(values: pd.Series) -> np.ndarray:
 
 
 def dear(table: pd.DataFrame, *names: str, by: float = 15.0) -> pd.DataFrame:
-    """The table with prices that are `by` higher or lower in turn over the crossing, and alike along each alone."""
+    """Raise or lower prices by `by` depending on the combination of two attributes, with no gap along either
+    alone.
+    """
     return table.assign(price=table["price"] + by * np.prod([sign(table[name]) for name in names], axis=0))
 
 
@@ -63,7 +67,7 @@ def test_for_three_attributes_every_pair_and_the_triple_get_a_verdict():
     found = verdicts(result)
     assert list(found) == [*three, "age × income", "age × sex", "income × sex", "age × income × sex"]
     assert [name for name in found if found[name] == "above"] == ["age × income × sex"]
-    # Of more, only the pairs with the first attribute.
+    # With more than three attributes, only pairs with the first attribute are formed.
     four = Columns(price="price", sensitive="a", also=("b", "c", "d"))
     assert four.crossings == (("a", "b"), ("a", "c"), ("a", "d"))
 
@@ -83,7 +87,7 @@ def test_a_comparison_with_another_audit_includes_combinations_of_attributes(pla
     row = moved.loc["Independence, “age × sex”"]
     assert (row["verdict_before"], row["verdict_now"]) == ("above", "below")
     assert row["ci_high"] < -0.25
-    # Of the audit, too, the crossing decides, and its exit status.
+    # The combination also determines the verdict of the whole audit and its exit status.
     assert planted.verdict == "above"
     assert planted.headline == "Independence: shown above the threshold for “age × sex”"
     assert planted.in_words.endswith("Shown below the threshold: “age”, “sex”.")
@@ -115,7 +119,7 @@ def test_the_smallest_groups_of_a_combination_are_merged_and_a_note_states_their
     curve = result.others[-1].curve
     assert curve["class"].iloc[-1] == "all others"
     assert any("smallest cells" in note and "merged into “all others”" in note for note in result.every_note)
-    # Five rows a policy, and one band of ages with a few policies only.
+    # Each policy has five rows, and one age group has only a few policies.
     policies = people().assign(policy=np.arange(2000) // 5)
     policies.loc[policies.index < 200, "policy"] = policies["policy"] % 3
     found = cells_of(policies, Columns(price="price", sensitive="age", groups="policy"), ("age", "sex"))

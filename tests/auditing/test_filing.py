@@ -1,4 +1,6 @@
-"""A filing: every heading of its rule filled or marked, printed and read back; nothing in it runs."""
+"""A filing: every heading of its rule has text or a mark, it prints completely, and it contains no active
+content.
+"""
 
 from __future__ import annotations
 
@@ -93,14 +95,14 @@ def test_a_filing_prints_every_heading_of_its_rule_with_text_or_a_mark_of_missin
     text = squeezed("".join(each.extract_text() for each in reader.pages))
     begins = [text.index(squeezed(f"{k}. {each.title}")) for k, each in enumerate(rule.headings, 1)]
     assert begins == sorted(begins)
-    # Texts of the figures are texts in print, too.
+    # Texts of the figures are text in the printed document too.
     assert [part for part in ("Motor&more:5<6.", "agapofthiswidthisthethreshold") if part not in text] == []
     for each, begin, end in zip(rule.headings, begins, [*begins[1:], len(text)], strict=True):
         below = text[begin:end]
         assert each.shows or each.blanks
         for blank in each.blanks:
             assert (squeezed(FIELDS[blank]) in below) == (blank != first)
-        # Without what is the same in every filing something is left: what the audit has filled in.
+        # After removing the text that all filings share, the values of the audit remain.
         same = [f"{each.title}{each.asks}", *(f"Yours to write: {FIELDS[blank]}" for blank in each.blanks)]
         for part in map(squeezed, same):
             below = below.replace(part, "")
@@ -138,7 +140,8 @@ def test_rule_texts_claim_only_what_the_audit_computes(monkeypatch):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for row in content.get("rule", [content]):
             texts = [row["asks"], *row["cannot"], *(each["asks"] for each in row.get("heading", []))]
-            # What the audit does is said by an ability alone: by hand it would go stale.
+            # Only ability placeholders may describe what the audit does: a sentence written by hand would
+            # become outdated.
             assert not re.search(r"fairdash|\b[Qq]uestions? \d|\b[Aa]n audit\b", " ".join(texts)), path.name
     for name in ABILITIES:
         assert re.match(r"Question \d+ [a-z].+\.$", with_abilities(f"{{{name}}}"))
@@ -168,7 +171,7 @@ def test_rules_looked_up_over_a_year_ago_are_listed(monkeypatch, capsys):
     assert "fairdash rules --stale" in (PAGE.parent / "releasing.md").read_text(encoding="utf-8")
 
 
-#: What a sentence about an ability says, to a table of the question that has it.
+#: Sentence about an ability, mapped to a table of the question that has the ability.
 SAYS = {
     r"impact ratio|selection rate": "classes", r"probabilit": "class_probabilities",
     r"along (a|one) column|single attribute|crossing": "crossed",
@@ -181,7 +184,7 @@ SAYS = {
 
 
 def denied(text: str) -> list[str]:
-    """Sentences that name an ability of an audit without the question that has it."""
+    """Sentences that name an ability of an audit without naming the question."""
     asks = {table: number for number, each in QUESTIONS.items() for table in each.tables}
     sentences = re.split(r"(?<=[.;]) ", text)
     return [

@@ -1,7 +1,8 @@
-"""Models in their libraries' own files, as PMML and as tables: on which scale, with which levels, or refused.
+"""Models in the native files of their libraries, in PMML and as tables: their scale, their levels, and
+refusals.
 
-The files in exported/own are those of ``benchmarks/model_exports.py exported/own --few``, which tells the
-libraries' versions, and portfolio.csv has what their own ``predict`` gives. Those in exported/r are of make.R.
+``benchmarks/model_exports.py exported/own --few`` writes the files in exported/own and states the libraries'
+versions; portfolio.csv has the libraries' predictions. make.R writes the files in exported/r.
 """
 
 from __future__ import annotations
@@ -72,13 +73,13 @@ def test_category_levels_are_matched_by_name_and_unknown_levels_are_counted(
 ):
     content = file(library, model, ending)
     name = f"{library} {model}"
-    # In another order, with more columns than the model takes.
+    # Columns in another order, with more columns than the model uses.
     mixed = rows[[name, "years", "band", *INPUTS[::-1]]]
     notes = priced(mixed, content, columns=None, name="price", check_column=name)[2]
     assert f"The model's price is “{name}” in all 300 rows" in notes[0]
     east = mixed.assign(region=mixed["region"].where(mixed.index > 8, "east"))
     said = " ".join(priced(east, content, columns=None, name="price")[2])
-    # Of CatBoost's levels, which are hashes, one that the model tells from no other is named, too.
+    # CatBoost stores hashes of levels. A level that the model treats like unknown levels is named too.
     is_hashed = ending == "cbm"
     assert (
         "“east”, “south” of “region” (106 rows)" if is_hashed else "“east” of “region”, in 9 rows"
@@ -149,7 +150,7 @@ ZONES = [["zone", "Relativity"], ["A", 1.1], ["B", 1]]
 
 @pytest.mark.parametrize("content", [
     LONG.encode(),
-    # A band ends before the next one begins, whatever the order of the rows; the last is open.
+    # Each band ends before the next begins, in whatever order the rows are; the last band has no upper limit.
     b"Factor,Level,From,To,Relativity\nBase rate,,,,312.5\nage,,25,60,1\nage,,18,25,1.5\nage,,60,Inf,1.2\n"
     b"zone,A,,,1.1\nzone,B,,,1\n",
     LONG.replace("25-59", "24,5-60").replace("18-24", "18-24,5").encode(),
@@ -317,7 +318,7 @@ def test_a_model_file_is_read_in_another_process_and_a_crash_of_that_process_is_
     assert "“region” is missing in " in model.unknown_levels(frame)[0]
     with pytest.raises(StorageError, match="takes the column “band”"):
         ForeignModel(content, table=["region"])
-    # A mistake of ours is no fault of the file, and is not told as one.
+    # A bug in fairdash must not be reported as a fault of the file.
     with pytest.raises(RuntimeError, match="Traceback"):
         model._ask({"predict": [["region", None]], "rows": 1}, b"")
     ended = ForeignModel(content, table=list(frame))

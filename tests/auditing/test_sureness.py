@@ -1,4 +1,4 @@
-"""How sure an answer is: p-values, power, rows and errors of the attribute, and factors that are missing."""
+"""Certainty of an answer: p-values, power, errors in the attribute, rows without it, and omitted factors."""
 
 from __future__ import annotations
 

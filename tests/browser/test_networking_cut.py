@@ -1,4 +1,6 @@
-"""Networking cut: every attempt to reach another machine is refused and noted. All browser tests run so."""
+"""Networking disabled: every attempt to reach another machine is refused and logged. All browser tests run
+like this.
+"""
 
 import os
 import subprocess
@@ -13,7 +15,9 @@ pytestmark = pytest.mark.browser
 
 
 def cut(log: Path) -> dict[str, str]:
-    """The environment in which Python refuses and notes every way out; processes it starts inherit it."""
+    """An environment in which Python and its child processes refuse and log every connection to another
+    machine.
+    """
     paths = [str(ROOT / "tests" / "watched"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"PYTHONPATH": os.pathsep.join(paths), "WATCH_LOG": str(log)}
 

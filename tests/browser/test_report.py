@@ -1,4 +1,4 @@
-"""The report in a browser without a network: every figure is drawn, nothing is asked for, it prints."""
+"""The report in a browser without a network: it draws every figure, requests nothing, and can be printed."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def write(tmp_path, **names):
 
 @pytest.fixture
 def opened(browser):
-    """Open a file in a browser that is offline; what it asks for and complains of must be nothing."""
+    """Open a file in an offline browser, and check that it makes no request and reports no error."""
     contexts, asked, complaints = [], [], []
 
     def open_at(path, width):
@@ -131,5 +131,5 @@ def test_a_column_name_with_markup_runs_no_script_in_the_report(opened, tmp_path
     assert page.locator("main img, .plot img").count() == 0
     assert " ".join(name.split()) in " ".join(page.locator("h1").inner_text().split())
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    # Drawn as text: an axis title of the front.
+    # An axis title of the front is drawn as text.
     assert name[:12] in page.locator("#front .xtitle").text_content()

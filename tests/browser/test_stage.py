@@ -1,4 +1,6 @@
-"""What draws interactive figures, on a plain page without a server: numbers, missing values, axes, marks, words."""
+"""The code that draws interactive figures, on a page without a server: numbers, missing values, axes, marks,
+texts.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +32,7 @@ def browser_page(browser: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def page(browser_page: Page) -> Iterator[Page]:
-    """The same page anew; whatever it complains of is a fault."""
+    """The page, opened again; any error that it reports fails the test."""
     complaints: list[str] = []
     browser_page.on("console", lambda message: complaints.append(message.text))
     browser_page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -40,7 +42,7 @@ def page(browser_page: Page) -> Iterator[Page]:
 
 
 def show(page: Page, traces: list[dict], *, moves: list[dict] | None = None, **given: Any) -> None:
-    """Mount a stage with one figure; `given` are parts of the data, or axes and notes of its layout."""
+    """Show one figure; `given` are parts of the data, or axes and notes of its layout."""
     layout: dict[str, Any] = {"font": FONT, "title": {"text": "<b>A picture</b>"}}
     layout |= {"xaxis": AXIS | given.pop("x", {}), "yaxis": AXIS | given.pop("y", {})}
     layout |= {name: given.pop(name, []) for name in ("shapes", "annotations")}
@@ -55,7 +57,7 @@ def show(page: Page, traces: list[dict], *, moves: list[dict] | None = None, **g
 
 
 def of_figure(page: Page, found: str, given: object = None) -> Any:
-    """What an expression of the figure and of what is given comes to."""
+    """Evaluate a JavaScript expression of the figure and of the given arguments."""
     return page.evaluate(
         f"given => {{ const {{figures: [figure]}} = document.querySelector('.stage').stage; return {found}; }}",
         given,
@@ -63,12 +65,12 @@ def of_figure(page: Page, found: str, given: object = None) -> Any:
 
 
 def ticks(page: Page, axis: int) -> list[str]:
-    """Words at the ticks of an axis: 0 across, 1 up."""
+    """Labels at the ticks of an axis: 0 is the x-axis, 1 the y-axis."""
     return of_figure(page, "figure.axes[given].selectAll('text').nodes().map(each => each.textContent)", axis)
 
 
 def drawn(page: Page, part: str, name: str = "d", trace: int = 0) -> list[str | None]:
-    """An attribute of all marks, boxes … of a trace."""
+    """An attribute of all drawn elements of a trace, such as points or boxes."""
     nodes = "figure.parts.trace[given[2]][given[0]].nodes()"
     return of_figure(page, f"{nodes}.map(each => each.getAttribute(given[1]))", [part, name, trace])
 
@@ -132,7 +134,7 @@ def test_values_are_interpolated_between_frames_unless_one_is_missing(page):
 
 
 def test_points_shapes_and_notes_on_a_logarithmic_axis_match_plotly_positions(page):
-    # Plotly's traces and shapes give the value, its notes the logarithm.
+    # In Plotly, traces and shapes take the value, and notes take its logarithm.
     show(
         page,
         [DOTS | {"marker": MARKER, "x": [1, 10, 0], "y": [5, 5, 5]}],

@@ -134,7 +134,7 @@ def test_drawn_rows_are_distinct_sorted_and_determined_by_the_seed():
     assert (np.diff(rows) > 0).all()
     assert np.array_equal(rows, draw_rows(DATASET, 500, random_state=3))
     assert not np.array_equal(rows, draw_rows(DATASET, 500, random_state=4))
-    # No part of the table is drawn more often: quarters hold about 125 each.
+    # All quarters of the table are drawn equally often, about 125 times each.
     assert np.abs(np.histogram(rows, 4, (0, 3000))[0] - 125).max() < 40
 
 
@@ -157,7 +157,7 @@ def test_a_reported_problem_lists_five_line_numbers_and_indicates_that_there_are
     assert str(found) == "Column “age”: they are empty (lines 2, 3, 4, 5, 6, …). Fill them."
 
 
-# Classes as sensitive columns: how they are read, encoded and said, and what is refused.
+# Classes as sensitive columns: how they are read, coded and described, and which are refused.
 
 
 SHARES = {"A": 0.3, "B": 0.3, "C": 0.2, "D": 0.1, "E": 0.06, "F": 0.02, "G": 0.02}

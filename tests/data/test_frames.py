@@ -1,4 +1,6 @@
-"""Frames of other libraries and kinds of columns, in an audit: bands, categories, row numbers, wide integers."""
+"""Data frames of other libraries and other column types in an audit: bands, categories, row numbers, wide
+integers.
+"""
 
 import decimal
 
@@ -68,7 +70,7 @@ def test_an_audit_reports_codes_for_missing_values_and_row_number_columns() -> N
     assert (list(plain), notes) == (["price", "age", "km", "X", "index"], [])
 
 
-# Probabilities of classes as they come: rounded, in per cent, and rows without any.
+# Class probabilities as users supply them: rounded, in per cent, and with rows without probabilities.
 
 
 P = RNG.dirichlet([2, 2, 2], N)

@@ -1,4 +1,4 @@
-"""Tables as they come: a title above the header, totals and notes below, in texts and in workbooks."""
+"""Unedited tables: a title above the header, totals and notes below, in text files and in workbooks."""
 
 import numpy as np
 import pandas as pd
@@ -69,11 +69,11 @@ def test_the_user_can_choose_the_header_row_and_keep_the_rows_below_the_table(wr
 
 @pytest.mark.parametrize("write", [book, rectangular])
 @pytest.mark.parametrize("rows", [
-    [["a", "", ""], [1, 2, 3], [4, 5, 6]],  # names that are missing are no title
-    [["a", "b", "c"], ["Total", "x", "y"], ["Elf", "x", "z"], ["Total", "x", "y"]],  # a brand of petrol
-    [["a", "b", "c"], ["x", "y", "z"], ["x", "", ""]],  # cells that are missing are no note
+    [["a", "", ""], [1, 2, 3], [4, 5, 6]],  # missing names are not a title
+    [["a", "b", "c"], ["Total", "x", "y"], ["Elf", "x", "z"], ["Total", "x", "y"]],  # “Total” is also a brand of petrol
+    [["a", "b", "c"], ["x", "y", "z"], ["x", "", ""]],  # missing cells are not a note
     [["a", "b", "c"], [1, 2, 3], ["", "", 4]],
-    [["a", "b", "c"], ["Total", 1, 2]],  # the only row
+    [["a", "b", "c"], ["Total", 1, 2]],  # “Total” is the only row
 ])  # fmt: skip
 def test_a_table_without_title_or_notes_is_read_completely(write, rows: list) -> None:
     frame, report = read_table(write(rows))
@@ -99,7 +99,8 @@ def test_progress_of_reading_is_reported() -> None:
     assert len(heard) == 5, "told to whoever listens, while they do"
 
 
-# Layouts of publishers and of R, and columns whose values are not what they look like, from file to fix.
+# Layouts of publishers and of R, and columns whose values have another meaning than their type, with the
+# fixes.
 
 
 AGES = [*map(str, range(110)), "110+"]

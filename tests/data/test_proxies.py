@@ -1,4 +1,6 @@
-"""Who carries the sensitive attribute: values, corrected p-values, categories, and all features together."""
+"""Features that reveal the sensitive attribute: values, corrected p-values, categories, and all features
+together.
+"""
 
 import numpy as np
 import pytest
@@ -42,7 +44,9 @@ def test_the_step_down_corrected_p_values_follow_their_definition() -> None:
 
 
 def test_the_hgr_of_a_category_equals_its_closed_form() -> None:
-    """HGR of two variables with few levels is the second singular value of their normalised table."""
+    """HGR of two variables with few levels is the second singular value of their normalised contingency
+    table.
+    """
     rng = np.random.default_rng(5)
     law = rng.random((5, 4))
     law /= law.sum()

@@ -1,4 +1,4 @@
-"""Choosing roles: every row of that table of bad inputs, with the fixes that are offered."""
+"""Choosing roles: every row of this section of the table of bad inputs, with the proposed fixes."""
 
 import json
 import re
@@ -135,7 +135,7 @@ def test_zeros_and_heavy_tails_of_the_target_are_reported_and_nothing_is_clipped
         assert target_remarks(pd.Series(usual, name="y")) == ()
     frame = policies(200).assign(cost=cost[:200])
     assert build(frame).target.tolist() == cost[:200].tolist()
-    # Beyond the quantile stand two rows: it would tell of single persons.
+    # Only two rows exceed the quantile, so a sentence about them would describe single persons.
     assert "beyond" not in "".join(target_remarks(pd.Series(cost[:200], name="cost")))
 
 

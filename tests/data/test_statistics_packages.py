@@ -1,4 +1,4 @@
-"""Files of SAS, Stata and SPSS: what their cells become, and what is refused in words."""
+"""Files of SAS, Stata and SPSS: the values of their cells, and refusals."""
 
 import contextlib
 import gzip
@@ -19,7 +19,7 @@ from fairdash.tables.readers.reading import file_contents
 from tests.data.tables import refused
 from tests.tiers import few
 
-#: Made by SAS, Stata and SPSS, for pyreadstat's tests.
+#: Test files of pyreadstat, written by SAS, Stata and SPSS.
 FILES = Path(__file__).with_name("statistics")
 DAYS = ["2018-05-06", "1880-05-06", "1960-01-01", "1583-01-01"]
 TIMES = ["10:10:10", "23:10:10", "00:00:00", "16:10:10"]
@@ -28,7 +28,9 @@ LABELS = {"mylabl": {1: "Male", 2: "Female"}, "myord": {1: "low", 2: "medium", 3
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parser in this process: files that can't crash it need none of their own, which loads pandas again."""
+    """Run the parser in this process: files that can't crash it need no separate process, which would load
+    pandas again.
+    """
 
     def child(parser: str, source: Path, target: Path) -> object:
         bounds = (limits.MAX_COLUMNS, limits.MAX_CELLS, statistics_packages.MAX_CHILD_MEMORY)
@@ -121,7 +123,7 @@ def test_each_table_of_a_sas_transport_file_can_be_read(version: int, tmp_path: 
     content = b""
     for name, each in zip(names, frames, strict=True):
         pyreadstat.write_xport(each, tmp_path / "x.xpt", table_name=name[:32], file_format_version=version)
-        # The library's header, 240 bytes, stands once.
+        # The library header of 240 bytes appears only once.
         content += (tmp_path / "x.xpt").read_bytes()[240 if content else 0 :]
     known = tuple(each[:32] for each in names)
     assert file_contents(content) == ("SAS", known)
@@ -162,7 +164,7 @@ def test_random_bytes_after_a_file_signature_are_refused_as_damaged(start: bytes
 @pytest.mark.usefixtures("at_once")
 def test_a_table_beyond_the_size_limits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = stata(pd.DataFrame({"a": [1.0, 2.0]}), version=114)
-    # Format 114: release, order, type, a byte; then two bytes of columns, four of rows.
+    # Header of format 114: release, byte order, type and a byte, then two bytes of columns and four of rows.
     lying = content[:6] + struct.pack("<i" if content[1] == 2 else ">i", 10**9) + content[10:]
     assert "1,000,000,000 cells, more than 50,000,000" in str(refused(lying))
     content = stata(pd.DataFrame(np.zeros((20, 6))).add_prefix("c"))
@@ -201,7 +203,7 @@ def test_reading_leaves_no_files_on_the_disk(tmp_path: Path, monkeypatch: pytest
     assert list(tmp_path.iterdir()) == []
 
 
-# Stata, SAS and SPSS: periods and rare formats of dates, labels that repeat numbers, letters for missing cells.
+# Stata, SAS and SPSS: periods and rare date formats, labels that repeat numbers, letters for missing cells.
 
 
 FIRST = {"tm": ["2024-02-01", "1959-11-01", "2023-08-01"], "tq": ["2024-01-01", "1959-10-01", "2023-07-01"],

@@ -33,7 +33,9 @@ def rmse(name: str, *, n: int, evaluation: str = "corrected") -> float:
 
 
 def test_the_corrected_value_recovers_the_true_canonical_correlation_of_gaussian_columns():
-    """Sample canonical correlations of Gaussian columns of which one on each side are linked."""
+    """Sample canonical correlations of Gaussian columns, of which one on each side is correlated with the
+    other.
+    """
     n, p, q, truth = 1500, 90, 60, 0.6
     found = []
     for seed in range(5):
@@ -83,7 +85,7 @@ def test_spline_hgr_is_symmetric_between_0_and_1_and_unchanged_by_row_order_and_
     assert_allclose(of(u, v, sample_weight=np.ones_like(u[0])), found)
     assert_allclose(of(u, v, evaluation="corrected"), found)
     assert ((found >= 0) & (found <= 1)).all()
-    # A single tie takes nothing away from fast functions of few rows.
+    # A single tie does not weaken rapidly oscillating functions of few rows.
     u, v = draw("five waves", n=200, repeats=1)
     tied = np.where(np.arange(200) == u[0].argmin(), np.sort(u[0])[1], u[0])
     assert abs(of(u, v)[0] - of(tied[None], v)[0]) < 0.01
@@ -105,10 +107,10 @@ def test_spline_hgr_counts_identical_rows_of_a_group_as_one_row():
     u, v = (np.repeat(rng.normal(size=(20, 300)), 5, axis=1) for _ in range(2))
     assert of(u, v, groups=groups).mean() < 0.15 < 0.5 < of(u, v).mean()
     assert_allclose(of(u, 0.6 * u + 0.8 * v, groups=groups), 0.6, atol=0.15)
-    # Where one side has nothing in common in a group, its rows are as good as any.
+    # If the values of one side are independent within groups, grouping does not change the result.
     own = rng.normal(size=u.shape)
     assert abs(of(u, own, groups=groups).mean() - of(u, own).mean()) < 0.03
-    # Floors are of the same statistic.
+    # Permutations for the floor compute the same statistic.
     orders = np.concatenate([np.arange(1500)[None], draw_exchanges(groups, v[0][:, None], 4, 0)])
     for evaluation in ("corrected", "cross_fit"):
         options = {"groups": groups, "evaluation": evaluation}
@@ -126,7 +128,7 @@ def test_spline_functions_of_zero_inflated_values_are_uncorrelated(share_of_zero
         found = basis(x[None], weight[None] if weighted else None)
         f = found.tables[0][found.position[0]]
         products = f.T @ (weight[:, None] * f) / weight.sum()
-        # Functions that would be nothing but rounding are zero, and all others as they should be.
+        # Functions that consist only of rounding errors are set to zero, and all others stay correct.
         live = np.diagonal(products) > 0.5
         assert live.sum() >= 3
         assert np.abs(products - np.diag(live.astype(float))).max() < 1e-5

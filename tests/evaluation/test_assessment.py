@@ -1,4 +1,4 @@
-"""Assessment: tidy frames, corrected errors, the front and the quantile profile."""
+"""Assessment: tidy frames, corrected errors, the front and the averages by quantile group."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ from tests.training.test_sweep import small_dataset
 
 
 def _assessed(n_splits=3, **options):
-    """Predictions of two methods, of which the standard one adds the age, and their figures."""
+    """Predictions of two methods, of which the standard one adds age, and their errors and dependence."""
     dataset = small_dataset(n=300)
     splits = random_splits(300, n_splits=n_splits, random_state=0)
     members = pd.DataFrame({"method": ["standard", "hgr_nn"] * n_splits, "lam": [0.0, 1.0] * n_splits})
@@ -54,7 +54,7 @@ def test_every_sensitive_column_has_a_dependence_value_and_all_together_have_a_j
     test = frame[(frame["part"] == "test") & (frame["method"] == "standard")]
     assert (test["hgr_kde[age]"] > test["hgr_kde[age]_floor_q95"]).all()
     assert test["hgr_kde[distance]"].mean() < test["hgr_kde[distance]_floor_q95"].mean()
-    # Together: for the measure that takes several columns at once, and no other.
+    # The joint value exists only for the measure that takes several columns at once.
     assert "hgr_kde" not in frame
     assert (test["distance_correlation"] > test["distance_correlation_floor_q95"]).all()
     assert [*wide(of_sensitive(table, "distance"))] == [*wide(of_sensitive(table, "age"))]
@@ -110,7 +110,7 @@ def test_the_profile_counts_rows_by_their_weight():
     one = quantile_profile(values, s, split, n_groups=2, groups=np.zeros(1000, dtype=int), weight=twice)
     rows = split[0].test
     assert one["mean"][0] == pytest.approx(np.average(values[0, rows], weights=twice[rows]))
-    # By hand: the standard error of a ratio of sums.
+    # Computed by hand: the standard error of a ratio of sums.
     gap = twice[rows] * (values[0, rows] - one["mean"][0])
     error = np.sqrt((gap**2).sum() * 200 / 199) / twice[rows].sum()
     as_good_as = twice[rows].sum() ** 2 / (twice[rows] ** 2).sum()

@@ -1,4 +1,4 @@
-"""The protocol that compares methods, and the two simple repairs by bands."""
+"""The protocol that compares methods, and the two simple repairs by attribute bands."""
 
 import json
 from typing import ClassVar
@@ -21,7 +21,9 @@ QUICK = fd.TrainingSettings(hidden=(8,), n_epochs=40, warm_up_epochs=4, batch_si
 
 
 class Line:
-    """A line whose squared covariance with s is dear: ten lines by somebody else, as on docs/methods.md."""
+    """A linear model with a penalty on its squared covariance with s: a user's ten lines, as on
+    docs/methods.md.
+    """
 
     lams = (0.0, 0.1, 1.0, 10.0, 1000.0)
     seen: ClassVar = []
@@ -70,7 +72,7 @@ def test_built_in_and_external_methods_are_compared_at_the_same_levels_of_depend
     assert found.groupby("method")["needs_s"].first().to_dict() == {
         "standard": False, "hsic": False, "band_barycentre": True, "line": False, "default weights": False,
     }  # fmt: skip
-    # Fairness costs: the target follows age.
+    # Fairness has a cost here, because the target depends on age.
     gaps = fair.xs("gap", level="reading")
     for method in ("hsic", "band_barycentre", "line"):
         errors = gaps.loc[method, "error"].tolist()
@@ -80,7 +82,7 @@ def test_built_in_and_external_methods_are_compared_at_the_same_levels_of_depend
     line = gaps.loc["line"]
     assert line["reached"].tolist() == [2, 2, 2]
     assert (line["error_low"] < line["error"]).all()
-    # Training rows alone are shown, in each split at five weights and at six.
+    # The method sees training rows only, with five and six weights in each split.
     assert (set(Line.seen), len(Line.seen)) == ({(384, 384, "age")}, 22)
 
 
@@ -108,7 +110,8 @@ def test_lambda_is_chosen_on_validation_rows_and_the_error_is_measured_on_test_r
     rows.loc[own & (rows["split"] == 1), "gap_validation"] = 0.6
     made = equal_dependence(rows)
     made = made[(made["method"] == "m") & (made["reading"] == "gap")].set_index("level")
-    # At 0.5 the first split is at λ = 1.25, and the second has no such model. At 0.75 it begins below that.
+    # At level 0.5 the first split uses λ = 1.25, and the second has no such model. At 0.75 it starts below
+    # the level.
     assert made["reached"].tolist() == [2, 1, 1]
     assert made.loc[0.5, ["error", "dependence"]].tolist() == pytest.approx([0.425, 0.65])
     assert made.loc[0.75, "error"] == pytest.approx((0.3625 + 0.5) / 2)
@@ -131,7 +134,7 @@ def test_all_methods_that_suit_the_data_take_part(dataset):
 
 
 class Known(Line):
-    """A column itself, or the sum of all: nothing to fit."""
+    """A predictor that returns one column or the sum of all columns, without fitting."""
 
     lams = (0.0,)
 
@@ -156,7 +159,8 @@ def test_joint_dependence_measures_detect_dependence_on_a_combination_of_columns
     assert known[["hgr_rdc_test", "mi_ksg_test"]].max() < 0.15 < 0.3 < known["mi_ksg_joint_test"]
     assert known["hgr_rdc_joint_test"] > 0.4
     assert known["gap_test"] + 3 < known["gap_joint_test"]
-    # The networks, of two epochs, follow neither column beyond noise: there are no levels to come down to.
+    # Networks of two epochs show no dependence on either column beyond noise, so there are no levels to
+    # reach.
     standard = rows["method"] == "standard"
     for reading in READINGS:
         for part in ("validation", "test"):
@@ -190,7 +194,9 @@ def _prices(n=4000, seed=0):
 
 
 def test_the_band_barycentre_gives_all_bands_the_same_distribution_and_keeps_ranks_within_bands():
-    """Of Gaussians it is a Gaussian with their mean standard deviation: Chzhen et al., Theorem 2.3."""
+    """For Gaussians, the barycentre is a Gaussian with the mean of their standard deviations: Chzhen et al.,
+    Theorem 2.3.
+    """
     price, s = _prices()
     code = (s * 2).astype(float) // 1
     repaired = BandBarycentre(1.0).fit(price, price, code).predict(price, code)

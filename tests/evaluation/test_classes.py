@@ -1,4 +1,6 @@
-"""Classes, their crossings, and rows of one policy: standard formulas, cells, and intervals that count a policy once."""
+"""Classes, combinations of attributes, and repeated rows of a policy: standard formulas, groups, and
+intervals.
+"""
 
 import numpy as np
 import pandas as pd
@@ -63,7 +65,7 @@ def test_a_view_of_combined_attributes_has_the_groups_of_that_combination() -> N
     every = crossings_of(sensitive)
     assert np.array_equal(values_of(sensitive, "age × share"), every["age × share"].codes)
     assert cells_in_view(sensitive, "age") is None
-    # All together is shown by the first crossing.
+    # The view of all attributes together shows the first combination.
     first = cells_in_view(sensitive, "all together")
     assert first is not None
     assert np.array_equal(first.codes, every["age × income"].codes)
@@ -75,7 +77,7 @@ def test_group_sizes_of_a_combination_count_policies_if_units_are_given_and_rows
     by_own = crossed_cells.cells_of(frame, ("sex", "region"), units=np.arange(120))
     assert by_row.names == by_own.names
     assert np.array_equal(by_row.codes, by_own.codes)
-    # Ten policies of three rows a cell are too few for cells of their own.
+    # Ten policies with three rows each are too few for a separate group.
     few = crossed_cells.cells_of(frame, ("sex", "region"), units=np.arange(120) // 6)
     assert len(few.names) < len(by_row.names)
 

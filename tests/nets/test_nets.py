@@ -1,4 +1,4 @@
-"""Stacked networks and their optimiser: K as one equals one by one."""
+"""Networks trained together and their optimiser: K networks together equal K networks one by one."""
 
 import numpy as np
 import pytest
@@ -71,13 +71,13 @@ def _quadratic_steps(optimiser, weights, target, n):
 
 
 def _start():
-    """Equal weights for both optimisers, and what they are to become."""
+    """Equal initial weights for both optimisers, and the target values."""
     start = torch.randn(3, 4, 2, generator=torch.Generator().manual_seed(0))
     return nn.Parameter(start.clone()), nn.Parameter(start.clone()), torch.ones(3, 4, 2)
 
 
 def _by_torch(weights, target, *, factor=lambda step: 1.0, **options):
-    """Thirty steps of torch's own Adam, whose rate is 0.05 times a factor."""
+    """Thirty steps of torch's Adam with a learning rate of 0.05 times a factor."""
     adam = torch.optim.Adam([weights], lr=0.05, **options)
     schedule = torch.optim.lr_scheduler.LambdaLR(adam, factor)
     for _ in range(30):

@@ -1,4 +1,4 @@
-"""Models to take away, refitted on all rows, with their cards; and predictions as a table to audit."""
+"""Downloadable models, refitted on all rows, with their model cards; and predictions as a table to audit."""
 
 import io
 import json
@@ -109,7 +109,7 @@ def test_a_model_equals_the_regressor_fitted_on_all_rows(method, lam, objective,
 def test_the_script_in_the_bundle_predicts_for_a_table(tmp_path):
     job = made(upload())
     zipfile.ZipFile(io.BytesIO(job.bundle())).extractall(tmp_path / "bundle")
-    # Other rows in another form: semicolons, columns in another order, and without the sensitive one.
+    # Other rows in another format: semicolons, another order of columns, and no sensitive column.
     table = policies().sample(frac=1, random_state=1).drop(columns=["age", "cost"])[::-1]
     table.iloc[:, ::-1].to_csv(tmp_path / "new.csv", index=False, sep=";")
     command = [sys.executable, "bundle/load_model.py", "new.csv"]
@@ -152,7 +152,7 @@ def test_the_model_card_has_data_settings_versions_and_figures():
     ):
         assert sentence in readme
     for name in ("README.txt", "load_model.py"):
-        # Names of columns stand in JSON alone, where they can't run.
+        # Column names appear only in JSON, where they can't be executed.
         assert not re.search("HYPERLINK|policies.csv", content[name].decode())
 
 
@@ -190,7 +190,7 @@ def test_the_newest_model_of_a_run_method_and_weight_is_found(monkeypatch):
     spec = replace(old.spec, created="9999-01-01T00:00:00+00:00")
     new = ModelJob.create(spec)
     assert find_model(**ASKED).id == new.id
-    # A second look parses no spec again.
+    # Reading the list a second time parses no spec.json again.
     (damaged.folder / "spec.json").unlink()
     monkeypatch.setattr("fairdash.runs.store.parse_spec", None)
     assert find_model(**ASKED).id == new.id

@@ -1,4 +1,4 @@
-"""Values of the penalties against other computations of the same number."""
+"""Values of the penalties compared with other computations of the same number."""
 
 import json
 import math
@@ -61,7 +61,9 @@ def test_the_linear_penalty_of_several_columns_is_the_root_of_r_squared(weighted
 def test_spline_penalties_are_the_canonical_correlations_of_their_functions(
     cls, bumps, reach, of_squares, columns, weighted
 ):
-    """From a generalised eigenvalue problem on the same functions, with the ridges of the definition."""
+    """Expected values solve a generalised eigenvalue problem on the same functions, with the ridges of the
+    definition.
+    """
     u, s = _table(columns=columns)
     penalty, v = _built(cls, s)
     weight = RNG(1).uniform(0.1, 2, size=300) if weighted else np.ones(300)
@@ -90,7 +92,7 @@ def test_spline_functions_are_uncorrelated_on_training_rows_and_their_number_fal
     assert SplineHGRPenalty.encode((s > 0).double(), [train]).shape == (1, 500, 1)
     assert SplineHGRPenalty.encode(torch.round(s).clamp(-1, 1), [train]).shape == (1, 500, 2)
     two = torch.cat([s, (s > 0).double()], dim=2)
-    # Eight of the number, one of the class, and three of both.
+    # Eight functions of the number, one of the class, and three of both.
     assert SplineHGRPenalty.encode(two, [train]).shape == (1, 500, 12)
 
 
@@ -103,7 +105,7 @@ def test_rank_based_penalties_are_unchanged_by_increasing_transformations_of_the
 
 
 def test_the_canonical_penalty_weights_smooth_functions_more_than_rough_functions():
-    """A correlation of about one with the j-th function of S counts 1 / (1 + .3 j²)."""
+    """A correlation of about one with the j-th function of S is weighted by 1 / (1 + 0.3 j²)."""
     _, s = _table(n=2000)
     functions = SplineHGRPenalty.encode(s, [torch.arange(2000)])
     penalty, v = _built(CanonicalPenalty, s)
@@ -115,7 +117,7 @@ def test_the_canonical_penalty_weights_smooth_functions_more_than_rough_function
 
 
 def _smoothed_chi2(u, v, share, spacing):
-    """Σ p²/(p p) − 1 by brute force on a fine and wide grid, kernels of Silverman's bandwidth."""
+    """Σ p²/(p p) − 1, integrated on a fine and wide grid, with kernels of Silverman's bandwidth."""
     h = (share @ share) ** (1 / 6)
     grid = np.arange(-5 - 8 * h, 5 + 8 * h, spacing * h)
     kernels = []
@@ -139,7 +141,7 @@ def test_the_kde_penalty_equals_the_chi2_divergence_of_the_smoothed_distribution
     own = penalty(u, v, weight[None, :, None] if weighted else None).item()
     exact = _smoothed_chi2(u[0, :, 0].numpy(), v[0, :, 0].numpy(), share, spacing=0.25)
     assert own == pytest.approx(exact, rel=2e-3)
-    # The measure's own grid ends three bandwidths beyond the rows.
+    # The grid of the measure ends three bandwidths beyond the rows.
     measured = chi2_kde(u[..., 0], v[..., 0], sample_weight=weight[None] if weighted else None).item()
     assert own == pytest.approx(measured, rel=2e-2)
 
@@ -181,13 +183,13 @@ def test_published_penalties_equal_the_code_of_their_authors(name, cls):
     for seed, expected in enumerate(json.loads(VALUES.read_text())[name]):
         u, s = (torch.from_numpy(each) for each in sample(seed))
         penalty, v = _built(cls, s[None, :, None])
-        # A large unit: beside its variance, what the penalty adds to a variance is nothing.
+        # With a large unit, the constant that the penalty adds to the variance is negligible.
         assert penalty(1e4 * u[None, :, None], v).item() == pytest.approx(expected, abs=1e-10)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_kernel_penalties_equal_their_kernel_matrices(weighted):
-    """HSIC and the expected MMD, from n × n matrices of Gaussian kernels."""
+    """HSIC and the expected MMD are computed from n × n matrices of Gaussian kernels."""
     u, s = _table(n=200)
     weight = RNG(1).uniform(0.1, 2, size=200) if weighted else np.ones(200)
     share, given = weight / weight.sum(), torch.from_numpy(weight)[None, :, None]

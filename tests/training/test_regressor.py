@@ -1,4 +1,4 @@
-"""FairRegressor: scikit-learn's contract on every method, the sensitive features, files, and refusals."""
+"""FairRegressor: scikit-learn's checks for every method, the sensitive features, files, and refusals."""
 
 import json
 import struct
@@ -27,7 +27,7 @@ TINY |= {"adversary_steps": 3, "lr": 0.03}
 CHECKED = TINY | {"method": "hgr_spline", "lam": 1.0, "hidden": (4,), "n_epochs": 40, "lr": 0.05}
 
 
-# Of other methods only the penalty is another, and test_penalties.py holds that weights count rows there.
+# Other methods differ only in the penalty, and test_penalties.py tests their weights.
 @pytest.mark.every_case
 @parametrize_with_checks([fd.FairRegressor(sensitive_columns=[0], **CHECKED)])
 def test_fair_regressor_passes_the_estimator_checks_of_scikit_learn(estimator, check):
@@ -39,7 +39,7 @@ def _model(**params):
 
 
 def _arrays(n=200, seed=0):
-    """x (n, 3), y and s (n,): s shows in the first column of x, and y depends on it."""
+    """x (n, 3), y and s (n,): s is visible in the first column of x, and y depends on it."""
     rng = np.random.default_rng(seed)
     s = rng.normal(40, 10, size=n)
     x = np.column_stack([s + rng.normal(0, 4, size=n), rng.normal(size=n), rng.normal(size=n)])
@@ -47,7 +47,7 @@ def _arrays(n=200, seed=0):
 
 
 def _table(n=200, seed=0):
-    """As :func:`_arrays`, with names, missing cells and categories; s is the column age."""
+    """Like :func:`_arrays`, with names, missing cells and categories; s is the column age."""
     x, y, s = _arrays(n, seed)
     rng = np.random.default_rng(seed + 1)
     table = pd.DataFrame({"claims": x[:, 0], "area": np.where(rng.random(n) < 0.1, np.nan, x[:, 1])})
@@ -111,7 +111,9 @@ def test_a_method_for_one_sensitive_column_refuses_two_columns(monkeypatch):
 
 
 def test_the_regressor_counts_row_weights_with_missing_cells_and_categories():
-    """A weight of 2 is a row twice, and 0 no row, for a table of every kind of column in one batch."""
+    """A weight of 2 equals two rows and a weight of 0 no row, for a table with every type of column in one
+    batch.
+    """
     table, y = _table(80)
     weight = np.arange(80) % 3
     repeated = table.index.repeat(weight)
@@ -224,7 +226,7 @@ def test_a_loaded_model_predicts_without_torch(fitted, tmp_path):
 
 
 def with_header(change):
-    """A file's content after a change of its header, of which the second argument is the metadata."""
+    """A file with a changed header; the function changes the header, whose metadata are its second argument."""
 
     def changed(content):
         (size,) = struct.unpack("<Q", content[:8])
@@ -324,7 +326,7 @@ def test_data_that_cannot_be_used_is_refused(change, message):
         _model().fit(x, y, sensitive_features=s, sample_weight=weight[0] if weight else None)
 
 
-# Rows that tell a network when to stop: in whole groups, and none of them trained on.
+# Rows for early stopping: whole groups, none of which is used in training.
 
 
 GROUPS = np.repeat(np.arange(60), 5)

@@ -1,4 +1,4 @@
-"""FairPostprocessor: scikit-learn's contract, closed forms, what it repairs, and what it can't."""
+"""FairPostprocessor: scikit-learn's checks, closed forms, supported repairs, and refusals."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def test_repair_matches_the_closed_form_for_a_price_column_a_function_and_a_fitt
     model = LinearRegression().fit(table[x], table["price"])
     column = fd.FairPostprocessor("price").fit(table, sensitive_features=age)
     by_column = column.predict(new, sensitive_features=new_age)
-    assert np.sqrt(np.mean((by_column - exact) ** 2)) < 1.5  # prices have a spread of 17
+    assert np.sqrt(np.mean((by_column - exact) ** 2)) < 1.5  # prices have a standard deviation of 17
     assert abs(fd.measure("pearson", by_column, new_age)) < 0.05
     half = column.predict(new, sensitive_features=new_age, alpha=0.5)
     assert half == pytest.approx((new["price"] + by_column) / 2)
@@ -52,7 +52,7 @@ def test_repair_matches_the_closed_form_for_a_price_column_a_function_and_a_fitt
 @pytest.mark.parametrize("follows", [0.3, 1.0, 3.0])
 def test_the_share_of_a_repair_reached_without_the_attribute_is_estimated_correctly(follows):
     table, age, _ = priced(follows=follows)
-    # The change is −10 a age, and x = a age + noise tells a² / (1 + a²) of its variance.
+    # The repair is −10 a age, and x = a age + noise explains a² / (1 + a²) of its variance.
     share = follows**2 / (1 + follows**2)
     for monotone in (False, True):
         repair = fd.FairPostprocessor("price", monotone=monotone, random_state=0)
@@ -69,7 +69,7 @@ def test_the_share_reached_without_the_attribute_is_nan_if_rows_are_too_few_to_h
 
 
 def test_a_price_is_repaired_along_two_numeric_attributes_jointly():
-    """A price that is 16 higher where both numbers lie on the same side, and follows one of them, too."""
+    """The price is 16 higher if both attributes have the same sign, and also depends on the first attribute."""
 
     def drawn(seed):
         a, b, z = np.random.default_rng(seed).normal(size=(3, 2_000))
@@ -140,7 +140,8 @@ def test_a_repair_without_the_attribute_lowers_dependence_as_far_as_the_features
     with_s = repair.predict(new_x, sensitive_features=new_age)
     assert before > 0.75
     assert abs(fd.measure("pearson", with_s, new_age)) < 0.05
-    # E[price − 20 age | x, z] = price − 16 x, which still follows age; an x that is age leaves nothing.
+    # E[price − 20 age | x, z] = price − 16 x, which still depends on age; if x equals age, no dependence
+    # remains.
     assert 0.1 < links["x"] < 0.4
     assert links["age"] < 0.1
 

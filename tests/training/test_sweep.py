@@ -1,4 +1,4 @@
-"""Sweeps: plans, splits, encoding, and what a predictor can see."""
+"""Sweeps: plans, splits, encoding, and the inputs of a predictor."""
 
 import itertools
 from dataclasses import replace
@@ -126,7 +126,7 @@ def test_a_target_of_one_value_in_training_rows_is_refused_by_name(loss):
     held_out = with_held_out(random_splits(200, n_splits=1, random_state=0)[0], random_state=0).validation
     options = {"methods": ["standard"], "settings": settings, "tune": False, "validation_share": 0.0}
     same = "the same value in all training rows"
-    # The claim is a test row of one split alone; and then one that a choice looks at.
+    # The claim is a test row of only one split, and then a row used for choices.
     of_two = f"Column “cost”: the target has {same} of 1 of 2 splits"
     alone = np.setdiff1d(first.test, second.test)[0]
     for row, n_splits, words in ((alone, 2, of_two), (held_out[0], 1, same)):
@@ -180,7 +180,7 @@ def test_a_column_that_is_empty_in_training_rows_still_becomes_an_input():
     encoded = FeatureEncoder.fit(frame, rows=np.arange(3)).transform(frame)
     assert encoded.shape == (4, 2)
     assert np.isfinite(encoded).all()
-    # The median of 1 and 3 is their mean.
+    # The median of 1 and 3 equals their mean.
     assert encoded[:3, 0] == pytest.approx([-(1.5**0.5), 1.5**0.5, 0.0])
 
 
@@ -199,7 +199,8 @@ def test_devices_are_resolved_by_name_and_unknown_names_are_refused():
         assert "not there" in device.note
 
 
-# Splits by group and by time: nothing leaks, more splits keep the first ones, and the run says which.
+# Splits by group and by time: nothing leaks, more splits keep the first ones, and the run states the kind of
+# split.
 
 
 def over_years(n_policies=120, seed=0):
@@ -310,7 +311,7 @@ def test_verdicts_of_a_sweep_take_groups_into_account():
     assert grouped.sweep.split == "group"
     by_hand = fd.sweep(replace(data, group=None), groups=data.group, **options)
     pd.testing.assert_frame_equal(grouped.frame, by_hand.frame)
-    # The same splits, each row a witness of its own: the noise floor comes out lower.
+    # If the same splits treat every row as independent, the noise floor is lower.
     of = (grouped.predictions, grouped.members, grouped.splits)
     measured = {"objective": "demographic_parity", "measures": ["hgr_kde"]}
     by_row = wide(assess_predictions(replace(data, group=None), *of, **measured))

@@ -1,4 +1,4 @@
-"""Weight decay found on validation rows, and the baselines that the networks have to beat."""
+"""Weight decay is chosen on validation rows, and networks are compared with baselines."""
 
 from dataclasses import replace
 
@@ -111,7 +111,8 @@ def test_baselines_follow_the_loss_and_trees_fit_a_nonlinear_effect(name):
     assert list(without["method"]) == [MEAN, LINEAR, PRICE]
     again = train_baselines(dataset, splits, loss=loss)[1]
     assert np.array_equal(again, predictions)
-    # A price in money where claims are counted: a GLM's level is none of its errors. Squared errors keep it.
+    # The price is an amount and the target a claim count: the level of a price does not count as an error of
+    # a GLM, but does count for squared errors.
     dearer = replace(dataset, prediction=500 * dataset.prediction)
     price = predictions[members["method"] == PRICE][0]
     (in_money,) = train_baselines(dearer, splits, loss=loss)[1][members["method"] == PRICE]
@@ -161,7 +162,7 @@ def test_the_training_budget_of_a_plan_depends_on_the_number_of_training_rows():
 
 
 def test_default_settings_learn_a_weak_signal_in_claims():
-    """One gain in a hundred of the deviance: 3 % of weight decay left nothing of it."""
+    """The signal explains about 1 % of the deviance; a weight decay of 3 % would suppress it."""
     rng = np.random.default_rng(1)
     x, years = rng.normal(size=(12_000, 3)), rng.uniform(0.1, 1, 12_000)
     rate = 0.07 * np.exp(0.35 * x[:, 0] + 0.15 * x[:, 1])
@@ -171,7 +172,8 @@ def test_default_settings_learn_a_weak_signal_in_claims():
     assert np.corrcoef(np.log(predicted), np.log(rate))[0, 1] > 0.9
 
 
-# The weights that a pilot finds: spread over dependence, on validation rows, kept with the result.
+# The weights that a pilot training finds: spread by dependence on validation rows, and stored with the
+# result.
 
 
 TRIED = np.array([0.0, *PILOT_LAMS])
@@ -180,7 +182,7 @@ PILOT_QUICK = TrainingSettings(hidden=(8,), n_epochs=12, warm_up_epochs=2, lr=0.
 
 @pytest.mark.parametrize("middle", [0.01, 0.1, 1.0, 8.0])
 def test_lambdas_are_spread_so_that_dependence_falls_in_equal_steps(middle):
-    """Against the closed form: dependence .8 / (1 + λ / m), floor .1."""
+    """Expected values follow the closed form: dependence 0.8 / (1 + λ / m), floor 0.1."""
     found = spread(TRIED, 0.8 / (1 + TRIED / middle), 0.1, count=8)
     reached = 0.8 / (1 + found[:-1] / middle)
     inside = (found[:-1] > 0.01) & (found[:-1] < 20)
@@ -204,7 +206,9 @@ def test_spreading_lambdas_gives_the_requested_number_of_distinct_ones_for_any_m
 
 
 def linked(n=1_500, *, share=0.8, seed=0):
-    """A table whose target follows s by a share, through a feature that is s with noise."""
+    """A table whose target depends on s, as strongly as the given share, through a feature that is s with
+    noise.
+    """
     rng = np.random.default_rng(seed)
     s, own = rng.normal(size=n), rng.normal(size=n)
     features = {"proxy": s + 0.3 * rng.normal(size=n), "own": own}
@@ -269,7 +273,9 @@ def test_a_search_for_lambda_finds_its_own_candidates():
 
 
 def test_lambdas_for_tariffs_are_spread_by_the_dependence_of_tariffs():
-    """On claims the networks' usual weights would all lie at the floor; without a link the plan keeps its own."""
+    """For claims, the usual weights of networks would all end at the floor; without a link the plan keeps its
+    weights.
+    """
     from tests.runs.test_tariffs import claims_source
 
     for link, is_found in ((0.6, True), (0.0, False)):
@@ -285,7 +291,7 @@ def test_lambdas_for_tariffs_are_spread_by_the_dependence_of_tariffs():
             assert fitted.members["lam"].tolist() == [0.0, *lams]
             age = dataset.sensitive["age"]
             reached = [fd.measure("hgr_spline", each, age, random_state=0) for each in fitted.predictions]
-            # It is a third of the way here, with an error of a tenth.
+            # The largest fall is about a third of the total fall here, with an error of a tenth.
             assert -np.diff(reached).min() < 0.6 * (reached[0] - reached[-1])
 
 

@@ -1,4 +1,6 @@
-"""The two pages of simulations under AppTest: every control once, deep links, no exception and no error."""
+"""Both simulation pages in AppTest: every control is used once, links work, and no exception or error
+appears.
+"""
 
 from collections.abc import Iterator
 
@@ -24,7 +26,7 @@ def figure(app: AppTest, title: str) -> dict:
 
 
 def at(app: AppTest) -> float:
-    """Where the noise stands."""
+    """The current position of the noise slider."""
     slider = stage(app)["slider"]
     return float(slider["stops"][slider["at"]])
 
@@ -35,7 +37,7 @@ def answer(app: AppTest) -> str:
 
 
 def carried_out(study: Study, progress: Iterator[Progress]) -> None:
-    """Put the result of a small study in the place of the whole one."""
+    """Replace the complete study by a small one with a result."""
     *_, last = progress
     job = create_study(study)
     for name, table in last.tables.items():
@@ -137,7 +139,7 @@ def test_the_old_address_of_the_gaussians_page_opens_its_part_with_the_given_par
     assert app.title[0].value.startswith("Does χ² or mutual information bound the maximal correlation")
     assert "1.198 bits" in answer(app)
     assert app.query_params["part"] == "gaussians"
-    # A browser has left the old page by then.
+    # Open the new address, to which a browser has been redirected by then.
     app = opened("patterns", part="gaussians")
     calm(app.segmented_control(key="patterns.parts part").set_value("patterns").run())
     assert app.title[0].value == "Which measure detects the link?"

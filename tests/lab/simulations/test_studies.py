@@ -1,4 +1,4 @@
-"""Simulated studies, the scenes that show an estimator fail, and what is true of their patterns."""
+"""Simulated studies, scenes in which an estimator fails, and properties of their patterns."""
 
 import math
 from collections.abc import Iterator
@@ -80,7 +80,7 @@ def test_the_heavy_tails_option_keeps_ranks_and_makes_values_lognormal() -> None
         assert kstest(np.log(x[0]), "norm", args=(0, 2)).pvalue > 0.01
 
 
-#: Scene to the measures that do not see its link, and one that has at least this value.
+#: Scene, mapped to the measures that miss its link, and to one that has at least this value.
 UNSEEN = {
     "u_shape": (("pearson", "spearman", "kendall"), "hgr_spline", "value", 0.95),
     "forty_waves": (("hgr_kde", "hgr_kde_scores", "hgr_rdc"), "hgr_spline", "value", 0.3),
@@ -126,7 +126,7 @@ def test_no_estimator_finds_more_than_chance_in_pure_noise() -> None:
 
 def test_chi2_and_mine_from_one_joint_training_equal_those_from_two_trainings() -> None:
     u, v = Scene(n=60).draw(repeats=3)
-    v[1] = 1.0  # a constant, of which a stack may hold some
+    v[1] = 1.0  # one constant pair among the pairs that are measured together
     found = {
         (id, evaluation): values
         for _, id, evaluation, values in over_stack(["chi2_nn", "pearson", "mi_mine"], u, v)
@@ -166,11 +166,11 @@ def test_the_correlation_of_optimal_transformations_equals_the_exact_hgr(id: str
     if truth.hgr == 0:
         assert not f.any()
         return
-    # The page's grid of u is coarse for jumps and for forty waves.
+    # The page's grid of u is coarse for steps and for forty waves.
     assert np.corrcoef(f, g)[0, 1] == pytest.approx(truth.hgr, abs=0.005 if smooth(id) else 0.03)
 
 
-#: Pattern of two levels to the share of the upper one, and both levels.
+#: Pattern of two levels, mapped to the share of the upper level and to both levels.
 CHANNELS = {"step": (0.5, 5.0, -5.0), "top_jump": (0.05, 10.0, 0.0)}
 
 
@@ -188,7 +188,7 @@ def test_hgr_chi2_and_mi_of_a_two_level_pattern_equal_those_of_a_noisy_channel(i
         chi2 += weight * (part * ratio).sum()
         mi += weight * (part * np.log(np.where(part > 0, ratio, 1))).sum()
     truth = truth_of(PATTERNS[id], noise=noise)
-    # U is known by one bit, so that HGR² and χ² are one.
+    # One bit determines U, so HGR² equals χ².
     assert truth.hgr**2 == pytest.approx(chi2, abs=1e-4)
     assert (truth.chi2, truth.mi) == (pytest.approx(chi2, abs=1e-4), pytest.approx(mi, abs=1e-4))
 
@@ -205,7 +205,7 @@ def test_the_ties_option_sets_that_share_of_rows_to_zero_and_the_exact_value_acc
     u, v = scene.draw()
     assert np.mean(u == 0) == pytest.approx(0.5, abs=0.01)
     truth = truth_of(scene.shape, noise=scene.noise)
-    # f is a function of F(U) alone; on the parabola F orders |U|
+    # f depends only on F(U), and for the parabola F has the order of |U|
     f = np.interp(np.abs(u[0]), (np.maximum(truth.u, 0) - 5).clip(0) * 2, truth.f)
     g = np.interp(v[0], truth.v, truth.g)
     assert np.corrcoef(f, g)[0, 1] == pytest.approx(truth.hgr, abs=0.01)

@@ -1,4 +1,4 @@
-"""Studies that run beside the app: started, followed, stopped, found again."""
+"""Studies in the background of the app: started, followed, stopped and found again."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -53,7 +53,7 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
 
 
 def put(monkeypatch: pytest.MonkeyPatch, study: Callable[[Scene], Iterator[Progress]]) -> None:
-    """Put something small in the place of the study of the noise axis."""
+    """Replace the study of the noise axis by a small one."""
     monkeypatch.setattr("fairdash.lab.studies.KINDS", {**KINDS, "noise_axis": study})
 
 

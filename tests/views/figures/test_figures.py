@@ -1,4 +1,4 @@
-"""Figures and exports: names are plain text, what is drawn is what was given, and labels do not cross."""
+"""Figures and exports: names are plain text, drawn values equal the given ones, and labels do not overlap."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
 
 
 def front_figure(test, single, *, marks, error, measure, theme, references=None, **words):
-    """The front with marks: λ of the fair path to what is written beside it."""
+    """The front with marks; the mapping gives the label for each marked λ of the fair models."""
     of = {error, measure, "mse"}
     words["baselines"] = rows_of(words.get("baselines"), *of)
     figure = front_without_marks(
@@ -61,7 +61,7 @@ def front_figure(test, single, *, marks, error, measure, theme, references=None,
 
 @cache
 def _all_figures(name=EVIL):
-    """A profile, a front, a distribution and a link in which all names are this one."""
+    """Averages by group, a front, a distribution and a link, with all names equal to this one."""
     dataset, splits, members, predictions, _ = _assessed()
     s = dataset.sensitive["age"].to_numpy()
     y = dataset.target.to_numpy()
@@ -217,7 +217,7 @@ SHARE = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "middle": 0.5,
 
 
 def crosses(a, b, c, d) -> bool:
-    """Whether the segments ab and cd cross."""
+    """Return True if the segments ab and cd cross."""
 
     def side(p, q, r):
         return (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
@@ -266,7 +266,9 @@ def spreads():
 
 
 def path_of(shift: float, *methods: str) -> pd.DataFrame:
-    """Test figures of a path_of of each method; the errors of each are one above those of the last."""
+    """Test results of one sequence of models per method; each method has errors one above those of the
+    previous method.
+    """
     lams = np.array([0.0, 0.5, 1.0, 2.0])
     own = {"lam": lams, "share": [0, 0.5, 0, 0], "mse": 0.4 + 0.1 * lams, "hgr_kde": 0.7 - 0.3 * lams}
     own |= {

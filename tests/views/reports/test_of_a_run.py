@@ -1,4 +1,4 @@
-"""From stored runs to reports: points by name, where a front opens, several runs, and the command line."""
+"""From stored runs to reports: points by name, the model shown first, several runs, and the command line."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_report_command_writes_the_report(run, tmp_path, capsys):
     place = tmp_path / "report.html"
     assert main(["report", run.id, "--lam", "4", "--out", str(place)]) == 0
     page = place.read_text(encoding="utf-8")
-    # The data set was read again for its features.
+    # Load the data set again for its features.
     features = f"Features ({len(run.spec.source.load().roles.features)})"
     assert [part for part in (f"Run {run.id}", "Fair HGR network, λ = 4", features) if part not in page] == []
     assert f"{place}: " in capsys.readouterr().out
@@ -74,12 +74,14 @@ def test_the_table_of_references_states_the_least_error_of_independence_and_its_
     assert front.price[0] == pytest.approx(found.result.price.mean())
     assert "independent of Age have an error of at least" in table.note
     assert table.note.count("±") >= 2
-    # On Crime networks that do not see s undercut the curve on the way, never at its end.
+    # On Crime, networks that do not see s are below the reference curve in its middle, but not at its end.
     assert REFERENCES["barycentre"].limits in table.note
 
 
 def opening(validation: pd.DataFrame) -> Any:
-    """λ on which a front with these validation figures opens; its floor is 0.1, and 1, 2 and 4 are trained."""
+    """λ of the model that a front with these validation results shows first; the floor is 0.1, and 1, 2 and 4
+    are trained.
+    """
     test = pd.DataFrame({"method": "hgr_spline", "lam": [4, 0, 1, 2], "share": 0, "floor": 0.1})
     front = SimpleNamespace(
         validation=validation, rows=lambda _: test, default_measure="hgr_spline", methods=["hgr_spline"]
@@ -94,7 +96,7 @@ def figures(**stops: Any) -> pd.DataFrame:
 @pytest.mark.every_case
 @pytest.mark.parametrize(("dependence", "expected"), [
     ([0.9, 0.8, 0.5, 0.4, 0.1], 2),
-    ([0.9, 0.88, 0.6, 0.12, 0.1], 1.4),  # no trained model is there, so a blend
+    ([0.9, 0.88, 0.6, 0.12, 0.1], 1.4),  # no trained model is in this range, so a blended model is shown
     ([0.08, 0.05, 0.03, 0.02, 0.01], 2), ([], 2),
 ])  # fmt: skip
 def test_the_front_first_shows_a_model_in_the_middle_third_of_dependence_or_of_lambda(dependence, expected):
