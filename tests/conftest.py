@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 
 
 def missing(what: str, reason: str) -> None:
-    """Skip the test, or fail if FAIRDASH_REQUIRE (comma-separated: data, browser, postgres) names the missing
-    resource.
-    """
+    """Skip the test, or fail if FAIRDASH_REQUIRE (data, browser, postgres; comma-separated) names `what`."""
     if what in os.environ.get("FAIRDASH_REQUIRE", "").split(","):
         pytest.fail(f"{what} is required here: {reason}")
     pytest.skip(reason)
@@ -159,9 +157,7 @@ def done(shared: Callable[[str], Path]) -> Run:
 
 @pytest.fixture(scope="module")
 def light_runs() -> Iterator[None]:
-    """Make runs of a test file fast, without references and with few trees and permutations; no test reads
-    their numbers.
-    """
+    """Make the runs of a file of tests fast: without references, with few trees and permutations."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: False)
         patch.setattr("fairdash.evaluation.execute_sweep.N_PERMUTATIONS", 39)

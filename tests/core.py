@@ -1,6 +1,4 @@
-"""An environment with only the core of fairdash, made of links to installed packages in one second instead of
-forty.
-"""
+"""An environment with only the core of fairdash, made of links to installed packages in one second."""
 
 import subprocess
 import sys

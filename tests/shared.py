@@ -17,9 +17,7 @@ from filelock import FileLock
 
 @contextmanager
 def quick_models() -> Iterator[None]:
-    """A third of an audit's trees, smaller and with three times the learning rate, and few epochs: similar
-    models.
-    """
+    """A third of an audit's trees, smaller and with three times the learning rate, and few epochs."""
     from fairdash.utils.trees import boosted_trees
 
     def few(*, max_iter: int = 100, **options: Any) -> Any:

@@ -1,6 +1,4 @@
-"""A planted personal value appears only in the data, not in messages, logs or other files; deletion removes
-it.
-"""
+"""A planted personal value appears only in the data, not in messages or logs; deletion removes it."""
 
 import logging
 import os
@@ -172,9 +170,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def decoded(path: Path) -> Iterator[bytes]:
-    """Contents of a file as bytes, and of a packed table as text; safetensors stores numbers without
-    encoding.
-    """
+    """Contents of a file as bytes, or as text for a packed table; safetensors stores plain numbers."""
     yield path.read_bytes()
     if path.suffix == ".parquet":
         yield pd.read_parquet(path).to_csv().encode()

@@ -31,9 +31,7 @@ STEP = re.compile(
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the files that the examples need; later examples build on earlier ones, as in a real
-    checkout.
-    """
+    """A copy of the files that the examples need; later examples build on earlier ones."""
     folder = tmp_path_factory.mktemp("source")
     for name in ("fairdash", "pages", "tests"):
         shutil.copytree(

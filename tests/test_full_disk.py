@@ -107,9 +107,7 @@ def test_a_write_to_a_full_disk_is_reported_and_leaves_stored_files_unchanged(na
 
 @pytest.mark.processes
 def test_a_run_can_be_stopped_and_deleted_when_the_disk_is_full(runs: tuple[Run, Run]) -> None:
-    """Otherwise no user could free space; updates that the database could not store are reported and stored
-    later.
-    """
+    """Otherwise no user could free space; the database stores the missed updates later."""
     done, stopped = runs
     write_status(stopped.folder, RunStatus(state=RUNNING))
     with full_disk():

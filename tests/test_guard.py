@@ -1,6 +1,4 @@
-"""The app answers only requests to its host names from its own pages, and refuses all others on every
-endpoint.
-"""
+"""The app answers only requests to its host names from its own pages, and refuses all others."""
 
 import base64
 import http.client

@@ -1,6 +1,4 @@
-"""Memory that a file may use: sizes are checked before unpacking, and memory is limited where no size is
-known.
-"""
+"""Memory that a file may use: sizes are checked before unpacking, and memory is limited otherwise."""
 
 import gzip
 import io

@@ -1,5 +1,4 @@
-"""The documentation site: every page is in the navigation, every link works, and no external resource is
-loaded.
+"""The documentation site: every page is in the navigation, every link works, nothing external is loaded.
 
 ``make docs`` builds the site, fails on any warning and checks the built pages; these tests build nothing.
 """

@@ -49,9 +49,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of commands of a fresh environment with the package; dependencies are borrowed from this
-    environment.
-    """
+    """The commands of a fresh environment with the package; dependencies come from this environment."""
     environment = tmp_path_factory.mktemp("installed") / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     paths = sysconfig.get_paths(vars={"base": str(environment), "platbase": str(environment)})
@@ -169,9 +167,7 @@ def test_the_worker_of_the_installed_app_trains_models(
 
 @pytest.fixture
 def server(commands: Path, elsewhere: Path, tmp_path: Path) -> Iterator[str]:
-    """The installed app, started in the folder of the other app; its connections to other machines are
-    refused and logged.
-    """
+    """The installed app, started in the other app's folder; connections to other machines are refused."""
     start = {"program": (str(commands / "fairdash"),), "command": ("app", "--port"), "folder": elsewhere}
     with served(tmp_path / "home", environment=cut(tmp_path / "watched.log"), **start) as address:
         yield address

@@ -1,6 +1,4 @@
-"""Answers of an audit: spelling of numbers, the note on different units, and the rows that each answer leaves
-out.
-"""
+"""Answers of an audit: spelling of numbers, the note on units, and the rows that an answer leaves out."""
 
 from __future__ import annotations
 

@@ -67,9 +67,7 @@ def test_classes_of_too_few_rows_and_numbers_as_text_are_refused() -> None:
 
 
 def test_the_interval_of_a_class_with_few_rows_uses_students_t_distribution() -> None:
-    """The variance of 20 rows is uncertain, so the interval uses Student's quantile with Welch's degrees of
-    freedom.
-    """
+    """For few rows, the interval uses Student's quantile with Welch's degrees of freedom."""
     rng = np.random.default_rng(0)
     code = np.repeat([0, 1], [20, 2_000])
     table = pd.DataFrame({"price": rng.normal(100, 10, len(code)), "region": np.array(["a", "b"])[code]})
@@ -124,9 +122,7 @@ def test_class_probabilities_of_zero_and_one_give_the_results_of_known_classes()
 
 
 def test_bounds_from_class_probabilities_equal_those_of_a_linear_program() -> None:
-    """The linear program varies each row's membership in [0, 1], with a fixed mean among rows of equal
-    probability.
-    """
+    """The linear program varies memberships in [0, 1], with a fixed mean among rows of equal probability."""
     rng = np.random.default_rng(0)
     y, cell = rng.gamma(2, 50, 60), np.repeat([0, 1, 2], 20)
     q = np.array([0.2, 0.5, 0.9])[cell]

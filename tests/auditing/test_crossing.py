@@ -1,6 +1,4 @@
-"""Combinations of sensitive attributes are part of the verdict, which counts gaps that no single attribute
-shows.
-"""
+"""Combinations of sensitive attributes: gaps that no single attribute shows affect the verdict."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ def sign(values: pd.Series) -> np.ndarray:
 
 
 def dear(table: pd.DataFrame, *names: str, by: float = 15.0) -> pd.DataFrame:
-    """Raise or lower prices by `by` depending on the combination of two attributes, with no gap along either
-    alone.
-    """
+    """Raise or lower prices by `by` depending on the combination of attributes, not along either alone."""
     return table.assign(price=table["price"] + by * np.prod([sign(table[name]) for name in names], axis=0))
 
 

@@ -1,6 +1,4 @@
-"""A filing: every heading of its rule has text or a mark, it prints completely, and it contains no active
-content.
-"""
+"""A filing: every heading of its rule has text or a mark, it can be printed, and nothing in it runs."""
 
 from __future__ import annotations
 

@@ -35,9 +35,7 @@ ROLES = {"price": "p", "sensitive": "s", "exposure": "w"}
 
 
 def policies(n: int = 1500, *, seed: int = 0) -> pd.DataFrame:
-    """A price computed from two columns, one of which depends on s, and costs that depend on s too; exposure
-    1, 2 or 3.
-    """
+    """A price of two columns, one of which depends on s, as do the costs; the exposure is 1, 2 or 3."""
     rng = np.random.default_rng(seed)
     s = rng.normal(size=n)
     a = 0.6 * s + 0.8 * rng.normal(size=n)

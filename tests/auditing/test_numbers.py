@@ -1,5 +1,6 @@
-"""Results of the audit compared with hand-worked examples, scikit-learn and simulated cases. Sufficiency
-compares costs along s at equal prices, whatever the level of the prices.
+"""Results of the audit compared with hand-worked examples, scikit-learn and simulated cases.
+
+Sufficiency compares costs along s at equal prices, whatever the level of the prices.
 """
 
 from __future__ import annotations

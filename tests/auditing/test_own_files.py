@@ -1,5 +1,4 @@
-"""Models in the native files of their libraries, in PMML and as tables: their scale, their levels, and
-refusals.
+"""Models in the native files of their libraries, in PMML and as tables: scales, levels, and refusals.
 
 ``benchmarks/model_exports.py exported/own --few`` writes the files in exported/own and states the libraries'
 versions; portfolio.csv has the libraries' predictions. make.R writes the files in exported/r.

@@ -39,9 +39,7 @@ def choose(page: Page, box: str | Locator, option: str, *, exact: bool = True) -
 
 
 def chart(page: Page, title: str) -> dict:
-    """Traces of the chart with this title, mapped from name to x and y, drawn by plotly or by the app's
-    component.
-    """
+    """Traces of the chart with this title: name, mapped to x and y as the browser draws them."""
     drawn = page.wait_for_function(
         """title => {
             for (const each of document.querySelectorAll('*')) {
@@ -92,9 +90,7 @@ def drag(page: Page, grip: Locator, *, by: tuple[float, float]) -> None:
 
 
 def drag_slider(page: Page, slider: Locator, *, to: float) -> None:
-    """Press the mouse at the centre of a slider and move it to a share of the slider's length, without
-    releasing it.
-    """
+    """Press the mouse at the centre of a slider and move it to a share of its length, without releasing it."""
     box = slider.bounding_box()
     assert box is not None
     drag(page, slider, by=((to - 0.5) * box["width"], 0))

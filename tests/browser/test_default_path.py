@@ -55,9 +55,7 @@ def calm(page: Page) -> None:
 
 
 def to_the_front(page: Page) -> str:
-    """Go from the data page with all roles to the refined front; return the largest weight, which the page
-    shows.
-    """
+    """Go from the data page with all roles to the refined front; return the largest weight."""
     page.get_by_role("button", name="See what fairness costs").click()
     page.get_by_text("Preview:").wait_for(timeout=SECONDS_TO_LOOK * 1000)
     page.get_by_text("mean of 5 random splits").first.wait_for(timeout=SECONDS_TO_REFINE * 1000)

@@ -104,9 +104,7 @@ def drawn(seed: int, *, bunched: bool, chosen: float, theme) -> str:
 
 @pytest.fixture(scope="module")
 def empty(browser: Browser) -> Iterator[Page]:
-    """A page with space for one chart, and the code that draws it: plotly.js and the app's component for
-    figures.
-    """
+    """A page with space for one chart, and the code that draws it: plotly.js and the app's component."""
     from plotly.offline import get_plotlyjs
 
     page = browser.new_page()

@@ -1,6 +1,4 @@
-"""The lesson in a browser: guesses, mouse, keyboard, playback, steps, addresses, the lab, a phone,
-accessibility.
-"""
+"""The lesson in a browser: guesses, mouse, keyboard, playback, addresses, the lab, a phone, accessibility."""
 
 import re
 from collections.abc import Callable
@@ -56,9 +54,7 @@ def test_a_guess_is_accepted_and_the_lesson_curve_can_be_moved_by_mouse_and_keyb
 
 
 class Moving(NamedTuple):
-    """A scene with figures that the browser moves: the state to open, the steps to take, and the texts to
-    expect.
-    """
+    """A scene with figures that the browser moves: the state to open, and the texts to expect."""
 
     address: str
     guess: str

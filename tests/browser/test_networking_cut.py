@@ -1,6 +1,4 @@
-"""Networking disabled: every attempt to reach another machine is refused and logged. All browser tests run
-like this.
-"""
+"""Networking disabled, as in all browser tests: attempts to reach another machine are refused and logged."""
 
 import os
 import subprocess
@@ -15,9 +13,7 @@ pytestmark = pytest.mark.browser
 
 
 def cut(log: Path) -> dict[str, str]:
-    """An environment in which Python and its child processes refuse and log every connection to another
-    machine.
-    """
+    """An environment in which Python and child processes refuse and log connections to other machines."""
     paths = [str(ROOT / "tests" / "watched"), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"PYTHONPATH": os.pathsep.join(paths), "WATCH_LOG": str(log)}
 

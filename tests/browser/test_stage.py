@@ -1,6 +1,4 @@
-"""The code that draws interactive figures, on a page without a server: numbers, missing values, axes, marks,
-texts.
-"""
+"""The code that draws interactive figures, on a page without a server: values, axes, marks, texts."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,6 +1,4 @@
-"""Codes for missing values among numbers and dates: which are reported, which real values are not, and the
-fix.
-"""
+"""Codes for missing values among numbers and dates: which are reported, real values, and the fixes."""
 
 import io
 from dataclasses import replace
@@ -111,9 +109,7 @@ ROLES = Roles(target="ClaimNb", rate=True, **COLUMNS)
 
 
 def claims(n: int = 4000, seed: int = 0) -> pd.DataFrame:
-    """Policies of very different duration: new policies have more claims per year and ran for a few weeks
-    only.
-    """
+    """Policies of different durations: new ones have more claims per year and ran for a few weeks only."""
     rng = np.random.default_rng(seed)
     exposure = rng.choice([0.05, 0.25, 1.0], n)
     ends = {"DrivAge": (18, 80), "VehPower": (4, 12), "BonusMalus": (50, 120)}

@@ -1,6 +1,4 @@
-"""Data frames of other libraries and other column types in an audit: bands, categories, row numbers, wide
-integers.
-"""
+"""Data frames of other libraries and unusual columns in an audit: bands, categories, wide integers."""
 
 import decimal
 

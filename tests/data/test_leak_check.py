@@ -83,9 +83,7 @@ def test_a_column_that_is_zero_only_in_claim_free_rows_is_not_a_leak() -> None:
 
 
 def test_a_column_is_suspect_only_if_it_predicts_counts_better_than_chance_allows() -> None:
-    """Next year's premium reveals this year's claims only together with the tariff's columns; a gamma risk is
-    no leak.
-    """
+    """Next year's premium reveals claims only together with the tariff's columns; a gamma risk is no leak."""
     rng, n = np.random.default_rng(4), 8000
     age, power = rng.integers(18, 88, n), rng.integers(40, 220, n)
     risk = rng.gamma(1, 1, n)

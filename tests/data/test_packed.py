@@ -28,9 +28,7 @@ TABLE = policies().to_csv(index=False, sep=";", decimal=",").encode()
 
 
 def told(value: object) -> str:
-    """Name a test case without its bytes: they may contain the time of day, and two processes must agree on
-    the name.
-    """
+    """Name a test case without its bytes, which may contain the time of day and differ between processes."""
     return value if isinstance(value, str) else "content"
 
 
@@ -136,9 +134,7 @@ def careful(content: bytes, encoding: str, **how):
 
 
 def same(content: bytes, encoding: str, **how) -> bool:
-    """Return True if the fast reader accepted the text, and check that its table equals that of the careful
-    reader.
-    """
+    """Return True if the fast reader accepts the text; its table must equal that of the careful reader."""
     found = cut_plain(content, encoding, **how)
     if found is None:
         return False

@@ -1,6 +1,4 @@
-"""Features that reveal the sensitive attribute: values, corrected p-values, categories, and all features
-together.
-"""
+"""Features that reveal the sensitive attribute: values, corrected p-values, and categories."""
 
 import numpy as np
 import pytest
@@ -44,9 +42,7 @@ def test_the_step_down_corrected_p_values_follow_their_definition() -> None:
 
 
 def test_the_hgr_of_a_category_equals_its_closed_form() -> None:
-    """HGR of two variables with few levels is the second singular value of their normalised contingency
-    table.
-    """
+    """HGR of two variables with few levels is the second singular value of their normalised table."""
     rng = np.random.default_rng(5)
     law = rng.random((5, 4))
     law /= law.sum()

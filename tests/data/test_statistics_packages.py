@@ -28,9 +28,7 @@ LABELS = {"mylabl": {1: "Male", 2: "Female"}, "myord": {1: "low", 2: "medium", 3
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the parser in this process: files that can't crash it need no separate process, which would load
-    pandas again.
-    """
+    """Run the parser in this process, because files that can't crash it need no separate process."""
 
     def child(parser: str, source: Path, target: Path) -> object:
         bounds = (limits.MAX_COLUMNS, limits.MAX_CELLS, statistics_packages.MAX_CHILD_MEMORY)

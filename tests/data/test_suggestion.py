@@ -162,9 +162,7 @@ def test_columns_known_only_with_the_target_are_not_suggested_as_features() -> N
 
 
 def test_a_claim_indicator_stays_a_feature_if_some_claim_was_paid_nothing() -> None:
-    """If no claim was paid nothing, the column is left out because of its name; a column of another name
-    stays.
-    """
+    """In that case only its name would exclude the column, and a column of another name stays."""
     frame = claims().rename(columns={"ClaimInd": "reported"})
     frame.loc[frame["reported"].idxmax(), "ClaimAmount"] = 0
     assert "reported" in suggest_roles(frame, target="ClaimAmount").features

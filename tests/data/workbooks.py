@@ -1,6 +1,4 @@
-"""Excel workbooks with handwritten sheet XML, which can contain cells that no spreadsheet program would
-write.
-"""
+"""Excel workbooks with handwritten sheet XML, which can contain cells that no spreadsheet program writes."""
 
 import io
 import zipfile
@@ -58,9 +56,7 @@ def workbook(
     hidden: Sequence[str] = (),
     **parts: str | bytes,
 ) -> bytes:
-    """A workbook of these sheets, each given as rows of cells or as XML; `parts` replaces files of the
-    workbook by name.
-    """
+    """A workbook of sheets given as rows of cells or as XML; `parts` replaces files inside it by name."""
     frame, filled = io.BytesIO(), io.BytesIO()
     with xlsxwriter.Workbook(frame, {"in_memory": True}) as made:
         date = made.add_format({"num_format": 14})

@@ -1,6 +1,4 @@
-"""Classical, distance, kernel, neighbour, table and random-sine measures, KDE and FairQuant, compared with
-other code.
-"""
+"""Classical, distance, kernel, neighbour, table, random-sine and KDE measures compared with other code."""
 
 import json
 
@@ -172,9 +170,7 @@ def test_joint_distance_covariances_do_not_depend_on_units_or_on_dependence_amon
 
 
 def test_spline_hgr_of_several_columns_detects_dependence_that_no_single_column_shows(rng):
-    """u = ±age + noise: sex determines the sign, and the noise has half the spread of age, so HGR is 1 /
-    √1.25.
-    """
+    """u = ±age + noise: sex sets the sign, and the noise has half the spread of age: HGR is 1 / √1.25."""
     age, sex = rng.normal(size=1_500), rng.random(1_500) < 0.5
     u, s = age * (2 * sex - 1) + 0.5 * rng.normal(size=1_500), np.column_stack([age, sex])
     assert measure("hgr_spline", u, s) == pytest.approx(1.25**-0.5, abs=0.03)

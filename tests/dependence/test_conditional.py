@@ -42,9 +42,7 @@ def test_effects_of_opposite_sign_do_not_cancel(drawn):
 
 @pytest.mark.parametrize("as_numbers", [False, True])
 def test_conditional_effects_whose_sign_depends_on_two_controls_jointly_do_not_cancel(as_numbers):
-    """u depends on z in each of the four cells of two binary columns: it rises if both agree and falls if
-    they differ.
-    """
+    """In the four cells of two binary columns, u rises with z if both columns agree and falls otherwise."""
     rng = np.random.default_rng(0)
     z, noise = rng.normal(size=(2, 2000))
     columns = pd.DataFrame(rng.integers(0, 2, (2000, 2)), columns=["a", "b"])

@@ -33,9 +33,7 @@ def rmse(name: str, *, n: int, evaluation: str = "corrected") -> float:
 
 
 def test_the_corrected_value_recovers_the_true_canonical_correlation_of_gaussian_columns():
-    """Sample canonical correlations of Gaussian columns, of which one on each side is correlated with the
-    other.
-    """
+    """Sample canonical correlations of Gaussian columns, one of which on each side is correlated."""
     n, p, q, truth = 1500, 90, 60, 0.6
     found = []
     for seed in range(5):

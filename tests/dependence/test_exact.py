@@ -1,6 +1,4 @@
-"""Exact values compared with independent calculations, neural measures with exact values, and the effect of
-cross-fitting.
-"""
+"""Exact values compared with other calculations, neural measures with exact values, and cross-fitting."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,4 @@
-"""p-values and intervals with their error rates; rows of a group are exchanged, resampled and assigned to
-folds together.
-"""
+"""p-values and intervals with their error rates; rows of a group are exchanged and resampled together."""
 
 import numpy as np
 import pandas as pd
@@ -26,9 +24,7 @@ def test_ties_with_permuted_values_increase_the_p_value():
 
 @pytest.mark.parametrize("id", few(QUICK, "hgr_spline"))
 def test_permutation_tests_of_quick_measures_keep_the_false_alarm_rate(id, is_long):
-    """For independent samples, the share of rejections at 5 % must not exceed 5 % by a one-sided 1 % test
-    over all measures.
-    """
+    """A one-sided 1 % test over all measures: independent samples are rejected in at most 5 % of cases."""
     one, rejected, rng = REGISTRY[id], [], np.random.default_rng(2024)
     # Smooth, rounded, heavy-tailed, zero-inflated and discrete samples in turn.
     shapes = [np.array, np.round, lambda x: np.exp(2 * x), lambda x: np.maximum(x, 0), np.sign]

@@ -17,9 +17,7 @@ every = pytest.mark.parametrize("id", list(REGISTRY))
 
 
 def measure(id, *args, **options):
-    """Measure as the package does, with a seed, and with few training steps for networks, at which the
-    properties hold too.
-    """
+    """Measure as the package does, with a seed, and with few training steps for networks."""
     if id in REGISTRY and not REGISTRY[id].quick:
         options.setdefault("n_steps", 8)
     return dependence.measure(id, *args, **{"random_state": 0} | options)

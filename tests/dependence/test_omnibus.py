@@ -1,6 +1,4 @@
-"""One independence test of several measures: exact by enumeration, and able to detect every link of its
-table.
-"""
+"""One independence test of several measures: exact by enumeration, and able to detect every listed link."""
 
 import itertools
 

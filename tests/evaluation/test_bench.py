@@ -21,9 +21,7 @@ QUICK = fd.TrainingSettings(hidden=(8,), n_epochs=40, warm_up_epochs=4, batch_si
 
 
 class Line:
-    """A linear model with a penalty on its squared covariance with s: a user's ten lines, as on
-    docs/methods.md.
-    """
+    """A linear model with a penalty on its squared covariance with s, as in docs/methods.md."""
 
     lams = (0.0, 0.1, 1.0, 10.0, 1000.0)
     seen: ClassVar = []
@@ -194,9 +192,7 @@ def _prices(n=4000, seed=0):
 
 
 def test_the_band_barycentre_gives_all_bands_the_same_distribution_and_keeps_ranks_within_bands():
-    """For Gaussians, the barycentre is a Gaussian with the mean of their standard deviations: Chzhen et al.,
-    Theorem 2.3.
-    """
+    """Of Gaussians, it is a Gaussian with their mean standard deviation: Chzhen et al., Theorem 2.3."""
     price, s = _prices()
     code = (s * 2).astype(float) // 1
     repaired = BandBarycentre(1.0).fit(price, price, code).predict(price, code)

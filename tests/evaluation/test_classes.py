@@ -1,6 +1,4 @@
-"""Classes, combinations of attributes, and repeated rows of a policy: standard formulas, groups, and
-intervals.
-"""
+"""Classes, combinations of attributes, and repeated rows of a policy: formulas, groups, and intervals."""
 
 import numpy as np
 import pandas as pd

@@ -66,9 +66,7 @@ def audit() -> str:
 
 
 def frames(*names: str) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Name, mapped to frame, of the given runs: models, blends, baselines and references; FAIRDASH_HOME
-    contains the runs.
-    """
+    """Name, mapped to frame, of the runs in FAIRDASH_HOME: models, blends, baselines and references."""
     for name in names or PLANS:
         plan = PLANS[name]
         run = create_run(source(), plan)

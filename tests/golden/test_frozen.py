@@ -1,6 +1,4 @@
-"""Public names, help texts and committed studies, and results of an audit, two runs and every command, equal
-the stored ones.
-"""
+"""Public names, help texts, studies, and results of an audit, two runs and every command stay the same."""
 
 import json
 from pathlib import Path

@@ -130,9 +130,7 @@ def standard_error(name: str, value: float, row: Mapping[str, Any]) -> float | N
 
 
 def _is_interval(name: str, low: str, row: Mapping[str, Any]) -> bool:
-    """Return True if the columns `low` and its upper counterpart are an interval of this number, not a
-    group's bounds.
-    """
+    """Return True if `low` and its upper counterpart are this number's interval, not bounds of a group."""
     if low not in row or low in ("price_low", "s_low", "ratio_low"):
         return False
     if low == "low":

@@ -1,6 +1,4 @@
-"""Steps computed by other processes: the same bits with any number of processes, and after a crash of one of
-them.
-"""
+"""Steps computed by any number of other processes give the same bits, also after a crash."""
 
 import json
 import os

@@ -40,9 +40,7 @@ LONGER = replace(
 
 
 def source(n: int = 200) -> UploadSource:
-    """A table with two sensitive columns, for which no references are trained: this halves the time of a
-    small run.
-    """
+    """A table with two sensitive columns, for which no references are trained, to halve the time of a run."""
     rng = np.random.default_rng(0)
     table = CatalogueSource(dataset="household", options={"n": n}).load().table()
     table = table.assign(Income=rng.normal(30, 5, n).round(2))

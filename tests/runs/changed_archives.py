@@ -1,5 +1,4 @@
-"""Run archives with one change by a seed and correct hashes, and a check of everything that pages read of a
-run.
+"""Run archives with one change by a seed and correct hashes, and a check of all that pages read.
 
 ``change(content, seed)`` changes one thing: a JSON value; a column, cell or row of a table; an array; or a
 file.
@@ -230,9 +229,7 @@ def _short(value: Any) -> str:
 
 
 def look_at(run: Run, *, whole: bool = True) -> None:
-    """Read everything of a run that pages, reports and commands read; without charts of the report if `whole`
-    is False.
-    """
+    """Read all of a run that pages, reports and commands read; charts of the report only if `whole`."""
     from fairdash.ui.runs import line_of
 
     (same,) = [each for each in list_runs().runs if each.id == run.id]

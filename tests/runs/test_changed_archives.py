@@ -1,6 +1,4 @@
-"""Of 200 archives with one change and correct hashes, each is imported and can be shown, or refused with a
-message.
-"""
+"""200 archives with one change and correct hashes: each is shown, or refused with a message."""
 
 import shutil
 from collections.abc import Iterable

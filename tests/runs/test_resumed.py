@@ -26,9 +26,7 @@ JOBS = {
 
 
 class Kept:
-    """Units stored in memory, starting with the `known` ones; the job is interrupted at the new unit number
-    `ends_at`.
-    """
+    """Units in memory, starting with the `known` ones; the new unit number `ends_at` interrupts the job."""
 
     def __init__(self, known=None, *, ends_at=None):
         self.files = dict(known or {})

@@ -1,6 +1,4 @@
-"""Runs and searches: stored completely, run in a separate process, cancelled, and reported if their worker
-dies.
-"""
+"""Runs and searches: stored, run in a separate process, cancelled, and reported if their worker dies."""
 
 from dataclasses import replace
 
@@ -53,9 +51,7 @@ def wait(job, wanted=lambda status: status.is_over):
 
 @pytest.mark.parametrize("data_set", few(["costs", "claims"], "costs"))
 def test_a_sweep_in_a_notebook_equals_a_run_with_the_same_settings(data_set, monkeypatch):
-    """All numbers are equal: predictions, results with floors and verdicts, blended models, baselines,
-    references.
-    """
+    """All numbers are equal: predictions, results with verdicts, blended models, baselines, references."""
     monkeypatch.setattr("fairdash.evaluation.execute_sweep._has_references", lambda _: True)
     source = SOURCE if data_set == "costs" else claims_of_policies()
     data = source.load()

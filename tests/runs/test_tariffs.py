@@ -158,9 +158,7 @@ def test_the_page_shows_the_cost_of_a_cap_on_premium_changes(run: Run) -> None:
 
 
 def claims_source(n: int, *, slope: float, link: float) -> UploadSource:
-    """Policies, about 6 % of which have claims that depend weakly on the bonus; age depends on it too if
-    there is a `link`.
-    """
+    """Policies, about 6 % with claims, which depend weakly on the bonus; with a `link`, age does too."""
     rng = np.random.default_rng(1)
     years, bonus = rng.uniform(0.2, 1.0, n).round(3), rng.normal(0, 1, n)
     age = 45 + 12 * (link * bonus + np.sqrt(1 - link**2) * rng.normal(0, 1, n))

@@ -1,5 +1,4 @@
-"""Number of records and files that pass λ on, from the plan through the worker to the stored result and the
-front.
+"""Number of records and files that pass λ on, from the plan to the stored result and the front.
 
 A record carries λ if it is a dataclass with a field ``lam`` or ``lams``, and it passes λ on if one of its
 fields contains such a record, or a table with a column ``lam``. A file counts if one of its functions takes

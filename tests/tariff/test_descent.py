@@ -87,9 +87,7 @@ def test_the_gradient_of_the_joint_tariff_objective_matches_finite_differences(
 
 
 def test_the_averages_penalty_of_tariffs_equals_the_canonical_penalty_of_networks():
-    """Value and gradient of the tariff's penalty equal those of CanonicalPenalty, whose gradient torch
-    computes.
-    """
+    """Value and gradient equal those of CanonicalPenalty, whose gradient torch computes."""
     from fairdash.tariff.averages import AveragesPenalty
     from fairdash.training.penalties.closed_forms import CanonicalPenalty
 
@@ -110,9 +108,7 @@ def test_the_averages_penalty_of_tariffs_equals_the_canonical_penalty_of_network
 
 
 def test_faster_starts_for_many_rows_lead_to_the_same_solution_in_fewer_steps(monkeypatch):
-    """The fit starts from a GLM on a sample, then a quadratic approximation; faster starts do not change the
-    solution.
-    """
+    """Starting from a sample's GLM and a quadratic approximation does not change the solution."""
     table, claims, years, age = policies(3000)
     x = design(choose_terms(table, years, TermOptions(n_breakpoints=5)), table)
     options = FitOptions(loss=find_loss("poisson"), penalty_rows=1000, tol=1e-7, max_iter=1000)

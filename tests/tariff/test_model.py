@@ -46,9 +46,7 @@ def test_a_fair_tariff_passes_the_estimator_checks_of_scikit_learn(estimator, ch
 
 
 def policies(n=400, seed=0):
-    """A table with every type of column and missing cells, claims per year, years, and age, to which the
-    bonus is related.
-    """
+    """A table with every type of column and missing cells, claims per year, years, and a related age."""
     rng = np.random.default_rng(seed)
     age = rng.uniform(18, 80, size=n)
     table = pd.DataFrame(
@@ -159,9 +157,7 @@ def test_the_dependence_falls_with_lambda(penalty, objective):
 
 @pytest.mark.parametrize("loss", few(["poisson", "gamma"], "gamma"))
 def test_balancing_premiums_does_not_restore_the_removed_dependence_of_residuals(loss):
-    """Premiums that are scaled afterwards have other residuals than the premiums whose dependence was
-    reduced.
-    """
+    """Premiums scaled afterwards have other residuals than those whose dependence was reduced."""
     table, claims, years, age = policies(1000)
     y = _target(loss, claims + 0.1 * (age - 45).clip(0))
     how = {"penalty": "pearson", "objective": "equalized_residuals", "tol": 1e-7, "n_breakpoints": 6}

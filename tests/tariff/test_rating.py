@@ -1,6 +1,4 @@
-"""Rating with the exported table alone: the model's predictions, CSV and XLSX, and invalid changes of the
-table.
-"""
+"""Rating with the exported table alone: the model's predictions, CSV and XLSX, and invalid changes."""
 
 import csv
 import io

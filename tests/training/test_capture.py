@@ -27,8 +27,7 @@ SETTINGS = TrainingSettings(
 
 
 class Tape(TorchDispatchMode):
-    """Imitates a CUDA graph on the CPU: repeats operations on fixed memory without the Python code that
-    called them.
+    """Imitates a CUDA graph on the CPU: repeats operations on fixed memory without their Python code.
 
     As in a CUDA graph, no operation may return a number to the host.
     """

@@ -81,9 +81,7 @@ def test_the_adversarys_gradient_equals_finite_differences(method):
 
 @pytest.mark.parametrize("method", [each for each in PENALTIES if each not in ("chi2_kde", "gdp", "eipm")])
 def test_penalties_count_a_row_of_weight_two_twice_and_ignore_a_row_of_weight_zero(method, monkeypatch):
-    """Three penalties are excluded: their bandwidths depend on the number of rows, with weights by Kish's
-    formula.
-    """
+    """Three penalties are excluded, whose bandwidths depend on the number of rows (Kish's formula)."""
     monkeypatch.setattr(adversarial, "_PAIRS", 60)
     u, s = _gaussian(0.6, 30)
     penalty, v = _penalty(method, s, [1, 2, 3])
@@ -299,9 +297,7 @@ def test_the_joint_penalties_equal_the_distance_covariances_written_out(id, kind
 
 
 def test_jdcov_training_removes_dependence_on_a_combination_with_at_most_about_the_error_of_a_repair():
-    """The test measures the gap between averages of ten age bands by sex, and the mean squared error, on new
-    rows.
-    """
+    """The test measures gaps between ten age bands by sex, and the mean squared error, on new rows."""
     both = ["age", "sex"]
     (table, y), (new, of_new) = people(0), people(1)
     plain = fitted(STANDARD, 0.0, table, y, table[both])

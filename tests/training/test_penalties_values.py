@@ -61,9 +61,7 @@ def test_the_linear_penalty_of_several_columns_is_the_root_of_r_squared(weighted
 def test_spline_penalties_are_the_canonical_correlations_of_their_functions(
     cls, bumps, reach, of_squares, columns, weighted
 ):
-    """Expected values solve a generalised eigenvalue problem on the same functions, with the ridges of the
-    definition.
-    """
+    """Expected values solve a generalised eigenvalue problem on the same functions, with the same ridges."""
     u, s = _table(columns=columns)
     penalty, v = _built(cls, s)
     weight = RNG(1).uniform(0.1, 2, size=300) if weighted else np.ones(300)

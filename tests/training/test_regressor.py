@@ -111,9 +111,7 @@ def test_a_method_for_one_sensitive_column_refuses_two_columns(monkeypatch):
 
 
 def test_the_regressor_counts_row_weights_with_missing_cells_and_categories():
-    """A weight of 2 equals two rows and a weight of 0 no row, for a table with every type of column in one
-    batch.
-    """
+    """A weight of 2 equals two rows and a weight of 0 no row, for every type of column in one batch."""
     table, y = _table(80)
     weight = np.arange(80) % 3
     repeated = table.index.repeat(weight)

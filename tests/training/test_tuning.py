@@ -206,9 +206,7 @@ def test_spreading_lambdas_gives_the_requested_number_of_distinct_ones_for_any_m
 
 
 def linked(n=1_500, *, share=0.8, seed=0):
-    """A table whose target depends on s, as strongly as the given share, through a feature that is s with
-    noise.
-    """
+    """A table whose target depends on s, as strongly as `share` says, through a noisy copy of s."""
     rng = np.random.default_rng(seed)
     s, own = rng.normal(size=n), rng.normal(size=n)
     features = {"proxy": s + 0.3 * rng.normal(size=n), "own": own}
@@ -273,9 +271,7 @@ def test_a_search_for_lambda_finds_its_own_candidates():
 
 
 def test_lambdas_for_tariffs_are_spread_by_the_dependence_of_tariffs():
-    """For claims, the usual weights of networks would all end at the floor; without a link the plan keeps its
-    weights.
-    """
+    """For claims, the usual weights would all end at the floor; without a link the plan keeps them."""
     from tests.runs.test_tariffs import claims_source
 
     for link, is_found in ((0.6, True), (0.0, False)):

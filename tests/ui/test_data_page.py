@@ -401,9 +401,7 @@ def test_negative_claim_amounts_require_a_decision_before_they_are_used_as_targe
 
 
 def test_a_suspiciously_predictive_feature_is_left_out_by_one_click_without_another_check(monkeypatch):
-    """Missing cells can reveal the target too; a column that is only suspect stays a feature until the user
-    decides.
-    """
+    """Missing cells can reveal the target too; a suspect column stays a feature until the user decides."""
     at, checked, check = open_page("data"), [], cached.check_data
     monkeypatch.setattr(
         cached, "check_data", lambda frame, **r: checked.append(r["columns"]) or check(frame, **r)

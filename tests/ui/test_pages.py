@@ -311,9 +311,7 @@ def test_a_short_table_is_drawn_in_large_text_with_escaped_cells_in_presentation
 
 
 def test_leaving_a_page_forgets_its_fragments(monkeypatch):
-    """Otherwise a late automatic refresh would take the browser back to the page that the user left, and show
-    it empty.
-    """
+    """Otherwise a late refresh would take the browser back to the page that the user left."""
     context = Mock()
     monkeypatch.setattr(pages, "get_script_run_ctx", lambda: context)
     monkeypatch.setattr(pages.st, "switch_page", Mock())

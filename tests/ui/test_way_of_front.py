@@ -1,5 +1,4 @@
-"""From a run's id to the drawn front: number of files and records involved, and files read when the slider
-moves.
+"""From a run's id to the drawn front: number of files and records involved, and files read per move.
 
 Before this path was shortened: 21 files and 20 records, and spec.json was read five times at every move of
 the slider.

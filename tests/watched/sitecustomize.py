@@ -1,5 +1,4 @@
-"""Python loads this module at its start if this folder is on PYTHONPATH, and then refuses and logs network
-access.
+"""Python loads this module at its start if its folder is on PYTHONPATH; it refuses and logs connections.
 
 Every attempt to reach anything but this machine is refused and written to the file that WATCH_LOG names. An
 audit hook sees all accesses through Python's sockets, in any library; a thread or a subprocess can't remove

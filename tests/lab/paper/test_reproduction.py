@@ -1,6 +1,4 @@
-"""The reproduction of the paper: its protocol, the choice of λ and models, table cells, sentences, and small
-runs.
-"""
+"""The reproduction of the paper: its protocol, the choice of λ and models, cells, sentences, small runs."""
 
 import json
 from dataclasses import replace
@@ -184,9 +182,7 @@ def trial(dataset, split, candidates=TRIED, **options):
 
 
 def test_test_rows_do_not_affect_the_choice_of_a_model_in_the_reproduction(small):
-    """Other targets and ages in a split's test rows change neither the chosen model nor its predictions
-    there.
-    """
+    """Other targets and ages in a split's test rows don't change the chosen model or its predictions."""
     dataset, splits = small
     rows = splits[0].test
     target, sensitive = dataset.target.copy(), dataset.sensitive.astype(float).copy()

@@ -1,6 +1,4 @@
-"""Both simulation pages in AppTest: every control is used once, links work, and no exception or error
-appears.
-"""
+"""Both simulation pages in AppTest: every control is used once, links work, and no error appears."""
 
 from collections.abc import Iterator
 

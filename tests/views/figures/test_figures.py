@@ -266,9 +266,7 @@ def spreads():
 
 
 def path_of(shift: float, *methods: str) -> pd.DataFrame:
-    """Test results of one sequence of models per method; each method has errors one above those of the
-    previous method.
-    """
+    """Results of one sequence of models per method, each with errors one above the previous method's."""
     lams = np.array([0.0, 0.5, 1.0, 2.0])
     own = {"lam": lams, "share": [0, 0.5, 0, 0], "mse": 0.4 + 0.1 * lams, "hgr_kde": 0.7 - 0.3 * lams}
     own |= {

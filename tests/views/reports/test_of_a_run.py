@@ -79,9 +79,7 @@ def test_the_table_of_references_states_the_least_error_of_independence_and_its_
 
 
 def opening(validation: pd.DataFrame) -> Any:
-    """λ of the model that a front with these validation results shows first; the floor is 0.1, and 1, 2 and 4
-    are trained.
-    """
+    """λ that a front with these validation results shows first; floor 0.1, trained λ 1, 2 and 4."""
     test = pd.DataFrame({"method": "hgr_spline", "lam": [4, 0, 1, 2], "share": 0, "floor": 0.1})
     front = SimpleNamespace(
         validation=validation, rows=lambda _: test, default_measure="hgr_spline", methods=["hgr_spline"]
