@@ -1,4 +1,4 @@
-"""Crime: the error at which each method's predictions are equally independent of s.
+"""Crime: the error of each method at equal independence of predictions and s.
 
     OMP_NUM_THREADS=1 FAIRDASH_DATA=… python -m benchmarks.crime_equal [--only NAME …] [--objective ID]
 
@@ -50,7 +50,7 @@ SCORES = TrainingSettings(architecture="scores", hidden=(64, 32))
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """A method, its networks, and the weights that they are trained at for demographic parity."""
+    """A method, its networks, and the weights used in training for demographic parity."""
 
     method: str
     lams: tuple[float, ...]
@@ -60,7 +60,7 @@ class Entry:
 
 _SPLINE, _KDE, _CCA = (1, 1.5, 2, 3, 4, 6, 9), (1.5, 2, 3, 4, 6, 9, 14, 24), (1.5, 2, 3, 4, 6, 9, 14, 24)
 _NN = (1, 1.5, 2, 3, 4, 6)
-#: Residuals let go of s later than predictions do.
+#: Residuals become independent of s at larger weights than predictions do.
 _FOR_RESIDUALS = (4, 9, 16, 24, 40, 60, 100, 150)
 BASES = ("hgr_spline", "chi2_kde")
 ENTRIES: Mapping[str, Entry] = MappingProxyType(
@@ -82,7 +82,7 @@ ENTRIES: Mapping[str, Entry] = MappingProxyType(
 
 
 def front(entry: Entry, *, objective: str) -> tuple[pd.DataFrame, float]:
-    """``split``, ``lam``, ``part``, ``error`` and ``excess`` of each model; and seconds a model."""
+    """``split``, ``lam``, ``part``, ``error`` and ``excess`` of each model, and seconds per model."""
     dataset = fd.load_dataset("crime")
     y, s = dataset.target.to_numpy(dtype=float), dataset.sensitive.to_numpy(dtype=float)[:, 0]
     plan = Sweep(
@@ -141,12 +141,12 @@ def spread() -> pd.DataFrame:
     return np.sqrt(pd.DataFrame(rows).groupby("quarter").mean()).reset_index()
 
 
-#: Each split's test error, what the test rows have at that λ, and λ.
+#: Test error of each split, value of the test rows at this λ, and λ.
 Read = tuple[np.ndarray, float, float]
 
 
 def errors_at(found: pd.DataFrame, column: str, level: float, *, by: str) -> Read | None:
-    """Where the mean `column` of the part `by` is `level`; None where no weight reaches it."""
+    """Errors at the λ where the mean `column` of the part `by` is `level`; None if no weight reaches it."""
     means = found[found["part"] == by].groupby("lam")[column].mean()
     reached = np.flatnonzero(means <= level)
     if not len(reached) or reached[0] == 0:
@@ -163,7 +163,7 @@ def errors_at(found: pd.DataFrame, column: str, level: float, *, by: str) -> Rea
 
 
 def compared(fronts: Mapping[str, pd.DataFrame], *, objective: str) -> pd.DataFrame:
-    """A row an entry, level and way of reading."""
+    """One row per entry, level and set of rows used for choosing."""
     rows = []
     for level in LEVELS[objective]:
         for by in ("validation", "test"):
@@ -206,7 +206,7 @@ def main() -> None:
 
 
 def _write(table: pd.DataFrame) -> None:
-    """Put the rows into the table in place of those that they are made again for."""
+    """Replace existing rows of the same entries in the table by new ones."""
     if RESULTS.exists():
         before = pd.read_csv(RESULTS)
         made = ["objective", "entry"]

@@ -1,4 +1,4 @@
-"""One verb for all studies of the paper: make one again and write it."""
+"""Function that runs any study of the paper and writes its result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def reproduce(
     reading: Reading | None = None,
     processes: int = 1,
 ) -> tuple[StudyResult, Path]:
-    """Carry out a study and write its result; what was written, and where.
+    """Run a study and write its result; return the files and their place.
 
     Parameters
     ----------
