@@ -246,8 +246,8 @@ def count(result: StudyResult, dataset: str, *, as_share: bool = False) -> Count
 def chosen_method(result: StudyResult, dataset: str, objective: str) -> str:
     """Return the fair method whose selected models have the lowest unfairness on held-out rows.
 
-    Means over the splits of the cross-validation's held-out rows are compared, among methods whose error is at
-    most that of the paper's Fair HGR NN.
+    Methods whose error is at most that of the paper's Fair HGR NN are compared by means over the splits, on
+    the held-out rows of the cross-validation.
     """
     paper = row_of(dataset, "hgr_nn", objective)
     choices = result.tables["choices"]
