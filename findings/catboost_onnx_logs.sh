@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: catboost 1.2.10, with onnxruntime 1.32.0.
-# Seen: a Poisson or Tweedie model that is saved as ONNX gives the logarithm of what its own predict gives. Neither
-#   library warns of it. A model of the squared error gives the same from both.
-# Expected: the file gives the model's predictions, or the library says on which scale it writes.
+# Seen: a Poisson or Tweedie model saved as ONNX returns the logarithm of the model's own predictions. Neither library
+#   warns. For a model of the squared error, both return the same values.
+# Expected: the file returns the model's predictions, or the library states on which scale the file's predictions are.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

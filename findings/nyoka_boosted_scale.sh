@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Package: nyoka 5.5.0, with xgboost 3.2.0, lightgbm 4.7.0, scikit-learn 1.9.1 and pandas 2.3.3.
-# Seen: the PMML of a Poisson model of LightGBM is a sum of trees, whose result is the logarithm of what predict gives.
-#   That of a model of XGBoost adds 0.5 to the sum of its trees, whatever base_score the training found, and does not
-#   undo the log link either. Nothing warns of it. LightGBM's squared error gives the predictions.
+# Seen: the PMML file of a LightGBM Poisson model is a sum of trees, whose result is the logarithm of the predictions. The
+#   file of an XGBoost model adds 0.5 to the sum of its trees, whatever base_score the training found, and does not invert
+#   the log link either. No warning is given. The file of a LightGBM model of the squared error gives the predictions.
 # Expected: the file gives the model's predictions, or the exporter refuses the model.
 set -euo pipefail
 folder=$(mktemp -d)
