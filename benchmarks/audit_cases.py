@@ -44,17 +44,17 @@ class Case:
     Parameters
     ----------
     draw
-        Rows and a generator to columns price and s, and more by their names in `roles`.
+        Function of rows and a generator; returns columns price and s, and others by their names in `roles`.
     gap, direction
         The largest gap, and E[π|s₉₀] − E[π|s₁₀].
     earned
-        What expected cost explains of the direction.
+        Part of the direction that expected cost explains.
     conditional
         The largest gap of the controlled curve.
     sufficient
         Whether the bias surface is 0.
     found
-        Whether the verdicts, by criterion, say what is special about the case.
+        Whether the verdicts, by criterion, show what is special about the case.
     """
 
     draw: Callable[[int, np.random.Generator], dict[str, Any]]

@@ -5,7 +5,7 @@
 
 Tables: a simulated one shaped like Adult (is income above 50,000 $; sex, four races, age and sex) and
 material claims of pg15training (gender, age, both), drawn at random. Sensitive columns are never features.
-The ways, a path by strength each:
+Methods, each with a path by strength:
 
 - `hgr_spline`: networks by λ; `fair_tariff`: tariffs by λ; neither needs s at prediction;
 - `repair`: boosted trees and the exact barycentre of their predictions (classes: of each class's quantiles;
@@ -15,13 +15,13 @@ The ways, a path by strength each:
   its mixture of classifiers as a probability (Adult only: a class as target; ages in fifths);
 - `reductions_scores`: the classifiers of Fairlearn's GridSearch by their probabilities, made linear in the
   target on training rows, so that reweighting does not count as an error;
-- `bounded_loss`: Fairlearn's BoundedGroupLoss, its constraint for regression (pg15training only).
+- `bounded_loss`: Fairlearn's BoundedGroupLoss, the constraint for regression (pg15training only).
 
-Writes results/class_rivals.csv: error on test rows (÷ the average's) where a path first comes down to 75, 50
-and 25 % of the trees' own dependence, a straight line between two strengths; means over the splits that come
-down so far (`reached`), with 95 % intervals of Nadeau and Bengio. Dependence is HGR (splines) of all columns
-of an attribute, the largest of several attributes. `least` is the lowest dependence of the path.
-It runs in parts: see benchmarks.parts.
+Writes results/class_rivals.csv: the error on test rows (divided by that of the average) at the point where a
+path first falls to 75, 50 and 25 % of the dependence of the trees, by linear interpolation between two
+strengths; means over the `reached` splits in which the path falls that far, with 95 % intervals of Nadeau and
+Bengio. Dependence is HGR (splines) of all columns of an attribute, and the largest value of several
+attributes. `least` is the lowest dependence of the path. It runs in parts: see benchmarks.parts.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ lowest dependence on the test rows is chosen by eye, and among similar values (w
 Laws:
 
 - independent: all eight are independent of s;
-- hgr 0.2: all eight have HGR 0.2 with s, so that whatever is chosen has;
+- hgr 0.2: all eight have HGR 0.2 with s, so every choice has this HGR;
 - front 0.5 to 0.1: HGR falls from 0.5 to 0.1 over the eight.
 
 "fair_on_test" is the share of runs whose chosen point shows no link on the test rows used for choosing;

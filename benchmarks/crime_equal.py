@@ -2,18 +2,19 @@
 
     OMP_NUM_THREADS=1 FAIRDASH_DATA=… python -m benchmarks.crime_equal [--only NAME …] [--objective ID]
 
-The protocol, written down before the run: 20 random 80/20 splits; of each split's training rows a quarter is
-set aside for choices, as many as there are test rows, so that their floors are alike. The networks see no s.
-Error is that of the test rows divided by the constant's; excess is the mean of HGR_KDE's and HGR_RDC's, each
-less its independence floor on the same rows. λ is where the excess, a mean over the splits, comes to .05 and
-.03, or, for equalized residuals, HGR_KDE itself to .16, by interpolation between the trained weights: on the
-rows set aside ("validation"), or, so that all are equally independent, on the test rows themselves ("test").
-`reached` is what the test rows then have. The difference is to the better of `hgr_spline` and `chi2_kde` with
-the defaults of commit c628dfb (tanh, learning rate .002, decay .03, batches of 256, nothing compared), read
-the same way, with the half width of Nadeau and Bengio's 95 % interval over the splits. "tuned" compares
-learning rates and decays on the rows set aside, as a run does. Seconds are the processor's for a model.
-Writes results/crime_equal.csv, a method's rows as soon as they are found; and for equalized residuals
-results/crime_spread.csv, the spread of the standard network's residuals by quarter of s.
+The protocol was written before the study: 20 random 80/20 splits; a quarter of each split's training rows is
+set aside for choices, as many as there are test rows, so that their floors are similar. The networks do not
+see s. The error is that of the test rows divided by that of a constant prediction; the excess is the mean of
+HGR_KDE and HGR_RDC, each less its independence floor on the same rows. λ is the point at which the excess, a
+mean over the splits, equals 0.05 and 0.03, or, for equalized residuals, at which HGR_KDE equals 0.16, by
+interpolation between the trained weights: on the rows set aside ("validation"), or, so that all methods are
+equally independent, on the test rows themselves ("test"). `reached` is the value on the test rows. The
+difference is to the better of `hgr_spline` and `chi2_kde` with the defaults of commit c628dfb (tanh, learning
+rate 0.002, decay 0.03, batches of 256, no comparison of settings), evaluated in the same way, with the half
+width of the 95 % interval of Nadeau and Bengio over the splits. "tuned" compares learning rates and decays on
+the rows set aside, as a run does. Seconds are processor seconds per model. Writes results/crime_equal.csv,
+the rows of a method as soon as they are computed; and for equalized residuals results/crime_spread.csv, the
+spread of the standard network's residuals by quarter of s.
 """
 
 from __future__ import annotations

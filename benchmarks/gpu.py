@@ -6,8 +6,8 @@
 Needs a CUDA GPU, and FAIRDASH_DATA for Crime; with `--dry-run` it trains small models on the CPU twice. It
 takes eight minutes on an H200 with 16 cores. Writes results/gpu.csv, each row as soon as it is measured:
 
-`estimate_s`  what the training takes one slow core, by :func:`fairdash.training.stack_trainer.seconds_of`
-`cpu_s`, `gpu_s`  wall seconds, after a first training that starts the device
+`estimate_s`  seconds predicted for one slow core by :func:`fairdash.training.stack_trainer.seconds_of`
+`cpu_s`, `gpu_s`  wall seconds, after an initial training that starts the device
 `share`       gpu_s ÷ cpu_s
 `gap`         the largest difference between the errors of a method and weight on both devices, means over
               the splits, as a share of the target's variance

@@ -50,7 +50,7 @@ class Law:
     quantile
         Of V, from numbers in (0, 1).
     then
-        Increasing maps of u and of v, which leave HGR as it is.
+        Increasing transformations of u and of v, which leave HGR unchanged.
     """
 
     mean: Callable[[Array], Array] = np.zeros_like

@@ -11,7 +11,7 @@ methods of all splits, except `hgr_nn` on the first split. The command writes
 fairdash/views/reports/methods.csv with one row per data set, method, measure and level, as fd.bench returns
 them, for the finished splits.
 
-- `crime`, `household` (simulated, a cost without noise), `counties`: the catalogue's.
+- `crime`, `household` (simulated, a cost without noise) and `counties`, from the catalogue.
 - `pg15training` (material claims) and `freMPL1`: claims a year along the driver's age.
 - `claims_line`, `claims_u`, `claims_young` and `claims_spread`: simulated claims along age, whose mean is
   known. The error on test rows is that of the mean, without the claims' own noise.

@@ -7,10 +7,10 @@
     apt-get install -y --no-install-recommends r-base-core r-cran-rpart default-jre-headless
     env/bin/python benchmarks/model_exports.py FOLDER [--few]
 
-Writes FOLDER/exports.csv, a row a pair of model and file (library, version, model, file, name, inputs, and
-why there is none), FOLDER/portfolio.csv, with what each model's own ``predict`` gives, and the files, which
-`benchmarks.model_files` reads. With ``--few`` it leaves out ONNX and pickles: tests/auditing/exported/own has
-what this wrote.
+Writes FOLDER/exports.csv, one row per pair of model and file (library, version, model, file, name, inputs,
+and the reason if there is no file), FOLDER/portfolio.csv with the predictions of each model by its library,
+and the files, which `benchmarks.model_files` reads. With ``--few`` it leaves out ONNX and pickles;
+tests/auditing/exported/own contains the output of this option.
 """
 
 from __future__ import annotations

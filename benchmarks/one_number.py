@@ -41,7 +41,7 @@ def samples(law: Law, n: int, count: int) -> tuple[Array, Array]:
 
 
 def rows_of(n: int, repeats: int) -> Iterator[dict[str, object]]:
-    """A row a law."""
+    """One row per distribution."""
     for law in laws():
         u, v = samples(law, n, repeats * (3 if law.truth == 0 and law.family == "independent" else 1))
         shown = hgr_spline(u, v, evaluation="corrected")

@@ -38,11 +38,11 @@ class Trial:
     Parameters
     ----------
     candidates
-        Of one method; those that share settings stand together, by increasing λ.
+        Candidates of one method; those with the same settings are adjacent, by increasing λ.
     n_folds
-        Of the cross-validation within the split's training rows.
+        Number of folds of the cross-validation within the split's training rows.
     n_networks
-        Networks that differ in their initial weights and mini-batches; their mean predicts.
+        Number of networks with different initial weights and mini-batches; the prediction is their mean.
     """
 
     dataset: Dataset
@@ -75,8 +75,8 @@ class Trial:
         Returns
         -------
         DataFrame
-            ``low`` and ``high``, the candidates that are blended, and ``blend``, the share of the second;
-            ``lam``, ``mse``, ``mse_se``, the quick fairness columns as published, ``diverged``.
+            ``low`` and ``high``, the blended candidates, and ``blend``, the share of ``high``; ``lam``,
+            ``mse``, ``mse_se``, the quick fairness columns as published, ``diverged``.
         """
         held_out, diverged = self._held_out()
         pairs = pd.DataFrame(self._blends(), columns=["low", "high", "blend"])
@@ -163,10 +163,10 @@ def choose(
     Parameters
     ----------
     scored
-        As :meth:`Trial.compared` gives it.
+        Result of :meth:`Trial.compared`.
     paper
-        The paper's row: ``mse`` is the error that is allowed, the fairness columns are the units in which
-        unfairness is averaged.
+        The paper's row: ``mse`` is the allowed error, and unfairness is averaged in units of the fairness
+        columns.
     """
     usable = scored[~scored["diverged"]]
     within = usable[usable["mse"] + margin * usable["mse_se"] <= paper["mse"]]

@@ -59,7 +59,7 @@ def reproduce_fig2(*, n: int = 500, repeats: int = 5, processes: int = 1) -> Stu
     Parameters
     ----------
     processes
-        Patterns at a time; the values are the same.
+        Number of patterns computed at once, which does not affect the values.
     """
     started = processor_seconds()
     scenes = [Scene(pattern=one.id, n=n) for one in PATTERNS.values() if one.paper]
@@ -105,8 +105,8 @@ def reproduce_fig3(*, n: int = 2000, epochs: tuple[int, ...] = EPOCHS) -> StudyR
     Returns
     -------
     StudyResult
-        ``flow``: a row an epoch; ``mse`` (on the standardised price), ``j``, ``loss`` = mse + λ J; mean and
-        sd of ``y_pred``, ``f`` and ``g`` before they are standardised; Euclidean norms of the gradients
+        ``flow`` has one row per epoch: ``mse`` (on the standardised price), ``j``, ``loss`` = mse + λ J; mean
+        and sd of ``y_pred``, ``f`` and ``g`` before standardisation; Euclidean norms of the gradients
         ``grad_f`` = ∂J/∂θ_f, ``grad_g`` = ∂J/∂θ_g, ``grad_error`` = ∂MSE/∂φ and ``grad_penalty`` = λ ∂J/∂φ.
     """
     started = processor_seconds()

@@ -64,9 +64,9 @@ def result_of(
     Parameters
     ----------
     command
-        What to type to make it again.
+        Command that reproduces the result.
     started
-        What :func:`processor_seconds` was when it began.
+        Value of :func:`processor_seconds` at the start.
     """
     return StudyResult(
         tables=tables,

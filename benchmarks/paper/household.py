@@ -58,10 +58,10 @@ class Reading:
     Parameters
     ----------
     features_seen
-        ``"all"``: rooms, surface and building age, as the text says; ``"surface"``: the surface alone, which
-        fits the paper's increases in error better.
+        ``"all"``: rooms, surface and building age, as in the paper's text; ``"surface"``: only the surface,
+        which agrees better with the paper's increases in error.
     spread
-        Of N(40, 5): ``"sd"`` or ``"variance"``.
+        Meaning of 5 in N(40, 5): ``"sd"`` or ``"variance"``.
     rooms
         The largest number of rooms, 4 or 5.
     """
@@ -99,15 +99,16 @@ def reproduce_household(
     Parameters
     ----------
     processes
-        2 to work at both objectives at once; the values are the same.
+        2 to compute both objectives at once, which does not affect the values.
 
     Returns
     -------
     StudyResult
-        ``choices``: ``objective``, ``method``, ``lam``, ``reached`` the level, ``dependence`` and ``floor``
-        on the held-out rows, ``rule`` in words. ``splits``: a row an objective, method and split with ``mse``
-        (on the standardised target), ``mean_price`` in €, each measure of U against age and its floor.
-        ``profile``: average U by age in €, as :func:`fairdash.evaluation.quantile_profile`.
+        ``choices``: ``objective``, ``method``, ``lam``, whether it ``reached`` the level, ``dependence`` and
+        ``floor`` on the held-out rows, and the ``rule`` in words. ``splits``: one row per objective, method
+        and split with ``mse`` (on the standardised target), ``mean_price`` in €, each measure of U against
+        age and its floor. ``profile``: average U by age in €, as in
+        :func:`fairdash.evaluation.quantile_profile`.
     """
     started = processor_seconds()
     options: dict[str, Any] = {"n": n, "random_state": random_state, **asdict(reading)}

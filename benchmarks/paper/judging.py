@@ -89,8 +89,8 @@ def summary(result: StudyResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row a method and objective; ``lam``, ``mse``, ``mse_se``, and for each fairness column and way
-        ``<id>_<way>``, ``<id>_<way>_se``, ``<id>_<way>_floor``, ``<id>_<way>_floor_q95``.
+        One row per method and objective: ``lam``, ``mse``, ``mse_se``, and for each fairness column and way
+        of scoring ``<id>_<way>``, ``<id>_<way>_se``, ``<id>_<way>_floor``, ``<id>_<way>_floor_q95``.
     """
     splits = result.tables["splits"]
     ratio = float((splits["n_test"] / splits["n_train"]).mean())
@@ -175,9 +175,10 @@ class Count:
     Parameters
     ----------
     chosen
-        Objective to the method that the validation rows chose.
+        Objective, mapped to the method chosen on validation rows.
     cells
-        Objective to that method's cells, the error first; compared with the paper's Fair HGR NN.
+        Objective, mapped to the cells of this method (first the error), compared with the paper's Fair HGR
+        NN.
     """
 
     chosen: dict[str, str]
@@ -229,8 +230,8 @@ def count(result: StudyResult, dataset: str, *, as_share: bool = False) -> Count
     Parameters
     ----------
     as_share
-        Hold our error as a share of a constant prediction's on the same test rows to the paper's, instead of
-        the error itself: by chance a few splits' test rows spread more, or less, than the training rows.
+        Compare our error, divided by that of a constant prediction on the same test rows, with the paper's
+        error: with few splits, the variance of test rows may differ by chance from that of training rows.
     """
     chosen, found = {}, {}
     for objective in OBJECTIVES:
@@ -285,7 +286,7 @@ def central_range(values: Array, *, random_state: int = 0) -> tuple[float, float
     Parameters
     ----------
     values : (n_splits,) array
-        One figure, a value a split.
+        Values of one quantity, one per split.
 
     Returns
     -------
@@ -351,8 +352,7 @@ def sentences(values: pd.DataFrame, exact: pd.DataFrame, *, networks: str = AUTH
     exact
         ``pattern``, ``noise``, ``hgr``.
     networks
-        Which HGR_NN: ``"authors"``, ``"published"`` or ``"ours"``, as the study of Fig. 2 has
-        them.
+        Version of HGR_NN in the study of Fig. 2: ``"authors"``, ``"published"`` or ``"ours"``.
     """
     way = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
     place = ["pattern", "noise"]
@@ -451,13 +451,14 @@ def sides_of_bound(values: pd.DataFrame, exact: pd.DataFrame, *, bound: str, abo
     bound
         Column of `exact`.
     above
-        Whether the paper says that the estimate lies above it; else below.
+        True if the paper says that the estimate is above this column, and False if below.
 
     Returns
     -------
     DataFrame
-        A row a ``rho``. ``side``: ``"holds"`` or ``"fails"`` by the side on which the mean's 95 % interval
-        lies, ``"unresolved"`` where that holds the true value. ``repeats``: data sets behind the mean.
+        One row per ``rho``. ``side`` is ``"holds"`` or ``"fails"`` if the 95 % interval of the mean is on one
+        side of the true value, and ``"unresolved"`` if it contains the true value. ``repeats``: number of
+        data sets.
     """
     own = values[(values["id"] == "chi2_nn") & (values["evaluation"] == "ours")]
     groups = own.groupby("rho")["value"]
@@ -494,9 +495,9 @@ def cells_of_page(result: StudyResult, dataset: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row an objective, method and measure: the fields of :class:`Cell`, ``words``, ``is_near``; ``paper``
-        is NaN for methods that the paper does not have. ``corrected`` is the cross-fitted value, with
-        ``corrected_error``, ``corrected_floor`` and ``corrected_q95``. ``lam``: the mean weight.
+        One row per objective, method and measure: the fields of :class:`Cell`, ``words``, ``is_near``;
+        ``paper`` is NaN for methods that are not in the paper. ``corrected`` is the cross-fitted value, with
+        ``corrected_error``, ``corrected_floor`` and ``corrected_q95``. ``lam`` is the mean weight.
     """
     rows = []
     for _, own in summary(result).iterrows():

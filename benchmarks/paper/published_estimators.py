@@ -35,7 +35,7 @@ def hgr_nn_published(u: Array, v: Array, *, random_state: int = 0, n_steps: int 
     Parameters
     ----------
     u, v : (K, n) arrays
-        Standardised inside.
+        Values, which the function standardises.
     random_state
         Seed of the initial weights, the same for every pair.
 

@@ -46,10 +46,10 @@ def compare(old: StudyResult, new: StudyResult) -> pd.DataFrame:
     -------
     DataFrame
         ``table``, ``row`` in words, ``column``, ``committed``, ``again``, ``difference``; ``error``, the
-        standard error of the committed mean (splits overlap, so that theirs is Nadeau and Bengio's; of an
-        average with its interval, the interval's; NaN where there is one draw: a cell without chance);
-        ``same``, whether every draw agrees to :data:`TOLERANCE`; ``within`` :data:`STANDARD_ERRORS`, or the
-        same.
+        standard error of the committed mean (for splits, which overlap, that of Nadeau and Bengio; for an
+        average with an interval, that of the interval; NaN for a single draw, which has no random error);
+        ``same``, whether every draw agrees to :data:`TOLERANCE`; ``within``, whether the difference is within
+        :data:`STANDARD_ERRORS`, or the same.
     """
     parts = [
         _compared(name, old.tables[name], table)

@@ -32,18 +32,18 @@ def reproduce(
     study
         ``"table1"``, ``"household"``, ``"fig1"``, ``"fig2"`` or ``"fig3"``.
     out
-        Folder to write into; by default where fairdash keeps its own.
+        Output folder; by default that of fairdash's stored results.
     dataset, all_rows, methods, objectives
-        Of ``"table1"``, as :class:`benchmarks.paper.table1.Table1Plan`.
+        Options of ``"table1"``; see :class:`benchmarks.paper.table1.Table1Plan`.
     reading
-        Of ``"household"``: how to read what the paper leaves open.
+        Option of ``"household"``: interpretation of what the paper leaves open.
     processes
-        2 to work at two objectives (of ``"fig2"`` patterns) at once; the values are the same.
+        2 to compute two objectives (for ``"fig2"``, patterns) at once, which does not affect the values.
 
     Raises
     ------
     OptionError
-        The study is not known, or an option can't be used.
+        The study is unknown, or an option is invalid.
     """
 
     def table1() -> StudyResult:

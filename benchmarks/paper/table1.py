@@ -56,15 +56,15 @@ class Table1Plan:
     dataset
         ``"crime"``, ``"motor"``, ``"census_county"`` or ``"census"``.
     all_rows
-        Of the motor policies all 100,021, instead of 36,311 drawn at random: the paper's number. Fairness
-        columns are still measured on as many test rows as a test part of these has, drawn at random: what
-        an estimator reads on independent data depends on the number of rows.
+        Use all 100,021 motor policies instead of 36,311 drawn at random, the paper's number. Fairness columns
+        are still measured on as many random test rows as with 36,311 policies, because the value of an
+        estimator for independent data depends on the number of rows.
     methods, objectives
-        Which rows of the table; without methods all that the data set has.
+        Rows of the table to compute; without methods, all methods of the data set.
     n_permutations
-        Behind each floor; None for as many as the data set's rows allow in the time.
+        Permutations for each floor; None for a number that depends on the rows of the data set.
     random_state
-        The seed of everything.
+        Seed of all random numbers.
     """
 
     dataset: str
@@ -157,16 +157,16 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1) -> StudyResult:
     Parameters
     ----------
     processes
-        2 to work at both objectives at once; the values are the same.
+        2 to compute both objectives at once, which does not affect the values.
 
     Returns
     -------
     StudyResult
-        ``splits``: a row a method, objective and split, with ``lam``, ``mse``, ``constant`` (the error of a
-        constant prediction on the same rows) and for each fairness column ``<id>_paper`` (as published) and
-        ``<id>_right``; ``floors``: the same columns with ``_floor`` and ``_floor_q95`` behind, means over the
-        splits, a row a method and objective; ``choices``: what was chosen for each split and how it did on
-        the held-out rows; ``validation``: every model that was tried.
+        ``splits``: one row per method, objective and split, with ``lam``, ``mse``, ``constant`` (the error of
+        a constant prediction on the same rows) and for each fairness column ``<id>_paper`` (as published) and
+        ``<id>_right``; ``floors``: the same columns with the suffixes ``_floor`` and ``_floor_q95``, as means
+        over the splits, one row per method and objective; ``choices``: the chosen model of each split and its
+        results on held-out rows; ``validation``: all candidates.
     """
     started = processor_seconds()
     options = options_of(plan.dataset, all_rows=plan.all_rows)

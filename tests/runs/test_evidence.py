@@ -27,7 +27,7 @@ LEAST = replace(PLAN, methods=("standard", "pearson"), lams=(1.0,), n_splits=1)
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Home of a finished run with a first look."""
+    """Home of a finished run with a preview."""
     home = tmp_path_factory.mktemp("evidence") / "home"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(home))
