@@ -229,7 +229,7 @@ def test_help_in_a_pipe_has_neither_frames_nor_colours(command):
         assert max(map(len, said.split("\n"))) <= 80
 
 
-def test_a_shell_can_complete_verbs_and_options(tmp_path, monkeypatch):
+def test_a_shell_can_complete_subcommands_and_options(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["/usr/bin/fairdash"])
     script = tmp_path / "fairdash"
     assert main(["--install-completion", "--shell", "bash", "--output", str(script)]) == 0

@@ -36,7 +36,7 @@ def prices(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_core_alone_has_help_and_measures(core, prices, tmp_path) -> None:
+def test_help_and_measures_work_with_the_core_alone(core, prices, tmp_path) -> None:
     code = f"from fairdash.utils.imports import has; print([each for each in {[*EXTRA_OF]!r} if has(each)])"
     assert run_core(core, "-c", code, folder=tmp_path).stdout == "[]\n"
     assert run_core(core, "--help", folder=tmp_path).stdout.startswith("Usage: ")

@@ -118,7 +118,7 @@ def test_the_readme_is_short_and_its_pictures_and_make_targets_exist():
 @pytest.mark.parametrize(
     "of", ["estimator", "training", "choosing", "postprocessor", "blend", "omnibus", "joint", "methods"]
 )
-def test_a_page_is_made_from_the_committed_results(of):
+def test_a_documentation_page_equals_the_page_generated_from_the_committed_results(of):
     tables = import_module(f"benchmarks.{of}_tables")
     assert tables.PAGE.read_text(encoding="utf-8") == tables.page()
 
@@ -164,7 +164,7 @@ def test_documents_state_the_correct_number_of_audit_questions(page):
     assert {*re.findall(r"(\w+) questions", read(page))} & {*words.values()} == {words[len(QUESTIONS)]}
 
 
-def test_the_guide_passages_on_shown_and_judged_numbers_match_the_benchmark_results():
+def test_the_guide_passages_on_displayed_and_tested_values_match_the_benchmark_results():
     from benchmarks.estimator_tables import judged, told_apart
 
     for name, said in (("shown", told_apart()), ("judged", judged())):
@@ -198,7 +198,7 @@ def test_the_audit_page_states_the_measured_error_rates_and_durations():
         assert words in said
 
 
-def test_the_page_on_classes_is_made_from_the_committed_results():
+def test_the_page_on_classes_equals_the_page_generated_from_the_committed_results():
     from benchmarks import class_rivals, class_verdicts
 
     for name, module in (("verdicts", class_verdicts), ("rivals", class_rivals)):

@@ -52,7 +52,7 @@ def test_units_of_price_and_cost_that_seem_to_differ_are_noted_before_the_verdic
     assert result.notes[:1] == ((result.units_remark,) if words else ())
 
 
-def test_claim_counts_beside_a_premium_are_named_as_counts():
+def test_claim_counts_given_with_a_premium_are_reported_as_counts():
     table = motor()
     table["claims"] = (table["claims"] > 0) * 1
     remark = fd.audit(table, **ROLES, questions=[1]).units_remark

@@ -189,7 +189,7 @@ def changed(content: dict[str, object]) -> Iterator[tuple[str, bytes]]:
         yield f"{k}, {name}: {str(value)[:20]}", json.dumps(made).encode()
 
 
-def test_every_table_of_a_question_can_be_read_back():
+def test_loaded_evidence_contains_every_table_of_a_question():
     assert {name for each in QUESTIONS.values() for name in each.tables} <= TABLES.keys()
 
 

@@ -43,7 +43,7 @@ def squeezed(text: str) -> str:
     return re.sub(r"\s+", "", text)
 
 
-def test_tables_of_a_filing_have_captions_and_round_p_values():
+def test_tables_of_a_filing_have_captions_and_rounded_p_values():
     blocks = [*tables_of({"two_prices": FRAME, "measures_3": FRAME}, example_audit())]
     tables = [each for each in blocks if isinstance(each, Table)]
     assert [each.title for each in tables] == [

@@ -47,7 +47,7 @@ def onnx_bytes(*, n=3):
         <double[{n},1] w = {{{weights}}}, double[1] b = {{100}}> {{m = MatMul (X, w) price = Add (m, b)}}""")
 
 
-def test_the_audit_command_takes_a_model_file(rows, tmp_path, monkeypatch, capsys):
+def test_the_audit_command_accepts_a_model_file(rows, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "model.onnx").write_bytes(onnx_bytes())
     rows.to_csv("rows.csv", index=False)
@@ -109,7 +109,7 @@ def endless_bytes():
         <int64 most = {{9000000000000000000}}, bool go = {{1}}> {{price = Loop <body = {body}> (most, go, X)}}""")
 
 
-def test_a_model_that_runs_endlessly_is_stopped_at_the_time_limit(rows, monkeypatch):
+def test_an_audited_model_that_never_ends_is_stopped_at_the_time_limit(rows, monkeypatch):
     model = ForeignModel(endless_bytes(), columns=COLUMNS, table=COLUMNS)
     monkeypatch.setattr("fairdash.auditing.models.foreign.MAX_SECONDS", 0.2)
     with pytest.raises(StorageError, match=r"needs more than 0\.2 s"):

@@ -29,7 +29,7 @@ from tests.tiers import few
 
 
 @pytest.mark.parametrize("module", [gaps, insurance, text])
-def test_docstring_examples_of_the_modules_hold(module):
+def test_docstring_examples_of_the_audit_modules_give_the_printed_results(module):
     assert doctest.testmod(module).failed == 0
 
 

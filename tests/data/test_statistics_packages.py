@@ -58,7 +58,7 @@ def stata(frame: pd.DataFrame, **options: object) -> bytes:
     ("sample.xpt", "SAS", False), ("sample.dta", "Stata", True), ("sample.sav", "SPSS", True),
     ("sample.zsav", "SPSS", True),
 ])  # fmt: skip
-def test_sas_stata_and_spss_files_of_the_same_table_are_read_alike(name, format, labelled):
+def test_sas_stata_and_spss_files_of_the_same_table_give_the_same_data(name, format, labelled):
     got, report = read_table(FILES / name)
     got.columns = got.columns.str.lower()
     assert got["mychar"].tolist() == ["a", "b", "c", "d", "e"]
@@ -179,7 +179,9 @@ def test_memory_is_limited_in_the_process_that_parses(monkeypatch: pytest.Monkey
     assert "GB of memory" in str(refused(content))
 
 
-def test_a_crash_or_stall_of_the_parser_is_refused_and_an_internal_error_is_raised(monkeypatch, tmp_path):
+def test_a_file_that_crashes_or_stalls_the_parser_is_refused_and_an_internal_error_is_raised(
+    monkeypatch, tmp_path
+):
     crashing = tmp_path / "statistics_child.py"
     crashing.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     monkeypatch.setattr(statistics_packages, "CHILD", crashing)

@@ -120,7 +120,7 @@ def test_unusable_options_of_neural_measures_are_refused(id, option):
 
 
 @pytest.mark.parametrize("id", ["hgr_spline", "hgr_nn"])
-def test_learned_functions_follow_the_true_transformations(id):
+def test_learned_functions_are_close_to_the_true_transformations(id):
     rng = np.random.default_rng(0)
     u = rng.uniform(-10, 10, 600)
     curves = learned_functions(id, u, u**2 / 10 + 0.5 * rng.normal(size=600), random_state=0)

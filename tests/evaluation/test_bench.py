@@ -125,7 +125,7 @@ def test_lambda_is_chosen_on_validation_rows_and_the_error_is_measured_on_test_r
     )
 
 
-def test_all_methods_that_suit_the_data_take_part(dataset):
+def test_the_bench_compares_all_methods_that_suit_the_data(dataset):
     fair = [name for name, each in METHODS.items() if each.penalty]
     assert default_methods(dataset, LOSSES["squared_error"]) == (*fair, *RIVALS)
     assert "fair_tariff" in default_methods(dataset, LOSSES["poisson"])

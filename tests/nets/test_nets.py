@@ -126,7 +126,7 @@ def test_stacked_adam_takes_a_learning_rate_per_member_and_can_maximize():
 
 
 @pytest.mark.parametrize("poison", [float("nan"), float("inf")])
-def test_a_member_with_a_non_finite_gradient_is_frozen_and_the_others_continue(poison):
+def test_a_model_with_a_non_finite_gradient_is_frozen_and_the_others_continue(poison):
     weights = nn.Parameter(torch.ones(2, 3))
     optimiser = StackedAdam([weights], lr=0.1, weight_decay=0.1)
     _quadratic_steps(optimiser, weights, torch.zeros(2, 3), 2)

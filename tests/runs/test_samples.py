@@ -43,7 +43,7 @@ def run(looked: Path) -> Run:
     return Run(looked.name)
 
 
-def test_a_preview_uses_the_drawn_rows_alone(run: Run) -> None:
+def test_a_preview_uses_only_the_sampled_rows(run: Run) -> None:
     result, dataset = run.read_result(), SOURCE.load()
     rows = draw_rows(dataset, 120, random_state=PLAN.random_state)
     assert result.drawn_from == 200

@@ -98,7 +98,7 @@ def test_a_tariff_at_lambda_zero_equals_the_glm_of_scikit_learn_on_the_same_colu
     assert (own, model.predict(table)) == (pytest.approx(theirs, abs=1e-6), pytest.approx(expected, rel=2e-3))
 
 
-def test_the_terms_of_a_tariff_follow_its_options_and_the_data():
+def test_the_terms_of_a_tariff_depend_on_its_options_and_the_data():
     table, claims, years, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims, sample_weight=years)
     kinds = dict.fromkeys(["zone", "gender", "group"], LEVEL)

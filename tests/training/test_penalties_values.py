@@ -150,7 +150,7 @@ def test_the_kde_penalty_is_finite_for_an_outlying_prediction():
     assert torch.isfinite(penalty(torch.where(u == u.max(), 1e6, u), v)).all()
 
 
-def test_the_chi2_penalty_is_the_dual_form_at_its_best_scale():
+def test_the_chi2_penalty_equals_the_dual_form_of_chi2_at_the_optimal_scale():
     """E_P[f] − E_Q[f + f²/4] with f = 2(c eʰ − 1): Ψ is its largest value over c (paper, equation of χ²)."""
     u, s = _table(n=60)
     penalty, v = _built(Chi2Penalty, s)
@@ -165,7 +165,7 @@ def test_the_chi2_penalty_is_the_dual_form_at_its_best_scale():
     assert product.shape == (1, 120)
 
 
-def test_the_mine_penalty_is_the_bound_of_donsker_and_varadhan():
+def test_the_mine_penalty_equals_the_bound_of_donsker_and_varadhan():
     u, s = _table(n=60)
     penalty, v = _built(MINEPenalty, s)
     z = (u - u.mean()) / u.std(correction=0)
@@ -186,7 +186,7 @@ def test_published_penalties_equal_the_code_of_their_authors(name, cls):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_kernel_penalties_equal_their_kernel_matrices(weighted):
+def test_kernel_penalties_equal_values_computed_from_kernel_matrices(weighted):
     """HSIC and the expected MMD are computed from n × n matrices of Gaussian kernels."""
     u, s = _table(n=200)
     weight = RNG(1).uniform(0.1, 2, size=200) if weighted else np.ones(200)

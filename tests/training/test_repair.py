@@ -50,7 +50,7 @@ def test_repair_matches_the_closed_form_for_a_price_column_a_function_and_a_fitt
 
 
 @pytest.mark.parametrize("follows", [0.3, 1.0, 3.0])
-def test_the_share_of_a_repair_reached_without_the_attribute_is_estimated_correctly(follows):
+def test_the_share_of_a_repair_that_is_possible_without_the_attribute_is_estimated_correctly(follows):
     table, age, _ = priced(follows=follows)
     # The repair is −10 a age, and x = a age + noise explains a² / (1 + a²) of its variance.
     share = follows**2 / (1 + follows**2)
@@ -63,7 +63,7 @@ def test_the_share_of_a_repair_reached_without_the_attribute_is_estimated_correc
     assert factors.fit(table, sensitive_features=age).share_without_s_ == pytest.approx(share, abs=0.1)
 
 
-def test_the_share_reached_without_the_attribute_is_nan_if_rows_are_too_few_to_hold_out():
+def test_the_share_of_a_repair_possible_without_the_attribute_is_nan_for_too_few_rows():
     table, age, _ = priced(150)
     assert np.isnan(fd.FairPostprocessor("price").fit(table, sensitive_features=age).share_without_s_)
 

@@ -66,7 +66,7 @@ def test_methods_can_require_larger_mini_batches(n, batch_size, steps, rows):
 
 
 @pytest.mark.parametrize("method", FAIR)
-def test_lambda_zero_is_the_standard_model_to_the_last_bit(method, monkeypatch):
+def test_a_model_with_lambda_zero_equals_the_standard_model_to_the_last_bit(method, monkeypatch):
     """Both models use the same mini-batches, because some methods have larger ones."""
     data = stack_data()
     standard = replace(METHODS["standard"], rows_a_step=METHODS[method].rows_a_step)

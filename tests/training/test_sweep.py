@@ -50,7 +50,7 @@ def test_random_splits_contain_every_row_once_and_stay_the_same_when_more_are_dr
     assert not np.array_equal(more[0].test, random_splits(100, n_splits=1, random_state=4)[0].test)
 
 
-def test_default_methods_for_several_attributes_are_those_that_take_several():
+def test_default_methods_for_several_attributes_accept_several_attributes():
     one = small_dataset()
     several = replace(one, sensitive=one.sensitive.assign(income=1.0 * np.arange(one.n_rows)))
     assert default_methods(one) == ("standard", "hgr_spline", "chi2_kde", "hgr_nn")

@@ -86,7 +86,7 @@ def test_a_sweep_is_tuned_unless_its_settings_are_given():
 
 
 @pytest.mark.parametrize("name", few(sorted(LOSSES), "squared_error", "poisson"))
-def test_baselines_follow_the_loss_and_trees_fit_a_nonlinear_effect(name):
+def test_baselines_use_the_loss_of_the_plan_and_trees_fit_a_nonlinear_effect(name):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(1500, 3))
     mean = np.exp(0.8 * np.abs(x[:, 0]))
@@ -259,7 +259,7 @@ def test_a_stored_result_contains_the_lambdas_found_by_its_pilot(tmp_path):
         read_result(tmp_path, replace(planned, lams=(1.0,)))
 
 
-def test_a_search_for_lambda_finds_its_own_candidates():
+def test_a_search_for_lambda_chooses_the_candidates_itself():
     options = {"target": "hgr_spline<=1", "method": "hgr_spline", "n_folds": 2, "device": "cpu"}
     settings = TrainingSettings(hidden=(4,), n_epochs=3, batch_size=64, warm_up_epochs=1)
     found = fd.find_lam(linked(400), settings=settings, **options)

@@ -310,7 +310,7 @@ def test_a_short_table_is_drawn_in_large_text_with_escaped_cells_in_presentation
     assert isinstance(small.dataframe[0].value, pd.DataFrame)
 
 
-def test_leaving_a_page_forgets_its_fragments(monkeypatch):
+def test_a_page_that_the_user_has_left_is_no_longer_refreshed(monkeypatch):
     """Otherwise a late refresh would take the browser back to the page that the user left."""
     context = Mock()
     monkeypatch.setattr(pages, "get_script_run_ctx", lambda: context)

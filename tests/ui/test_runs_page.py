@@ -88,7 +88,7 @@ def test_runs_are_listed_filtered_and_named(runs):
     assert len(listed(calm(found.selectbox[0].set_value(title).run()))) == 4
 
 
-def test_the_address_names_the_run_and_follows_the_choice(runs):
+def test_the_address_contains_the_id_of_a_single_chosen_run(runs):
     at = calm(open_page("runs", run=runs["two"].id))
     assert named(at.checkbox, "two").value
     assert "two" in [each.value for each in at.subheader]

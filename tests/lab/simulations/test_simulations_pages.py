@@ -117,7 +117,7 @@ def test_finished_studies_are_drawn() -> None:
         assert any(trace["name"] == "HGR_spline" for trace in figure(app, title)["data"])
 
 
-def test_slow_estimators_join_the_others_as_they_finish() -> None:
+def test_slow_estimators_are_added_to_the_figure_when_they_finish() -> None:
     reading = scene_estimates(Scene(), ["hgr_spline"]).assign(id="hgr_nn", value=0.75)
     create_study(Study("scene", Scene())).save("readings", reading)
     ticks = figure(opened("patterns"), "Value of each")["layout"]["yaxis"]["ticktext"]

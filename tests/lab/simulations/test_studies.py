@@ -91,7 +91,7 @@ UNSEEN = {
 
 
 @pytest.mark.parametrize("scene", UNSEEN)
-def test_each_example_scene_shows_the_failure_of_the_estimators_it_is_about(scene: str) -> None:
+def test_each_example_scene_shows_the_failure_of_the_estimators_that_it_describes(scene: str) -> None:
     unseen, id, column, least = UNSEEN[scene]
     table = read(scene)
     assert not any(seen(table, each) for each in unseen)
@@ -111,7 +111,7 @@ def test_the_nearest_neighbour_estimate_of_information_grows_with_the_number_of_
     assert many > few + 1.5
 
 
-def test_learned_curves_follow_the_pattern_and_skip_measures_without_functions() -> None:
+def test_learned_functions_follow_the_pattern_and_measures_without_functions_are_omitted() -> None:
     curves = learned_curves(Scene(noise=0.5), ["pearson", "hgr_spline"])
     assert set(curves["id"]) == {"hgr_spline"}
     f = curves[curves["function"] == "f"]

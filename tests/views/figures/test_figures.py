@@ -102,7 +102,7 @@ def test_names_in_figures_never_become_html_and_figures_are_valid_plotly():
         assert go.Figure(figure.to_dict()).to_dict() == figure.to_dict()
 
 
-def test_the_front_draws_every_split_the_path_and_the_marks():
+def test_the_front_figure_shows_every_split_the_path_of_means_and_the_marks():
     figure = _all_figures("x")[1]
     faint = [trace for trace in figure.data if trace.name == "single splits"]
     assert [len(numbers(trace.x)) for trace in faint] == [3, 3]
@@ -154,7 +154,7 @@ def test_the_error_axis_of_the_front_fits_the_models_and_shows_distant_baselines
     assert (noise.x, noise.y) == (0.05, 30.0)
 
 
-def test_training_curves_average_the_stacks_of_the_method_in_training():
+def test_training_curves_are_averages_over_the_models_of_the_method_in_training():
     stack = {"method": "hgr_nn", "lam": 1.0, "epoch": [1, 2], "mse": [1.0, 0.5], "dependence": None}
     curves = pd.concat(map(pd.DataFrame, (stack, stack | {"mse": [0.8, 0.7]})), ignore_index=True)
     (line,) = training_curves_figure(curves, "mse", theme=LIGHT).data
@@ -199,7 +199,7 @@ def test_numbers_exported_to_csv_are_read_back_exactly():
     assert back["t"].tolist()[:2] == ["a", "'=b"]
 
 
-def test_long_titles_go_over_several_lines_for_which_the_figure_grows() -> None:
+def test_long_titles_are_wrapped_and_make_the_figure_taller() -> None:
     words = {"x": "x", "y": "y", "theme": LIGHT, "height": 300}
     long = "Bands of about equal exposure, with 95 % intervals. Above 1, claims exceed prices"
     plain, grown = (new_figure(title="Title", subtitle=each, **words).layout for each in ("", long))
@@ -226,7 +226,7 @@ def crosses(a, b, c, d) -> bool:
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_fifteen_labels_of_a_front_never_cross_from_a_phone_to_a_wide_screen(seed):
+def test_fifteen_labels_of_a_front_never_overlap_or_cross_at_phone_or_screen_width(seed):
     rng = np.random.default_rng(seed)
     x = np.sort(rng.uniform(size=15))
     points = np.c_[x, (1 - x) ** 2 + rng.normal(0, 0.02, 15)]

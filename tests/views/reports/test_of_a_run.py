@@ -65,7 +65,7 @@ def test_the_report_command_writes_the_report(run, tmp_path, capsys):
     assert f"{place}: " in capsys.readouterr().out
 
 
-def test_the_table_of_references_states_the_least_error_of_independence_and_its_limits(run):
+def test_the_table_of_references_states_the_least_error_of_independent_predictions_and_its_limits(run):
     found = parse_comparison(run)
     table = tables.references(found)
     front = found.front

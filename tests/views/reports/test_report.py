@@ -162,7 +162,7 @@ def test_each_figure_of_a_report_has_a_description_and_a_table(page, found):
     assert [tag for tag, _ in reader.elements].count("table") == len(shown)
 
 
-def test_a_floor_and_a_standard_error_stand_beside_every_dependence_value(found):
+def test_every_dependence_value_in_a_report_has_a_floor_and_a_standard_error(found):
     rows = {row[0]: row[1:] for row in tables.measures(found).rows}
     for id in found.front.measures:
         own = rows[tables.in_full(REGISTRY[id])]
