@@ -17,7 +17,7 @@ import onnxruntime
 from catboost import CatBoostRegressor
 
 warnings.simplefilter("error")
-onnxruntime.set_default_logger_severity(3)  # with every loss it mentions the shape of the output
+onnxruntime.set_default_logger_severity(3)  # it logs the shape of the output for every loss
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1_000, 2)).astype(np.float32)
 y = rng.poisson(np.exp(2 + 0.5 * X[:, 0])).astype(float)
