@@ -32,7 +32,7 @@ for name, model, export in (
     pipe = Pipeline([("model", model)]).fit(X, y)
     export(pipe, ["age"], "claims", "model.pmml")
     parts = list(ElementTree.parse("model.pmml").getroot().iter())
-    # One tree with two leaves, the young first; a target may be shifted. There is no other transformation.
+    # One tree with two leaves, first that of young drivers; the sum may be shifted, but not transformed otherwise.
     file = np.array([float(each.get("score")) for each in parts if each.get("score")])
     shift = sum(float(each.get("rescaleConstant", 0)) for each in parts)
     own = pipe.predict(X.iloc[[0, -1]])
