@@ -239,14 +239,14 @@ class Pairs:
         single: bool = False,
         measure: Measure | None = None,
     ) -> Pairs:
-        """Check one pair of columns, or a stack of pairs, for the measure and convert the values to float64.
+        """Check that the measure accepts one or many pairs of columns, and convert the values to float64.
 
         Raises
         ------
         OptionError
             Raised for the same reasons as in :func:`measure`.
         """
-        # More than two classes become an indicator matrix (n, k), which all members of the stack share.
+        # More than two classes become an indicator matrix (n, k), which all pairs share.
         are_classes = holds_text(v)
         if are_classes:
             v = class_columns(v, as_codes=measure is not None and measure.discrete)
@@ -281,7 +281,7 @@ class Pairs:
         return replace(self._selected(index), groups=groups)
 
     def counted(self) -> Pairs:
-        """Drop rows that have no weight in any pair; the remaining groups keep their numbers."""
+        """Drop rows whose weight is 0 in every pair; the remaining groups keep their numbers."""
         if self.weight is None or (counted := (self.weight > 0).any(axis=0)).all():
             return self
         return self._selected(np.flatnonzero(counted))
@@ -357,7 +357,7 @@ class Estimator:
         return result
 
     def _applied(self, pairs: Pairs, result: Array, **arguments: Any) -> Array:
-        """Compute the results of all pairs that vary, in pieces that fit in memory."""
+        """Compute the results of all pairs of varying columns, in pieces that fit in memory."""
         entry, implementation = self.measure, self.measure.load()
         if pairs.weight is not None and not entry.accepts_weights:
             raise _fault(

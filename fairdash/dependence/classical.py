@@ -97,7 +97,7 @@ Z, Z_ONE_SIDED, Z_OF_POWER = 1.959963984540054, 1.6448536269514722, 0.8416212335
 def pearson(
     u: Array, v: Array, *, sample_weight: Array | None = None, permutations: Index | None = None
 ) -> Array:
-    """Return Pearson's correlation of each pair of a stack.
+    """Return Pearson's correlation of each of K pairs.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def pearson(
     Returns
     -------
     (K,) array, or (K, B) with permutations
-        In [−1, 1].
+        Correlations in [−1, 1].
     """
     a, b = standardised(u, sample_weight), standardised(v, sample_weight)
     if permutations is not None:
@@ -167,7 +167,7 @@ def _maximal_correlation(u: Array, v: Array, weight: Array) -> float:
 
 
 def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
-    """Return the mutual information of each pair of a stack, in nats.
+    """Return the mutual information of each of K pairs, in nats.
 
     Without ties, the value equals that of scikit-learn's ``mutual_info_regression``. For tied values,
     scikit-learn adds noise, so that its value depends on the order of the rows. This function counts the tied
@@ -233,14 +233,14 @@ def _neighbours_within(x: Array, radius: Array) -> Array:
 
 
 def standardised(x: Array, sample_weight: Array | None = None) -> Array:
-    """Scale each variable of a stack to mean 0 and variance 1; a (nearly) constant variable becomes zeros.
+    """Scale each of K variables to mean 0 and variance 1; a (nearly) constant variable becomes zeros.
 
     Parameters
     ----------
     x : (..., n) array
         Finite values of any size; scaling them to [0, 1] first keeps their squares from overflowing.
     sample_weight : (..., n) array, optional
-        Weights of the mean and the variance.
+        Weights with which the mean and the variance are computed.
 
     Returns
     -------
@@ -268,7 +268,7 @@ def _share(x: Array, sample_weight: Array | None) -> Array | float:
 
 @dataclass(frozen=True, kw_only=True)
 class RankLink:
-    """Spearman's correlation of two variables, and the correlations that noise gives and that a test detects.
+    """Spearman's correlation, its limit under independence, and the smallest correlation that a test detects.
 
     Parameters
     ----------

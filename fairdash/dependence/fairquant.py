@@ -175,7 +175,7 @@ def _values(
             prepared_u=lambda x, _: x,
         )
     share_groups = all(table is None or (table[1:] == table[:1]).all() for table in (v, weight))
-    # All models of a stack share the same s, which is grouped only once.
+    # All models share the same s, which is grouped only once.
     groups = (
         groups_of(v[:1], None if weight is None else weight[:1]) if share_groups else groups_of(v, weight)
     )

@@ -1,4 +1,4 @@
-"""HGR of a stack of pairs, by two networks with maximally correlated outputs (paper, Algorithm 2).
+"""HGR of K pairs, by two networks with maximally correlated outputs (paper, Algorithm 2).
 
 The measure trains thousands of pairs of small networks with handwritten gradients. :class:`HGRNetwork` is the
 same pair of networks as a torch module, whose gradients flow back to a predictor.
@@ -41,7 +41,7 @@ def hgr_nn(
     hidden: Sequence[int] = (24, 12),
     n_steps: int | None = None,
 ) -> Array:
-    """Return the neural HGR of each pair of a stack.
+    """Return the neural HGR of each of K pairs.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def hgr_nn(
     v : (K, n) or (K, n, d) array
     sample_weight : (K, n) array, optional
     random_state
-        Seed of initial weights, folds and batches; all members of the stack use the same seed.
+        Seed of initial weights, folds and batches; all pairs use the same seed.
     evaluation
         ``"cross_fit"``: the correlation on held-out rows of five folds. Each fold is scored by networks that
         were trained on three other folds and stopped early on the fourth. The correlation is signed, because
@@ -117,7 +117,7 @@ def fitted_functions(
 
 
 class _Pair:
-    """Networks f and g of each member of a stack, which maximise J = E[f̂ ĝ] (Algorithm 2)."""
+    """Networks f and g of each of M pairs, which maximise J = E[f̂ ĝ] (Algorithm 2)."""
 
     def __init__(self, rows: Rows, settings: Settings) -> None:
         # The networks g and f start with different weights, because equal weights would favour links close to
@@ -203,7 +203,7 @@ class HGRNetwork(nn.Module):
     hidden
         Numbers of units in the hidden layers of f and of g.
     seeds
-        One seed per member of the stack.
+        One seed per pair of networks.
     n_sensitive
         Number of columns of V.
     """

@@ -113,7 +113,7 @@ def independence_floor(
     random_state: int | None = None,
     **options: Any,
 ) -> IndependenceFloor:
-    """Return the mean and the 95 % quantile of a measure under independence, for each pair of a stack.
+    """Return the mean and the 95 % quantile of a measure under independence, for each of K pairs.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def independence_floor(
     u : (K, n) array
     v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
     n_permutations
-        Number of permutations of v, which all members of the stack share.
+        Number of permutations of v, which all pairs share.
     sample_weight : (n,) or (K, n) array, optional
         Row weights. Permutations keep the weights with u, and then with v, as in
         :meth:`fairdash.dependence.api.Estimator.null`.

@@ -28,14 +28,14 @@ _MAX_PRODUCTS = 8
 
 
 def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
-    """Return the joint distance covariance of u with the attributes in v, for each pair of a stack.
+    """Return the joint distance covariance of u with the attributes in v, for each of K pairs.
 
     Parameters
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Values of the attributes. If at most one of several columns of 0 and 1 is 1 in every row, these
-        columns are the classes of one attribute.
+        Values of the attributes. Columns of 0 and 1 are treated as the classes of one attribute if no row has
+        a 1 in two of them.
     form
         ``"standardised"``: the signed root of the sum of the terms that contain u. In the standardised form,
         u and every attribute have variance 1, summed over the classes of an attribute. ``"published"``:
@@ -52,7 +52,7 @@ def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
 
 
 def ccdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
-    """Return the distance covariance of u and the vector of all columns of v, for each pair of a stack.
+    """Return the distance covariance of u and the vector of all columns of v, for each of K pairs.
 
     The parameters and the result are the same as in :func:`jdcov`. The published form of the result is dCov².
     """
@@ -82,7 +82,7 @@ def attributes(columns: Array) -> list[list[int]]:
 def with_products(v: Array, sample_weight: Array | None = None, *, alone: bool = False) -> Array:
     """Return the columns (K, n, d), followed by products of the ranks of two columns of different attributes.
 
-    At most 8 products are returned, those with the largest variance over the stack. If `alone` is true, only
+    At most 8 products are returned, those with the largest variance over all pairs. If `alone` is true, only
     the products are returned.
     """
     columns_of_attributes = attributes(v.reshape(-1, v.shape[2]).T)

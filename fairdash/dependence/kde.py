@@ -130,7 +130,7 @@ def hgr_kde_scores(
     permutations: NDArray[np.intp] | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """Return HGR_KDE of the normal scores Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each pair of a stack.
+    """Return HGR_KDE of the normal scores Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each of K pairs.
 
     An increasing transformation of u or v leaves HGR unchanged, but changes its kernel estimate from raw
     values. A single bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed
@@ -242,7 +242,7 @@ def _permuted(damping: float, f: Array, g: Array, permutations: Any) -> Array:
 
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
-    """Return the kernel of every row at every grid point, (..., G, n); equal members share one array."""
+    """Return the kernel of every row at every grid point, (..., G, n); equal variables share one array."""
     if isinstance(x, np.ndarray) and x.ndim == 2 and _are_equal(x) and _are_equal(sample_weight):
         # All models share one s, so its kernels, which take most of the time, are computed only once.
         x, sample_weight = x[:1], None if sample_weight is None else sample_weight[:1]
@@ -250,7 +250,7 @@ def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
 
 
 def _are_equal(x: Any) -> bool:
-    """Return whether all members of a stack (K, n) are equal; ``None`` counts as equal."""
+    """Return whether all K variables (K, n) are equal; ``None`` counts as equal."""
     return x is None or bool((x[1:] == x[:1]).all())
 
 
@@ -288,8 +288,8 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
         kernels = xp.exp(-(distance * distance))
     if steps is None:
         return kernels
-    # All members of a stack share the longest grid. Lines beyond a member's grid are set to 0, so that its
-    # value does not depend on the other members.
+    # All pairs share the longest grid. Lines beyond a pair's grid are set to 0, so that its value does not
+    # depend on the other pairs.
     inside = (index <= steps)[..., None]
     return kernels if bool(xp.all(inside)) else xp.where(inside, kernels, xp.zeros_like(kernels))
 

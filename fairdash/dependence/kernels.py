@@ -40,7 +40,7 @@ _PART_ROWS, _EXTRA_ROWS = 12, 40_000
 
 
 def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
-    """Return the normalised Hilbert–Schmidt independence criterion of each pair of a stack.
+    """Return the normalised Hilbert–Schmidt independence criterion of each of K pairs.
 
     The criterion is ⟨HKH, HLH⟩ / (‖HKH‖ ‖HLH‖) with Gaussian kernels K and L whose bandwidth is the median
     distance (Gretton et al., 2005, normalised as in Cortes, Mohri and Rostamizadeh 2012).

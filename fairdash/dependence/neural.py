@@ -49,18 +49,18 @@ class Rows:
         return self.weight / self.weight.sum(dim=2, keepdim=True).clamp_min(1e-12)
 
     def members(self, index: Tensor) -> Rows:
-        """Return the selected members of the stack; an index may occur several times."""
+        """Return the selected pairs (members); an index may occur several times."""
         return Rows(self.u[index], self.v[index], self.weight[index])
 
     def rows(self, index: Tensor) -> Rows:
-        """Return the rows of each member that the indices (K, m) select."""
+        """Return the rows of each pair that the indices (K, m) select."""
         chosen = (
             x.gather(2, index[:, None].expand(-1, x.shape[1], -1)) for x in (self.u, self.v, self.weight)
         )
         return Rows(*chosen)
 
     def each(self, index: Tensor) -> Rows:
-        """Return the same selected rows of every member."""
+        """Return the same selected rows of every pair."""
         return Rows(*(x.index_select(2, index) for x in (self.u, self.v, self.weight)))
 
     def weighing(self, factor: Tensor) -> Rows:
@@ -268,8 +268,8 @@ def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: 
 
     Functions from a default initialisation are almost linear between −2 and 2. A unit tanh(a(x − c)) rises
     around c over a width of 1/a. Here, the centres c are spaced evenly over ±1.8, and the slopes a are drawn
-    log-uniformly from ``slowest`` to ``steepest``. The networks can then represent rapidly changing
-    associations from the first step.
+    log-uniformly from ``slowest`` to ``steepest``. The networks can then represent associations with many
+    waves from the first step on.
     """
     weight, bias = net.weights[0], net.biases[0]
     _, units, n_in = weight.shape
@@ -298,7 +298,7 @@ class Learner(Protocol):
 
 
 def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None = None) -> None:
-    """Maximise each member's objective by Adam, whose learning rate rises shortly and then decays to 0.
+    """Maximise each member's objective by Adam, whose learning rate rises briefly and then decays to 0.
 
     A step uses all training rows, or ``BATCH`` random rows of a large table. If there are `held` rows, each
     member ends with the parameters that scored best on these rows (early stopping).

@@ -1,4 +1,4 @@
-"""χ² divergence and mutual information of a stack of pairs, by networks that learn the density ratio.
+"""χ² divergence and mutual information of K pairs, by networks that learn the density ratio.
 
 The network h(u, v) estimates the logarithm of p(u, v) / (p(u) p(v)) by maximising the bound of Donsker and
 Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al., 2018). Here, P is the joint distribution and Q is the
@@ -43,8 +43,7 @@ def chi2_nn(
     hidden: Sequence[int] = (32, 16),
     n_steps: int | None = None,
 ) -> Array:
-    """Return the χ² divergence of the joint distribution from the product of its margins, for each pair of a
-    stack.
+    """Return the χ² divergence between the joint distribution and the product of its margins, for K pairs.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ def chi2_nn(
         Variables, which enter the network as normal quantiles of their mid-ranks. Increasing transformations
         do not change the divergence.
     random_state
-        Seed of initial weights, folds and batches; all members of the stack use the same seed.
+        Seed of initial weights, folds and batches; all pairs use the same seed.
     evaluation
         ``"cross_fit"``: the mean over five folds. Each fold is scored by a network that was trained on three
         other folds and stopped early on the fourth. The cross-fitted value estimates a lower bound and may be
@@ -85,7 +84,7 @@ def mi_mine(
     hidden: Sequence[int] = (32, 16),
     n_steps: int | None = None,
 ) -> Array:
-    """Return the mutual information in nats of each pair of a stack, by MINE.
+    """Return the mutual information in nats of each of K pairs, by MINE.
 
     The parameters and errors are the same as in :func:`chi2_nn`.
 

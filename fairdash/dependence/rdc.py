@@ -42,7 +42,7 @@ def hgr_rdc(
         has no effect. With several columns, the sines use random sums of the columns' ranks.
     sample_weight : (K, n) array, optional
     random_state
-        Seed of the projections. All members of a stack, and both variables, use the same projections.
+        Seed of the projections. All pairs, and both variables, use the same projections.
     n_projections
         Number of sines of each variable (k in the source).
     scale
@@ -57,8 +57,8 @@ def hgr_rdc(
     Returns
     -------
     (K,) array, or (K, B) with permutations
-        RDC in [0, 1]. Slow sines are close to polynomials of low degree in the ranks, so RDC misses fast
-        associations.
+        RDC in [0, 1]. Slow sines are close to polynomials of low degree in the ranks, so RDC misses
+        associations that have many waves.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def _principal(features: Array, mass: Array) -> Array:
 def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None = None) -> Array:
     """Return the largest correlation of each pair's directions, (K,), or of each permutation of v, (K, B).
 
-    If f has a single member, this member is paired with every member of g.
+    If f belongs to a single variable, this variable is paired with every variable of g.
     """
     values = []
     for k in range(len(g.member)):

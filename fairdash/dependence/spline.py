@@ -47,7 +47,7 @@ def hgr_spline(
     permutations: Index | None = None,
     weight_moves: bool = False,
 ) -> Array:
-    """Return the spline HGR of each pair of a stack, in closed form and without a seed.
+    """Return the spline HGR of each of K pairs, in closed form and without a seed.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def hgr_spline(
         a group as fewer rows.
     evaluation
         ``"corrected"``: the in-sample value minus the contribution of noise. More than two functions per
-        variable are used only if the rows support them; see :mod:`fairdash.dependence.spline_corrected`. If v
-        has one column, step functions are added, which capture jumps and the ends of the range. The corrected
-        value has the smallest error of the three evaluations, on average over the links of
+        variable are used only if there is enough evidence; see :mod:`fairdash.dependence.spline_corrected`.
+        If v has one column, step functions are added, which capture jumps and the ends of the range. The
+        corrected value has the smallest error of the three evaluations, on average over the links of
         docs/estimators.md. Under independence, the corrected value is 0 in about three of five samples, so a
         test must decide whether there is a link. ``"cross_fit"``: the correlation of f(u) and g(v) on the
         held-out rows of ten folds, which were used neither to fit f and g nor to select their smoothness. The
@@ -123,7 +123,8 @@ def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
 
 
 def hgr_of_bases(f: Basis, g: Basis) -> Array:
-    """Return the cross-fitted spline HGR of one column with each numeric or categorical member of `g`, (B,).
+    """Return the cross-fitted spline HGR of one column with each (numeric or categorical) column of `g`,
+    (B,).
 
     >>> from fairdash.dependence.spline_basis import category_basis, number_basis
     >>> v = np.linspace(0, 1, 200)
@@ -220,7 +221,7 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
     neither the order of the table nor the units matter. Equal rows are assigned at random rather than evenly,
     because folds with the same share of every cell would share the same noise. Groups are assigned in
     descending order of size, with ties in random order, to the fold with the fewest rows, as in
-    scikit-learn's GroupKFold. With groups, all members of the stack have the same folds. Shorter folds are
+    scikit-learn's GroupKFold. If there are groups, all pairs have the same folds. Shorter folds are
     padded with rows of mass 0.
     """
     count, n = f.position.shape
@@ -252,7 +253,7 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> 
 
 
 def _pseudo_random_order(key: NDArray[np.uint64], weight: Array | None) -> Index:
-    """Return a pseudo-random order of each member's rows, (K, n), independent of their order in the table."""
+    """Return a pseudo-random order of each pair's rows, (K, n), independent of their order in the table."""
     order = np.argsort(key, axis=-1, kind="stable") if weight is None else np.lexsort((weight, key))
     ordered, place = np.take_along_axis(key, order, axis=-1), np.arange(key.shape[1])
     starts = np.zeros_like(order)

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Number of knot intervals; a fast association needs about three intervals per wave.
+#: Number of knot intervals; an association with many waves needs about three intervals per wave.
 INTERVALS = 32
 #: Number of functions besides the constant.
 WIDTH = INTERVALS + 2
@@ -31,8 +31,8 @@ _MAX_ATOM = 1 / 16
 _MIN_NEW_VARIANCE = 1e-7
 #: Maximum mean product of two functions that count as uncorrelated.
 _MAX_CORRELATION = 1e-6
-#: Candidate numbers of functions of the two variables. A fast association needs many functions of one
-#: variable, but rarely of both.
+#: Candidate numbers of functions of the two variables. An association with many waves needs many functions of
+#: one variable, but rarely of both.
 SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
 FEW = 4
 #: Number of rows whose B-splines, which are mostly 0, are in memory at a time.
@@ -43,7 +43,7 @@ _PIECE = 64
 
 @dataclass(frozen=True)
 class Basis:
-    """Uncorrelated functions on the rows of a stack, with mean 0 and variance 1, from smooth to rough.
+    """Uncorrelated functions of K variables, on their rows, with mean 0 and variance 1, from smooth to rough.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Basis:
         Values of the functions at the rows, in ascending order of x. If ties allow fewer functions, the
         remaining columns are zero.
     member : (K,) array of int
-        Index of each member's table; members with the same ties share a table.
+        Index of each variable's table; variables with the same ties share a table.
     position : (K, n) array of int
         Position of each row when the rows are sorted in ascending order.
     dense : (K, n) array of int
@@ -64,24 +64,24 @@ class Basis:
     dense: Index
 
     def part(self, members: slice) -> Basis:
-        """Return the functions of the selected members of the stack."""
+        """Return the functions of the selected variables."""
         return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
 
     def repeated(self, count: int) -> Basis:
-        """Repeat a stack's only member `count` times."""
+        """Repeat the basis of a single variable `count` times."""
         shape, member = (count, self.position.shape[1]), np.zeros(count, dtype=np.intp)
         return Basis(
             self.tables, member, np.broadcast_to(self.position, shape), np.broadcast_to(self.dense, shape)
         )
 
     def reordered(self, orders: Index) -> Basis:
-        """Return a stack's only member in several orders of the rows, (B, n), as one member per order."""
+        """Repeat the basis of a single variable in several orders of the rows, (B, n), as B variables."""
         member = np.zeros(len(orders), dtype=np.intp)
         return Basis(self.tables, member, self.position[0][orders], self.dense[0][orders])
 
 
 def basis(x: Array, sample_weight: Array | None = None, *, tails: bool = False) -> Basis:
-    """Return the spline basis of each member of a stack.
+    """Return the spline basis of each of K variables.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
     Returns
     -------
     Basis
-        Basis with one member. If there are more levels than functions, the rarest levels are merged.
+        Basis of one variable. If there are more levels than functions, the rarest levels are merged.
     """
     _, level, counts = np.unique(codes, return_inverse=True, return_counts=True)
     rank = np.empty(len(counts), dtype=np.intp)
@@ -157,14 +157,14 @@ def category_basis(codes: NDArray[np.integer]) -> Basis:
 
 
 def number_basis(values: Array) -> Basis:
-    """Return smooth functions of the ranks of a numeric column, (n,), as a basis with one member."""
+    """Return smooth functions of the ranks of a numeric column, (n,), as a basis of one variable."""
     return basis(np.asarray(values, dtype=np.float64)[None])
 
 
 def tabulated(
     x: Array | Index, functions: Callable[[Array], Array], untied: Callable[[int], Array] | None = None
 ) -> Basis:
-    """Return functions of the ranks of a stack, computed once for all members with the same ties.
+    """Return functions of the ranks of K variables, computed once for all variables with the same ties.
 
     Parameters
     ----------

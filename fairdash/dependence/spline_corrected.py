@@ -163,7 +163,7 @@ def _intraclass_correlation(ranks: Index, groups: Index) -> Array:
     if pairs_of_rows == 0:
         return np.zeros(len(ranks))
     if ranks.strides[0] == 0:
-        # All members of the stack share one column, which is ranked once.
+        # All pairs share one column, which is ranked once.
         ranks = ranks[:1]
     z = ranks - ranks.mean(axis=1, keepdims=True)
     z = z / np.maximum(z.std(axis=1, keepdims=True), 1e-300)
@@ -309,7 +309,7 @@ def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) ->
 
 @dataclass(frozen=True)
 class Cells:
-    """Cell numbers of the rows of a stack.
+    """Cell numbers of the rows of K variables.
 
     Attributes
     ----------
