@@ -306,7 +306,7 @@ class StackedAdam:
     ) -> None:
         self.parameters = params = list(parameters)
         self.sign = 1.0 if maximize else -1.0
-        # (K, P), where row k holds every parameter of network k.
+        # Row k of this (K, P) buffer holds every parameter of network k.
         self._weights = torch.cat([p.detach().flatten(1) for p in params], dim=1)
         self._mean = torch.zeros_like(self._weights)
         self._square = torch.zeros_like(self._weights)

@@ -253,7 +253,7 @@ class Pairs:
         a, b = _numbers(u, "u"), _numbers(v, "v")
         n_dims = 1 if single else 2
         if a.ndim != n_dims:
-            raise _fault("u", f"u has {a.ndim} dimensions", f"Give an array with {n_dims}.")
+            raise _error("u", f"u has {a.ndim} dimensions", f"Give an array with {n_dims}.")
         if single:
             a, b = a[None], b[None]
         elif b.ndim == 1:
@@ -264,7 +264,7 @@ class Pairs:
             b = b[:, :, 0]
         if b.ndim not in (2, 3) or b.shape[:2] != a.shape or 0 in b.shape:
             hint = "Give the same number of values for u and for v, at least one."
-            raise _fault("v", "u and v have different numbers of rows", hint)
+            raise _error("v", "u and v have different numbers of rows", hint)
         weight = _weights(sample_weight, a.shape)
         a = settled(a, weight, eps=precision(u))
         if b.ndim == 2:
@@ -360,7 +360,7 @@ class Estimator:
         """Compute the results of all pairs of varying columns, in pieces that fit in memory."""
         entry, implementation = self.measure, self.measure.load()
         if pairs.weight is not None and not entry.accepts_weights:
-            raise _fault(
+            raise _error(
                 "sample_weight",
                 f"{entry.title} does not accept weights",
                 "Leave the weights out, or choose a measure that accepts weights.",
@@ -403,7 +403,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
         one_column = "one class as 1 and the others as 0" if n_classes else "one column"
         what = f"{measure.title} takes one sensitive column"
         what += f", but {n_classes} classes need one column each" if n_classes else ""
-        raise _fault("v", what, f"Give {one_column}, or choose {choices}.")
+        raise _error("v", what, f"Give {one_column}, or choose {choices}.")
     if not measure.discrete:
         return
     varying = Pairs(u, v).varying()
@@ -417,7 +417,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
                     f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
                     f"{len(x):,} rows; for a continuous variable, it would be 1 even under independence"
                 )
-                raise _fault(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
+                raise _error(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
 
 
 def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
@@ -426,12 +426,12 @@ def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array |
         return None
     weight = _numbers(sample_weight, "sample_weight")
     if weight.shape not in (shape, shape[-1:]):
-        raise _fault("sample_weight", "Weights and rows differ in number", "Give one weight per row.")
+        raise _error("sample_weight", "Weights and rows differ in number", "Give one weight per row.")
     if negative := int((weight < 0).sum()):
-        raise _fault("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
+        raise _error("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
     weight = np.broadcast_to(weight, shape)
     if not (weight.sum(axis=-1) > 0).all():
-        raise _fault("sample_weight", "All weights are zero", "At least one row must have a weight above 0.")
+        raise _error("sample_weight", "All weights are zero", "At least one row must have a weight above 0.")
     return weight
 
 
@@ -439,12 +439,12 @@ def _numbers(x: ArrayLike, name: str) -> Array:
     try:
         numbers = np.asarray(x, dtype=np.float64)
     except (TypeError, ValueError):
-        raise _fault(name, "Not every value is a number", "Give numbers only.") from None
+        raise _error(name, "Not every value is a number", "Give numbers only.") from None
     bad = int(numbers.size - np.count_nonzero(np.isfinite(numbers)))
     if bad:
-        raise _fault(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
+        raise _error(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
     return numbers
 
 
-def _fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
+def _error(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
     return OptionError.of(what, hint, column=name, count=count)

@@ -205,7 +205,7 @@ def _mutual_information(u: Array, v: Array, k: int) -> float:
     n = len(u)
     k = min(k, n - 1)
     tree = cKDTree(np.column_stack([u, v]))
-    # The nearest neighbour of a row is the row itself.
+    # The first of these k + 1 neighbours of a row is the row itself.
     radius = tree.query(tree.data, k=k + 1, p=np.inf)[0][:, -1]
     tied = radius == 0
     neighbours = np.full(n, float(k))
@@ -226,7 +226,7 @@ def _mutual_information(u: Array, v: Array, k: int) -> float:
 
 def _neighbours_within(x: Array, radius: Array) -> Array:
     ordered = np.sort(x)
-    # Slightly smaller radii keep a row at exactly the radius from being counted because of rounding.
+    # Slightly smaller radii exclude rows at exactly the radius, which rounding could otherwise include.
     low = np.searchsorted(ordered, x - radius * (1 - 1e-12), side="left")
     high = np.searchsorted(ordered, x + radius * (1 - 1e-12), side="right")
     return (high - low).astype(np.float64)

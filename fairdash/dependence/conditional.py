@@ -69,10 +69,10 @@ class ConditionalDependence:
         P-value in [1 / (1 + n_draws), 1]. If E[u|C, s] = E[u|C], the probability of a p-value of at most α is
         about α.
     size
-        Partial correlation ratio √(1 − squared error ÷ variance), in [0, 1], on held-out rows. The size
-        measures how well functions of s, alone and multiplied by functions of C, predict the residual of u
-        given C. A size of 0 means that these functions predict nothing on held-out rows. A size of 1 means
-        that they predict u exactly once C is known.
+        Partial correlation ratio √(1 − squared error ÷ variance), in [0, 1], on held-out rows. The effect
+        size measures how well functions of s, alone and multiplied by functions of C, predict the residual of
+        u given C. A size of 0 means that these functions predict nothing on held-out rows. A size of 1 means
+        that these functions, together with C, predict u exactly.
     u_explained, s_explained
         Shares, in [0, 1], of the variance on held-out rows that C explains: for u, and on average over the
         smooth functions of s. If `s_explained` is near 1, few rows with equal C differ in s.
@@ -211,7 +211,7 @@ def assess_conditional_dependence(
     )
     units = None if codes is None else as_groups(codes[residuals.rows], len(residuals.rows))
     weights, columns = weight_functions(table.of(residuals.rows))
-    # Only smooth ψ are multiplied by functions of C: few rows of a level have one of the most extreme s.
+    # Only smooth ψ are multiplied by functions of C, because few rows of a level also have an extreme s.
     base = residuals.psi * residuals.u[:, None]
     products = np.concatenate([base, *(base[:, residuals.smooth] * h[:, None] for h in weights.T)], axis=1)
     names = [None] * base.shape[1] + [name for name in columns for _ in range(int(residuals.smooth.sum()))]
@@ -369,9 +369,10 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
     """Return non-constant weight functions h of C, (n, K), and the name of the column behind each function.
 
     A numeric column contributes the two smoothest functions of its ranks. A categorical column contributes
-    indicators of its most frequent levels. Then come products of the functions of two columns. They detect an
-    effect that averages to 0 over each column, because its sign depends on both columns jointly. For every
-    pair of columns, the product of the smoothest functions or most frequent levels comes first.
+    indicators of its most frequent levels. The last functions are products of the functions of two columns.
+    These products detect an effect that averages to 0 over each column, because the sign of the effect
+    depends on both columns jointly. For every pair of columns, the product of the smoothest functions or most
+    frequent levels comes first.
     """
     parts: list[Array] = []
     names: list[str] = []

@@ -92,11 +92,11 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
     else:
         values = np.asarray(given)
         if values.ndim not in (1, 2):
-            raise _fault("The array must have one or two dimensions", "Give one column, or several columns.")
+            raise _error("The array must have one or two dimensions", "Give one column, or several columns.")
         frame = pd.DataFrame(values).infer_objects()
         frame.columns = ["given"] if frame.shape[1] == 1 else [f"given {k + 1}" for k in range(len(frame.T))]
     if len(frame) != n:
-        raise _fault("The number of rows differs from that of u", f"Give {n:,} rows, like u.")
+        raise _error("The number of rows differs from that of u", f"Give {n:,} rows, like u.")
     numbers, levels = {}, {}
     for name, column in frame.items():
         bad = int(column.isna().sum())
@@ -104,7 +104,7 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
         if is_number and not bad:
             bad = int((~np.isfinite(column.to_numpy(dtype=np.float64))).sum())
         if bad:
-            raise _fault(
+            raise _error(
                 f"Values of “{name}” are missing or infinite",
                 "Leave those rows out, or fill them first.",
                 count=bad,
@@ -116,7 +116,7 @@ def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
         else:
             levels[str(name)] = _codes_by_frequency(column)
     if not numbers and not levels:
-        raise _fault("No given column varies", "Use a measure without given columns, or give other columns.")
+        raise _error("No given column varies", "Use a measure without given columns, or give other columns.")
     names = tuple(str(name) for name in frame.columns if str(name) in numbers or str(name) in levels)
     return Given(names, numbers, levels)
 
@@ -272,7 +272,7 @@ def trees_out_of_fold(
     return np.column_stack(predictions)
 
 
-def _fault(what: str, hint: str, count: int | None = None) -> OptionError:
+def _error(what: str, hint: str, count: int | None = None) -> OptionError:
     return OptionError.of(what, hint, column="given", count=count)
 
 

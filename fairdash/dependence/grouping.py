@@ -40,13 +40,13 @@ def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
         return None
     values = pd.Series(np.asarray(groups)) if np.ndim(groups) == 1 else None
     if values is None or len(values) != n:
-        raise _fault("Group values and rows differ in number", f"Give one value for each of the {n:,} rows.")
+        raise _error("Group values and rows differ in number", f"Give one value for each of the {n:,} rows.")
     codes, names = pd.factorize(values)
     missing = int((codes < 0).sum())
     if missing:
-        raise _fault("Rows without a group", "Fill the cells, or give these rows separate groups.", missing)
+        raise _error("Rows without a group", "Fill the cells, or give these rows separate groups.", missing)
     if len(names) < 2:
-        raise _fault("All rows belong to one group", "Choose a column with several values, or no groups.")
+        raise _error("All rows belong to one group", "Choose a column with several values, or no groups.")
     return codes
 
 
@@ -106,7 +106,7 @@ class Blocks:
         strata = np.unique(sizes if same_size else _strata_by_size(sizes), return_inverse=True)[1]
         blocks = cls(order=order, starts=starts, sizes=sizes, strata=strata, exact=is_constant or same_size)
         if not blocks._has_enough_orders():
-            raise _fault(
+            raise _error(
                 "Too few groups can exchange their values for a test at 5 %",
                 "Choose a column with more groups, or no groups.",
             )
@@ -195,5 +195,5 @@ def draw_exchanges(groups: Index, s: Array, count: int, random_state: int | None
     return np.stack([blocks.draw(rng) for _ in range(count)])
 
 
-def _fault(what: str, hint: str, count: int | None = None) -> OptionError:
+def _error(what: str, hint: str, count: int | None = None) -> OptionError:
     return OptionError.of(what, hint, column="groups", count=count)

@@ -173,7 +173,7 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
     count, _, n = rows.u.shape
     split = neural.parts(n, settings.seed)
     folds = len(split[0])
-    # Each member of the training stack is one fold of one pair.
+    # The networks for all folds of all pairs are trained at the same time.
     by_fold = rows.members(torch.arange(count).repeat_interleave(folds))
     training, stopping, scoring = (x.repeat(count, 1) for x in split)
     networks, learned = _Pair(by_fold, settings), by_fold.rows(training)

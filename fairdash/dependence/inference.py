@@ -124,7 +124,7 @@ def independence_floor(
     n_permutations
         Number of permutations of v, which all pairs share.
     sample_weight : (n,) or (K, n) array, optional
-        Row weights. Permutations keep the weights with u, and then with v, as in
+        Row weights. Permutations keep the weights with u in a first run and with v in a second run, as in
         :meth:`fairdash.dependence.api.Estimator.null`.
     groups : (n,) array, optional
         Groups of rows, such as policies. Whole groups exchange their values of v, as in

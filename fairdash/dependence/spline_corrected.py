@@ -272,7 +272,7 @@ def _smooth_step(x: Array, low: float, high: float) -> Array:
 
 
 def _with_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
-    """Return the estimate of smooth functions, moved towards that of steps if steps predict a larger one."""
+    """Return the smooth estimate, moved towards the estimate of steps if steps predict a higher value."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
     pairs_left = np.arange(len(least))

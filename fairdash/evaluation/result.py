@@ -236,7 +236,7 @@ class ReferenceResult:
 
 
 def gain_of_standard(dataset: Dataset, trained: TrainedModels, loss: Loss) -> Gain | None:
-    """Return the gain of the standard models without diverged models; None if all of them diverged."""
+    """Return the gain of those standard models that did not diverge; None if all of them diverged."""
     members = trained.members
     standard = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
     if not len(standard):

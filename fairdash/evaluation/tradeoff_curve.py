@@ -328,7 +328,7 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
 
 
 def _best_point(limited: pd.DataFrame, wanted: pd.DataFrame, *, limit: float) -> Choice:
-    """Return the point with the smallest `wanted` within the limit; if none, the point nearest to it."""
+    """Return the point with the smallest `wanted` within the limit, or else the point nearest the limit."""
     is_within = limited["value"] <= limit
     if not is_within.any():
         return _choice_at(limited, int(limited["value"].to_numpy(dtype=float).argmin()), reached=False)
@@ -351,7 +351,7 @@ def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:
-    """Mark points that are not dominated by a point that is smaller in one value and not larger in the other.
+    """Mark points for which no other point is smaller in one value and not larger in the other.
 
     Parameters
     ----------

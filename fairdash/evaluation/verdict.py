@@ -198,7 +198,7 @@ def differ_beyond_noise(path: pd.DataFrame) -> NDArray[np.bool_]:
     dependence of the last marked point by more than noise: the difference must exceed both the distance from
     the measure's floor to its edge and 1.96 standard errors of the difference. The standard error treats both
     points as independent, which is conservative, because they share their splits. With a single split, no
-    standard error is known. Blends between two marked neighbours are marked.
+    standard error is known. A blend is marked if both neighbouring trained points are marked.
 
     Parameters
     ----------
