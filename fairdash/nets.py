@@ -155,8 +155,8 @@ class StackedMLP(nn.Module):
         ----------
         x : (T, batch, widths[0]) tensor
             Inputs of T tables, where T divides K. The first K / T networks use the first table, the next K /
-            T the second, and so on. With T = K, each network has its own table; a smaller T avoids copies of
-            the inputs.
+            T the second, and so on. With T = K, each network has a separate table; a smaller T avoids copies
+            of the inputs.
         masks
             Dropout factors (K, batch, units) for the outputs of the units of each hidden layer.
         """
@@ -279,8 +279,8 @@ class StackedAdam:
     Parameters
     ----------
     parameters
-        Parameters with the leading dimension K. Their storage moves into the optimiser's buffer, so create
-        the optimiser after the networks are on their device.
+        Parameters with the leading dimension K. The storage of the parameters moves into the optimiser's
+        buffer, so create the optimiser after the networks are on their device.
     lr
         Learning rate, as a number for all networks or a tensor (K,) with one rate per network.
     weight_decay
@@ -291,8 +291,8 @@ class StackedAdam:
         Whether to maximise the objective instead of minimising it.
     alive
         Mask (K,) of active networks, which is changed in place. If the gradient of a network is not finite in
-        a step, its entry becomes False, and the network keeps its weights from before this step. If several
-        optimisers share this mask, they stop a network at the same time.
+        a step, the network's entry becomes False, and the network keeps its weights from before this step. If
+        several optimisers share this mask, they stop a network at the same time.
     """
 
     def __init__(

@@ -415,7 +415,7 @@ def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
             if not has_few_cells and distinct > max(len(x) / _ROWS_A_VALUE, 2):
                 what = (
                     f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
-                    f"{len(x):,} rows; for a continuous variable, it would be 1 even under independence"
+                    f"{len(x):,} rows; for a continuous variable, the measure is 1 even under independence"
                 )
                 raise _error(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
 

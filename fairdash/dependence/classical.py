@@ -140,7 +140,7 @@ def hgr_witsenhausen(u: Array, v: Array, *, sample_weight: Array | None = None) 
     ----------
     u : (K, n) array
     v : (K, n) or (K, n, d) array
-        Variables with few distinct values; the caller has checked that they have few. Several columns form
+        Variables with few distinct values; the caller must check their number. Several columns form
         one variable, whose values are the combinations of the columns' values.
     sample_weight : (K, n) array, optional
 

@@ -168,10 +168,10 @@ def assess_conditional_dependence(
     false alarms. No test of conditional independence avoids this weakness (Shah and Peters 2020). The test
     needs rows with equal C and different s. If C predicts s well, such rows are rare. If C predicts u nearly
     exactly, the residual of u is mainly the error of its regression. The test concerns the mean of u. The
-    test does not detect that only the spread of u depends on s. It also misses an effect with more than a few
-    waves along s, and an effect whose sign depends on three or more columns jointly but not on any two of
-    them. Levels of a category with fewer than five rows, and levels beyond the 300 most frequent, are merged
-    into one level.
+    test does not detect that only the spread of u depends on s. The test also misses an effect with more than
+    a few waves along s, and an effect whose sign depends on three or more columns jointly but not on any two
+    of them. Levels of a category with fewer than five rows, and levels beyond the 300 most frequent, are
+    merged into one level.
 
     Examples
     --------

@@ -45,8 +45,8 @@ def jdcov(u: Array, v: Array, *, form: Form = "standardised") -> Array:
     Returns
     -------
     (K,) array
-        Joint distance covariances. As the number of rows grows, they tend to 0 only if u is jointly
-        independent of the attributes. Pairs with fewer than four rows get 0.
+        Joint distance covariances. As the number of rows grows, the covariances tend to 0 only if u is
+        jointly independent of the attributes. Pairs with fewer than four rows get 0.
     """
     return _of_stack(u, v, form, together=False)
 
@@ -148,7 +148,7 @@ def _of_stack(u: Array, v: Array, form: Form, *, together: bool) -> Array:
 
 
 def _squared(variables: Sequence[Array], *, with_first: bool) -> float:
-    """Return the unbiased JdCov² of variables (n, k) with c = 1, or its terms with the first one."""
+    """Return the unbiased JdCov² of variables (n, k) with c = 1, or its terms with the first variable."""
     n = len(variables[0])
     if n < 4:
         return 0.0

@@ -178,7 +178,7 @@ _MEASURES = (
         zero="on new rows, the learned functions of u and of v are uncorrelated",
         one="a function of u equals a function of v",
         fails_when="The evaluation is in-sample: 200 rows of pure noise give about 0.7, 500 rows about "
-        "0.5. Or there are too few rows for a fast link.",
+        "0.5. Or the link has too many waves for the number of rows.",
         source="paper, Algorithm 2",
         implementation="hgr_nn:hgr_nn",
         learned="hgr_nn:fitted_functions",

@@ -209,8 +209,9 @@ def rows_behind(rows: Array, p: Array, q: Array, squares_u: Array, squares_v: Ar
     -------
     (...) array
         Number of rows, divided by 1 + (E h_u² − p(p + 2)) (E h_v² − q(q + 2)) / (2pqn). Under independence,
-        the variance of the sum of the squared correlations is this divisor times 2pq / n², its value for
-        normal functions. If both columns are mostly zeros, few rows have nonzero values in both columns.
+        the variance of the sum of the squared correlations is this divisor times 2pq / n², which is the
+        variance for normal functions. If both columns are mostly zeros, few rows have nonzero values in both
+        columns.
     """
     excess = [np.maximum(h - k * (k + 2), 0.0) for h, k in ((squares_u, p), (squares_v, q))]
     return np.asarray(rows / (1 + excess[0] * excess[1] / np.maximum(2 * p * q * rows, 1e-300)))
@@ -371,7 +372,7 @@ def step_tables(a: Cells, b: Cells, weight: Array | None, rows: Array, tied: NDA
     list of (gram, p, q, rows)
         Three results for each table. The first is the product QᵀQ, (K, c, c), where Q = share / √(share of
         the row × share of the column), without the constants. The second is the number of functions of each
-        variable besides the constant, (K,). The third is the number of rows that determine their correlations
+        variable besides the constant, (K,). The third is the number of rows that determine the correlations
         (:func:`rows_behind`).
     """
     tables = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), rows, tied)]

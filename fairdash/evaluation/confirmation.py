@@ -156,7 +156,7 @@ def confirm_point(
     attributes = attributes_of(aside.sensitive)
     for name, columns in attributes.items():
         if not varies(aside.sensitive[columns].to_numpy(dtype=float).T, aside.weight).any():
-            what = "it has the same value in all rows set aside, so they can't confirm anything"
+            what = "it is constant in the holdout rows, so these rows can't confirm anything"
             raise DataError.of(what, "Set more rows aside, or choose another column.", column=name)
     links = []
     counted: dict[str, Any] = {

@@ -356,7 +356,7 @@ def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool
     Parameters
     ----------
     error, dependence : (K,) arrays
-        Errors and dependences, for both of which smaller is better. A point with a NaN is never efficient and
+        Errors and dependences; smaller values are better. A point with a NaN is never efficient and
         does not dominate other points.
 
     Returns
@@ -377,7 +377,7 @@ def hypervolume(error: ArrayLike, dependence: ArrayLike, *, corner: tuple[float,
     Parameters
     ----------
     error, dependence : (K,) arrays
-        Errors and dependences, for both of which smaller is better. Values below 0 count as 0, and points
+        Errors and dependences; smaller values are better. Values below 0 count as 0, and points
         with a NaN are ignored.
     corner
         Positive error and positive dependence beyond which points are ignored.

@@ -105,8 +105,8 @@ def add_verdicts(
         the order of the null values.
     nulls
         Values under independence by split and part; parts without permutations are omitted. For the verdict,
-        these are the values of its measures for each order of each sensitive column, (W, M, K, B + 1), as
-        returned by :func:`fairdash.dependence.omnibus.permuted_values`.
+        the null values are the values of its measures for each order of each sensitive column, (W, M, K, B +
+        1), as returned by :func:`fairdash.dependence.omnibus.permuted_values`.
     signed
         Cells whose measure has a sign that is a direction; their test uses the absolute value of the mean.
 

@@ -97,8 +97,8 @@ def classes_of(values: ArrayLike | pd.Series, *, fewest: int = MIN_ROWS) -> Clas
     values : (n,) array
         Text or categories, possibly with missing values.
     fewest
-        Minimum number of rows of a class; smaller classes are merged as long as two classes remain. If the
-        merged class has too few rows as well, the next rarest class is merged into it.
+        Minimum number of rows of a class; smaller classes are merged as long as two classes remain. If even
+        the merged class has too few rows, the next rarest class is merged as well.
     """
     column = pd.Series(values)
     if isinstance(column.dtype, pd.CategoricalDtype):
