@@ -177,7 +177,7 @@ def assess_predictions(
         stored_names = {cell: f"{part} {k}" for k, cell in enumerate(judge.cells)}
         if null := {cell: by_split[j][name] for cell, name in stored_names.items() if name in by_split[j]}:
             nulls[j, part] = null
-    # The null values list the models in the order of the tables.
+    # The models have the same order in the null values and in the tables.
     models, cells, values = untidy(pd.concat([by_split[j][part] for j, part in places], ignore_index=True))
     add_verdicts(models, cells, values, nulls, signed=judge.signed)
     order = np.argsort(models["model"].to_numpy(), kind="stable")

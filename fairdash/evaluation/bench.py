@@ -278,7 +278,7 @@ class _Evaluator:
         if name == GAP:
             weight = self._weight[rows]
             groups = bands_of(s[:, 0], weight) if name == reading else s[:, 0].astype(np.intp)
-            # Rows in cells that are too small belong to no group.
+            # Rows of cells that are too small belong to no group and are left out.
             grouped = groups >= 0
             return _gaps(u[:, grouped], groups[grouped], weight[grouped], self._seed)
         measure = REGISTRY[name]

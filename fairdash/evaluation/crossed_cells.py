@@ -32,7 +32,7 @@ Index = NDArray[np.intp]
 _MAX_IN_BANDS, _AIM = 25, 2 * MIN_ROWS
 #: Maximum number of cells of crossed classes; unlike numbers, classes have no bands that could be wider.
 MAX_CELLS = 50
-#: Numbers of digits to try in turn until the ends of bands differ.
+#: Numbers of digits in the names of bands; the first number with which all names differ is used.
 _DIGITS = (4, 6, 9, 17)
 
 
@@ -100,7 +100,7 @@ def cells_of(
     groups = [classes.get(name) or _bands(frame[name], weight, count) for name in names]
     shape = tuple(len(each.names) for each in groups)
     known = np.all([each.codes >= 0 for each in groups], axis=0)
-    # The groups of the first attribute vary fastest.
+    # In the order of the cells, the groups of the first attribute vary fastest.
     code = np.ravel_multi_index([each.codes[known] for each in groups], shape, order="F")
     used, code = np.unique(code, return_inverse=True)
     counts = np.bincount(code, minlength=len(used))

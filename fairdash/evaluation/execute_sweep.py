@@ -127,7 +127,7 @@ def execute_sweep(
         progress(action, work.done(at.phase, at.fraction))
 
     def on_measuring(first: int, step: int, share: float) -> None:
-        # Each of the two objectives has a frame and a path.
+        # There are four steps: a frame and a path for each of the two objectives.
         progress("measuring", work.done("measuring", (first + step + share) / 4))
 
     def on_step(share: float) -> None:

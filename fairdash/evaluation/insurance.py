@@ -174,8 +174,8 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     for score, power in {"squared_error": 0.0, **DEVIANCES}.items():
         if np.isnan(mean_deviance(outcome, price, weight, power=power)):
             continue
-        # If a block of prices has no cost, its recalibrated price is 0, where deviances are limits. They are
-        # computed just above 0.
+        # If a block of prices has no cost, its recalibrated price is 0. The deviance is only a limit at 0, so
+        # it is computed just above 0.
         lowest = 1e-12 * float(mean[0]) if power else -np.inf
         of_price, of_recalibrated, of_mean = (
             mean_deviance(outcome, np.maximum(forecast, lowest), weight, power=power)

@@ -33,7 +33,7 @@ class Stream(IntEnum):
     TABLE_PERMUTATIONS = 3
     PAIR_ROWS = 3
     STOPPING_ROWS = 3
-    #: Early-stopping rows of a fold's models, and sampled rows of a large part of a split.
+    #: Early-stopping rows of a fold's models, and sampled rows of a large training, validation or test set.
     FOLD_STOPPING_ROWS = 4
     MEASURED_ROWS = 4
     #: Test rows and permutations for the permutation importance, and networks that a study averages.
@@ -49,7 +49,7 @@ class Stream(IntEnum):
     SHRINKAGE_ROWS = 9
     #: Rows of a large table that a preview uses.
     FIRST_LOOK_ROWS = 10
-    #: Rows on which a trial of the weights λ trains and measures models.
+    #: Rows on which pilot models, from which the weights λ are selected, are trained and measured.
     PILOT_ROWS = 12
     #: Folds of the regressions on given columns, rows to which trees are fitted, and draws for the p-value.
     CONDITIONAL_FOLDS = 20
